@@ -1,0 +1,45 @@
+# PROVE Studio: `make run` sets everything up and runs the main job. `make` lists the rest.
+#
+# Variables, all optional:
+#   PYTHON=python3.12   the interpreter of .venv (default: the first of python3.11, python3.12, python3 that fits)
+#   TORCH=0             leave out the trainer's packages; its tests are then left out too
+#   TORCH_INDEX=URL     where torch comes from; on Linux without a GPU name an index of CPU builds
+#   MIN_FREE_GB=4       the free disk space that a set-up asks for
+#   ARGS="..."          passed on by run, test, bench and seeds
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint bench seeds warmup clean
+
+PY := .venv/bin/python
+export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make .venv hold what requirements.txt pins (no time at all when it already does)
+	@sh .ci/setup
+
+run: setup ## the main job: servers, graph, data, GRPO, held-out evaluation
+	@$(PY) manage.py pipeline $(ARGS)
+
+test: setup ## all tests, the import arrows included
+	$(PY) -m pytest -n 2 $(ARGS)
+
+lint: setup ## ruff, formatting, types, import arrows
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports
+
+bench: setup ## how fast the servers, the reward and the rollouts are
+	@$(PY) -m training_worker.bench $(ARGS)
+
+seeds: setup ## the three-seed experiment behind docs/benchmarks.md
+	@$(PY) -m training_worker.seeds $(ARGS)
+
+warmup: setup ## make the shipped warm-up weights again
+	@$(PY) -m training_worker.trainer.warmup
+
+clean: ## remove .venv, caches and data/
+	rm -rf .venv .venv.lock data .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage htmlcov
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

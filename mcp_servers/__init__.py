@@ -1,0 +1,1 @@
+"""Small stateful worlds behind MCP tools; they know nothing of the house around them."""

@@ -1,0 +1,163 @@
+"""The bank as a session finds it: accounts with a past, payees, scheduled payments, cards."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, NamedTuple, TypeVar
+
+from ..kit import Draw, Table
+from ..people import COMPANIES, beginning, cast
+from .history import MEMOS, Line, Plan, plan_lines
+from .state import Account, AccountStatus, Bank, Card, CardStatus, Currency, Payee, ScheduledPayment, Transaction
+
+Id = TypeVar("Id", bound=str)
+
+ACCOUNT_KINDS = (
+    "checking", "savings", "joint", "travel", "business", "student", "family", "holiday", "emergency", "household", "pension",
+    "investment",
+)  # fmt: skip
+CARD_KINDS = ("debit", "credit", "virtual", "prepaid", "gold", "platinum", "silver", "premium")
+COUNTRIES = ("AT", "BE", "DE", "ES", "FR", "IT", "NL", "PT")
+
+
+class Size(NamedTuple):
+    """How many rows a world has: `lines` of the ledger for each account besides the opening one."""
+
+    accounts: int
+    lines: int
+    people: int
+    companies: int
+    scheduled: int
+    cards: int
+
+
+SIZES = {
+    "small": Size(accounts=4, lines=2, people=3, companies=1, scheduled=3, cards=3),
+    "default": Size(accounts=8, lines=8, people=36, companies=4, scheduled=20, cards=6),
+    "large": Size(accounts=12, lines=100, people=146, companies=4, scheduled=100, cards=8),
+}
+
+
+def seed(seed: int, size: str) -> Bank:
+    """The bank of this seed; sizes are small, default and large."""
+    bank = Bank(seed, beginning(seed))  # type: ignore[arg-type, call-arg]
+    draw, scale = Draw("banking", seed, size), SIZES[size]
+    people = [person.name for person in cast(seed, scale.people + 1)[1:]]
+    names = draw.shuffled([*people, *draw.sample(tuple(COMPANIES.values()), scale.companies)])
+    kinds = draw.sample(ACCOUNT_KINDS, scale.accounts)
+    plans = draw.shuffled(plan_accounts(draw, scale.accounts))
+    lines = plan_lines(draw, bank.now, plans, kinds, names, scale.lines)
+    put_accounts(bank, draw, plans, kinds, lines)
+    put_lines(bank, lines)
+    for name in names:
+        iban = draw_iban(draw)
+        bank.payees.put(Payee(id=fresh(bank.payees, iban), name=name, iban=iban))
+    put_scheduled(bank, draw, scale.scheduled)
+    put_cards(bank, draw, scale.cards)
+    return bank
+
+
+def fresh(table: Table[Id, Any], mark: str) -> Id:
+    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
+    table.cause = f"seed/{mark}"
+    return table.new_id()
+
+
+def draw_iban(draw: Draw) -> str:
+    return f"{draw.choice(COUNTRIES)}{draw.integer(0, 10**8 - 1):08d}"
+
+
+def plan_accounts(draw: Draw, count: int) -> list[Plan]:
+    """Two open accounts that can exchange money, and others that may be low, foreign, frozen or closed."""
+    base: tuple[Currency, Currency] = ("EUR", "USD") if draw.chance(0.6) else ("USD", "EUR")
+    plans = [Plan(base[0], "open", draw.integer(60_000, 900_000), place == 0) for place in range(2)]
+    while len(plans) < count:
+        status: AccountStatus = draw.weighted(("open", "frozen", "closed"), (0.7, 0.2, 0.1))
+        currency = base[0] if status == "closed" or draw.chance(0.7) else base[1]
+        goal = draw.integer(300, 4_000) if draw.chance(0.3) else draw.integer(30_000, 500_000)
+        plans.append(Plan(currency, status, 0 if status == "closed" else goal))
+    return plans
+
+
+def put_accounts(bank: Bank, draw: Draw, plans: list[Plan], kinds: list[str], lines: list[Line]) -> None:
+    approval, balances = draw.choice((30_000, 50_000, 75_000, 100_000)), [0] * len(plans)
+    for line in lines:
+        balances[line.account] += line.amount
+    for plan, kind, balance in zip(plans, kinds, balances, strict=True):
+        bank.accounts.put(
+            Account(
+                id=fresh(bank.accounts, kind),
+                kind=kind,
+                balance=balance,
+                currency=plan.currency,
+                status=plan.status,
+                iban=draw_iban(draw),
+                overdraft=draw.choice((0, 0, 20_000, 50_000)) if plan.status == "open" else 0,
+                daily_limit=draw.choice((150_000, 200_000, 300_000, 500_000)),
+                approval_limit=approval,
+            )
+        )
+
+
+def put_lines(bank: Bank, lines: list[Line]) -> None:
+    accounts = [account.id for account in bank.accounts]
+    sides: dict[int | None, Transaction] = {}
+    for number, line in enumerate(lines):
+        other = sides.get(line.other) if line.other is not None and line.amount > 0 else None
+        row = bank.transactions.put(
+            Transaction(
+                id=fresh(bank.transactions, str(number)),
+                account=accounts[line.account],
+                at=line.at,
+                kind=line.kind,
+                amount=line.amount,
+                party=line.party,
+                memo=line.memo,
+                counterpart=other.id if other else None,
+            )
+        )
+        if other:
+            bank.transactions.change(other.id, counterpart=row.id)
+        elif line.kind == "transfer":
+            sides[line.account] = row
+
+
+def put_scheduled(bank: Bank, draw: Draw, count: int) -> None:
+    today = bank.now.date()
+    sources = [account for account in bank.accounts if account.status == "open"]
+    payees = draw.sample(list(bank.payees), count)
+    for number, payee in enumerate(payees):
+        source = draw.choice(sources)
+        bank.scheduled.put(
+            ScheduledPayment(
+                id=fresh(bank.scheduled, str(number)),
+                source=source.id,
+                payee=payee.id,
+                name=payee.name,
+                amount=draw.integer(500, source.approval_limit),
+                on=today + timedelta(days=draw.integer(1, 60)),
+                created=today - timedelta(days=draw.integer(0, 30)),
+                memo=draw.choice(MEMOS) if draw.chance(0.4) else None,
+            )
+        )
+
+
+def put_cards(bank: Bank, draw: Draw, count: int) -> None:
+    """Cards of which at least the first drawn is active, so that large payments can be approved."""
+    accounts = [account.id for account in bank.accounts if account.status != "closed"]
+    statuses: list[CardStatus] = ["active"]
+    for _ in range(count - 1):
+        statuses.append(draw.weighted(("active", "frozen", "expired"), (0.55, 0.35, 0.1)))
+    for kind, status in zip(draw.sample(CARD_KINDS, count), draw.shuffled(statuses), strict=True):
+        ceiling = draw.choice((200_000, 300_000, 400_000, 500_000))
+        bank.cards.put(
+            Card(
+                id=fresh(bank.cards, kind),
+                kind=kind,
+                account=draw.choice(accounts),
+                status=status,
+                monthly_limit=draw.integer(5, ceiling // 5_000) * 5_000,
+                ceiling=ceiling,
+                pin=f"{draw.integer(0, 9_999):04d}",
+            )
+        )

@@ -1,0 +1,100 @@
+"""Tools on accounts and their ledger."""
+
+from __future__ import annotations
+
+from ..kit import ToolError
+from .ledger import book, require_can_send, require_not_closed
+from .parameters import (
+    ROWS,
+    AccountRef,
+    Amount,
+    AskedStatus,
+    Limit,
+    Memo,
+    Since,
+    Source,
+    Target,
+    TransactionRef,
+    Until,
+)
+from .server import server
+from .state import Account, AccountView, Bank, Transaction, TransactionView
+
+
+@server.read(
+    "list my accounts[ that are {status}][, at most {limit}]",
+    "show all my bank accounts[ with the status {status}][, no more than {limit}]",
+    "tell me which accounts I have[ that are {status}][, up to {limit} of them]",
+    "give me an overview of my accounts[ in status {status}][, {limit} at most]",
+)
+def list_accounts(bank: Bank, status: AskedStatus = None, limit: Limit = None) -> tuple[AccountView, ...]:
+    """List your bank accounts with their balances in cents."""
+    rows = [row for row in bank.accounts if status in (None, row.status)]
+    return tuple(
+        AccountView(id=row.id, kind=row.kind, balance=row.balance, currency=row.currency, status=row.status)
+        for row in rows[: limit or ROWS]
+    )
+
+
+@server.read(
+    "show the details of {account}",
+    "tell me the IBAN and limits of {account}",
+    "look up {account} with its overdraft and limits",
+    "check the balance of {account}",
+)
+def get_account(bank: Bank, account: AccountRef) -> Account:
+    """Get one account with its balance, overdraft and limits in cents."""
+    return bank.accounts[account]
+
+
+@server.read(
+    "list the transactions of {account}[ since {since}][ until {until}][, at most {limit}]",
+    "show what came in and went out of {account}[ from {since}][ up to {until}][, no more than {limit} rows]",
+    "give me the statement of {account}[ starting {since}][ ending {until}][, {limit} rows at most]",
+    "list the latest bookings on {account}[ since {since}][ through {until}][, up to {limit}]",
+)
+def list_transactions(
+    bank: Bank, account: AccountRef, since: Since = None, until: Until = None, limit: Limit = None
+) -> tuple[TransactionView, ...]:
+    """List an account's transactions, newest first; negative cents went out."""
+    if since and until and until < since:
+        raise ToolError("empty_period", f"{until} is before {since}; swap the two days.")
+    ledger = bank.transactions.where(account=bank.accounts[account].id)
+    rows = [row for row in reversed(ledger) if (since or row.at.date()) <= row.at.date() <= (until or row.at.date())]
+    return tuple(
+        TransactionView(id=row.id, at=row.at, amount=row.amount, party=row.party) for row in rows[: limit or ROWS]
+    )
+
+
+@server.read(
+    "show every detail of {transaction}",
+    "open {transaction} and read its memo",
+    "tell me more about {transaction}",
+    "explain what {transaction} was for",
+)
+def get_transaction(bank: Bank, transaction: TransactionRef) -> Transaction:
+    """Get one transaction with its kind, memo and counterpart."""
+    return bank.transactions[transaction]
+
+
+@server.write(
+    "transfer {amount} cents from {source} to {target}[ with the memo {memo}]",
+    "move {amount} cents out of {source} into {target}[ with the note {memo}]",
+    "shift {amount} cents from {source} over to {target}[, memo {memo}]",
+    "top up {target} by {amount} cents from {source}[ with the memo {memo}]",
+)
+def transfer_money(bank: Bank, source: Source, target: Target, amount: Amount, memo: Memo = None) -> Transaction:
+    """Transfer money between two of your own accounts."""
+    giver, taker = bank.accounts[source], bank.accounts[target]
+    if source == target:
+        raise ToolError("same_account", "Source and target are the same account; name two different ones.")
+    require_not_closed(taker)
+    if giver.currency != taker.currency:
+        raise ToolError(
+            "currency_mismatch",
+            f"{source} is in {giver.currency} and {target} in {taker.currency}; use accounts of one currency.",
+        )
+    require_can_send(bank, giver, amount)
+    out = book(bank, source, "transfer", -amount, taker.kind, memo)
+    into = book(bank, target, "transfer", amount, giver.kind, memo, counterpart=out.id)
+    return bank.transactions.change(out.id, counterpart=into.id)

@@ -1,0 +1,37 @@
+"""The servers there are, by name, and their tools: names of tools are unique over all servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from . import banking, calendar, email
+from .kit import Server, Tool
+
+HERE = Path(__file__).parent
+
+SERVERS: dict[str, Server[Any]] = {server.name: server for server in (banking.server, calendar.server, email.server)}
+TOOLS: dict[str, tuple[Server[Any], Tool]] = {
+    name: (server, tool) for server in SERVERS.values() for name, tool in server.tools.items()
+}
+
+
+def fingerprint(names: Iterable[str]) -> str:
+    """Names the schemas and the code of these servers, in any order: data made under another one may not replay.
+
+    Raises KeyError for a server that is not in the catalogue.
+    """
+    return _fingerprint(tuple(sorted(set(names))))
+
+
+@cache
+def _fingerprint(names: tuple[str, ...]) -> str:
+    digest = blake2b(digest_size=8)
+    for name in names:
+        digest.update(f"{name}:{SERVERS[name].fingerprint},".encode())
+    for path in (HERE / "people.py", *sorted((HERE / "kit").glob("*.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,29 @@
+"""Everything a server is made of: entities in tables, tools over a state, a seed, sessions."""
+
+from .draw import Draw, is_held_out, is_held_out_seed
+from .errors import NotFound, ToolError
+from .server import Seen, Sensitive, Server, Tool
+from .session import Reply, Session, Step
+from .state import Entity, State, Table, table
+from .times import Day, Minute
+
+__all__ = [
+    "Day",
+    "Draw",
+    "Entity",
+    "Minute",
+    "NotFound",
+    "Reply",
+    "Seen",
+    "Sensitive",
+    "Server",
+    "Session",
+    "State",
+    "Step",
+    "Table",
+    "Tool",
+    "ToolError",
+    "is_held_out",
+    "is_held_out_seed",
+    "table",
+]

@@ -1,0 +1,16 @@
+"""The ways a tool may refuse. Anything else a tool raises is a bug in the server and surfaces."""
+
+
+class ToolError(Exception):
+    """A refusal the caller can act on: a stable code, and a sentence that says what is the case and what to do."""
+
+    def __init__(self, code: str, message: str):
+        super().__init__(message)
+        self.code = code
+
+
+class NotFound(ToolError):
+    """Something was named that is not there."""
+
+    def __init__(self, message: str):
+        super().__init__("not_found", message)

@@ -1,0 +1,202 @@
+"""A server is a seed and some typed functions; schemas and id types are read off the signatures."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Any, Generic, NewType, TypeVar, get_args, get_origin, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+
+from .arguments import faults
+from .errors import ToolError
+from .session import Session
+from .state import State
+
+S = TypeVar("S", bound=State)
+Function = TypeVar("Function", bound=Callable[..., Any])
+WORLDS_KEPT = 512
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """Marks a parameter whose value (a PIN, a password, a token) must come from the user or a tool's output."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Marks a text parameter that is best filled with a value seen in the results of tools under this field's name."""
+
+    field: str
+
+
+class InvalidArguments(ToolError):
+    """The arguments do not fit the tool's schema; `faults` names every place."""
+
+    def __init__(self, tool: str, found: list[dict[str, str]]):
+        text = "; ".join(f"{fault['parameter']} {fault['problem']}" for fault in found)
+        super().__init__("invalid_arguments", f"{tool}: {text}.")
+        self.faults = found
+
+
+class Tool:
+    """One function over a state, and what its signature says about it.
+
+    `consumes` are the id types it cannot do without, `accepts` those it may take besides, `produces` those its result
+    carries and it was not given. `asks` are the ways a person asks for it, with parameters in braces.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        writes: bool,
+        destructive: bool,
+        asks: tuple[str, ...],
+    ):
+        hints = get_type_hints(function, include_extras=True)
+        _, *parameters = inspect.signature(function).parameters.values()
+        self.name, self.function = function.__name__, function
+        self.writes, self.destructive, self.asks = writes, destructive, asks
+        self.description = " ".join((inspect.getdoc(function) or "").split())
+        fields: dict[str, Any] = {
+            p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
+        }
+        self.model = create_model(self.name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
+        for p in parameters:
+            if not self.model.model_fields[p.name].description:
+                raise TypeError(f"{self.name}: the parameter {p.name} has no description.")
+        self.result = TypeAdapter(hints["return"])
+        self.result_type = hints["return"]
+        self.ids = {p.name: id for p in parameters for id in ids_in(hints[p.name])}
+        self.required = tuple(p.name for p in parameters if p.default is p.empty)
+        self.consumes = frozenset(self.ids[name] for name in self.required if name in self.ids)
+        self.accepts = frozenset(self.ids.values()) - self.consumes
+        self.produces = frozenset(ids_in(hints["return"])) - self.consumes
+        marks = {p.name: tuple(marks_in(hints[p.name])) for p in parameters}
+        self.sensitive = frozenset(name for name, found in marks.items() if Sensitive() in found)
+        self.seen = {name: mark.field for name, found in marks.items() for mark in found if isinstance(mark, Seen)}
+
+    @cached_property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        schema = without_titles(self.model.model_json_schema())
+        return {"properties": {}, **schema} if isinstance(schema, dict) else {}
+
+    @cached_property
+    def output_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the result."""
+        schema = without_titles(self.result.json_schema())
+        return schema if isinstance(schema, dict) else {}
+
+    def run(self, state: State, arguments: str) -> str:
+        """The result as JSON text. Raises ToolError when it refuses, naming every fault of the arguments."""
+        try:
+            given = self.model.model_validate_json(arguments)
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_input=False)
+            raise InvalidArguments(self.name, faults(found)) from None
+        result = self.function(state, **{name: getattr(given, name) for name in given.model_fields_set})
+        return str(self.result.dump_json(result, exclude_none=True), "utf-8")
+
+
+class Server(Generic[S]):
+    """A named set of tools over one kind of state, with the laws every reachable state keeps."""
+
+    def __init__(self, name: str, description: str, seed: Callable[[int, str], S]):
+        self.name, self.description, self.seed = name, description, seed
+        self.tools: dict[str, Tool] = {}
+        self.invariants: dict[str, Callable[[S], bool]] = {}
+        self.opening = lru_cache(maxsize=WORLDS_KEPT)(self._opening)
+
+    def read(self, *asks: str) -> Callable[[Function], Function]:
+        """A tool that only looks."""
+        return self._tool(asks, writes=False, destructive=False)
+
+    def write(self, *asks: str, destructive: bool = False) -> Callable[[Function], Function]:
+        """A tool that changes the state, or refuses and changes nothing; destructive when it cannot be undone."""
+        return self._tool(asks, writes=True, destructive=destructive)
+
+    def _tool(self, asks: tuple[str, ...], *, writes: bool, destructive: bool) -> Callable[[Function], Function]:
+        def keep(function: Function) -> Function:
+            tool = Tool(function, writes=writes, destructive=destructive, asks=asks)
+            if tool.name in self.tools:
+                raise ValueError(f"{self.name} already has a tool {tool.name}.")
+            self.tools[tool.name] = tool
+            return function
+
+        return keep
+
+    def invariant(self, law: Callable[[S], bool]) -> Callable[[S], bool]:
+        """Something true of every state a session can reach."""
+        self.invariants[law.__name__] = law
+        return law
+
+    def broken(self, state: S) -> list[str]:
+        """The names of the laws this state breaks: none, or the server has a bug."""
+        return [name for name, law in self.invariants.items() if not law(state)]
+
+    def _opening(self, seed: int, size: str) -> S:
+        return self.seed(seed, size).settle()
+
+    def open(self, seed: int, size: str = "default") -> Session[S]:
+        """A new session in the world of this seed, which is built once per process and shared."""
+        return Session.start(self, self.opening(seed, size))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Names this server's schemas and code: data made with another fingerprint may not replay."""
+        folder = Path(inspect.getfile(self.seed)).parent
+        digest = blake2b(digest_size=8)
+        for tool in self.tools.values():
+            digest.update(f"{tool.name}{tool.input_schema}{tool.output_schema}".encode())
+        for path in sorted(folder.glob("*.py")):
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+
+def ids_in(hint: Any) -> Iterator[str]:
+    """The id types a type carries: `AccountId`, `tuple[Account, ...]` and so on, however deep."""
+    if isinstance(hint, NewType):
+        yield hint.__name__
+    elif dataclasses.is_dataclass(hint):
+        for part in get_type_hints(hint, include_extras=True).values():
+            yield from ids_in(part)
+    elif get_origin(hint) is Annotated:
+        yield from ids_in(get_args(hint)[0])
+    else:
+        for part in get_args(hint):
+            yield from ids_in(part)
+
+
+def marks_in(hint: Any) -> Iterator[Any]:
+    """The marks a parameter's type carries, also inside a union with None."""
+    first, *marks = get_args(hint) or (None,)
+    if get_origin(hint) is Annotated:
+        yield from marks
+        yield from marks_in(first)
+    else:
+        for part in (first, *marks):
+            yield from marks_in(part) if get_origin(part) is not None else ()
+
+
+def without_titles(schema: Any) -> Any:
+    """A schema without the titles pydantic adds, which repeat the names."""
+    match schema:
+        case {"properties": dict(properties), **rest}:
+            kept = {name: without_titles(part) for name, part in properties.items()}
+            return {
+                "type": "object",
+                "properties": kept,
+                **{k: without_titles(v) for k, v in rest.items() if k != "title"},
+            }
+        case dict():
+            return {key: without_titles(part) for key, part in schema.items() if key != "title"}
+        case list():
+            return [without_titles(part) for part in schema]
+    return schema

@@ -1,0 +1,127 @@
+"""One rollout's world on one server: call, fork, reset, history, and the state at every step."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .arguments import canonical
+from .errors import ToolError
+from .state import Change, State
+
+if TYPE_CHECKING:
+    from .server import Server
+
+S = TypeVar("S", bound=State)
+TICK = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a tool answered: the JSON text a model is shown, and whether it did what was asked."""
+
+    ok: bool
+    text: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[S]):
+    """One call of a session, and the state after it. Step 0 is the opening: no tool, no reply."""
+
+    number: int
+    tool: str
+    arguments: str
+    reply: Reply | None
+    state: S
+    previous: Step[S] | None
+
+
+class Session(Generic[S]):
+    """A caller's world. Steps are never changed in place, so a fork is a reference and the past stays true."""
+
+    __slots__ = ("head", "server")
+
+    def __init__(self, server: Server[S], head: Step[S]):
+        self.server, self.head = server, head
+
+    @classmethod
+    def start(cls, server: Server[S], state: S) -> Session[S]:
+        return cls(server, Step(0, "", "{}", None, state, None))
+
+    @property
+    def state(self) -> S:
+        return self.head.state
+
+    def call(self, name: str, arguments: str | dict[str, Any], now: datetime | None = None) -> Reply:
+        """Run a tool. A refusal is a reply and changes nothing; a write moves the clock on by a minute.
+
+        `now` sets a later clock first: the one shared with the other servers of a world.
+        """
+        given, state = "{}", self.state
+        try:
+            given = canonical(arguments)
+            state, text = self._run(name, given, now)
+            reply = Reply(True, text)
+        except ToolError as error:
+            reply = refusal(error)
+        self.head = Step(self.head.number + 1, name, given, reply, state, self.head)
+        return reply
+
+    def _run(self, name: str, arguments: str, now: datetime | None) -> tuple[S, str]:
+        tool = self.server.tools.get(name)
+        if tool is None:
+            raise ToolError("unknown_tool", f"{self.server.name} has no tool {name[:100]!r}.")
+        state = self.state
+        late = now is not None and now > state.now
+        if not tool.writes:
+            return state, tool.run(state.draft(now=now) if late else state, arguments)
+        draft = state.draft(f"{name}{arguments}", now if late else None)
+        text = tool.run(draft, arguments)
+        draft.now += TICK
+        return draft, text
+
+    def fork(self) -> Session[S]:
+        """Another session that starts where this one is; neither sees what the other does next."""
+        return Session(self.server, self.head)
+
+    def history(self) -> list[Step[S]]:
+        """All steps, the opening first."""
+        steps, step = [], self.head
+        while step is not None:
+            steps.append(step)
+            step = step.previous  # type: ignore[assignment]
+        return steps[::-1]
+
+    def at(self, number: int) -> Step[S]:
+        """The step of this number; IndexError when there is none."""
+        step: Step[S] | None = self.head
+        while step is not None and step.number != number:
+            step = step.previous
+        if step is None:
+            raise IndexError(f"The session has steps 0 to {self.head.number}, not {number}.")
+        return step
+
+    def reset(self, number: int = 0) -> None:
+        """Go back to a step, the opening unless told otherwise."""
+        self.head = self.at(number)
+
+    def diff(self, before: int, after: int) -> dict[str, dict[str, Change]]:
+        """By table and id, the rows that differ between two steps."""
+        return self.at(after).state.changes_since(self.at(before).state)
+
+    def digest(self) -> str:
+        return self.state.digest()
+
+
+def refusal(error: ToolError) -> Reply:
+    """A refusal as the reply a model reads."""
+    return Reply(
+        False,
+        json.dumps({"error": error.code, "message": str(error)}, ensure_ascii=False),
+    )

@@ -1,0 +1,301 @@
+"""Session state as a value: tables of frozen rows, shared with every other session of the same world.
+
+A table is the seeded rows, shared, plus this session's changes (None: removed). Copying a table copies the changes
+only, so a fork costs the same in a small world and a large one, and a draft that is dropped leaves no trace.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cache
+from hashlib import blake2b
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Protocol,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from pydantic import TypeAdapter
+
+from .draw import derive_id
+from .errors import NotFound
+
+MODULUS = 1 << 128
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Entity:
+    """One kind of row. A change makes a new row; older states keep the old one.
+
+    `__label__` says in words which row is meant, from its own fields: "the {kind} account".
+    """
+
+    __label__: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+
+class HasId(Protocol):
+    @property
+    def id(self) -> Any: ...
+
+
+Id = TypeVar("Id", bound=str)
+Row = TypeVar("Row", bound=HasId)
+S = TypeVar("S", bound="State")
+Change = tuple[Any, Any]
+
+
+class Base:
+    """The seeded rows of one table, their order, their indexes and the sum of their hashes."""
+
+    def __init__(self, rows: dict[str, Any], index: tuple[str, ...], sum: int):
+        self.rows, self.sum = rows, sum
+        self.position = {id: place for place, id in enumerate(rows)}
+        self.index: dict[str, dict[Any, list[str]]] = {name: {} for name in index}
+        for name, ids in self.index.items():
+            for id, row in rows.items():
+                for value in indexed(row, name):
+                    ids.setdefault(value, []).append(id)
+
+
+def indexed(row: Any, name: str) -> tuple[Any, ...]:
+    """The values a row is found by: a tuple is found by each of its elements."""
+    value = getattr(row, name)
+    return value if isinstance(value, tuple) else (value,)
+
+
+class Table(Generic[Id, Row]):
+    """Rows of one kind by id, in the order they came to be."""
+
+    __slots__ = (
+        "base",
+        "cause",
+        "changes",
+        "index",
+        "kind",
+        "name",
+        "noun",
+        "prefix",
+        "seed",
+        "sum",
+        "tried",
+        "width",
+    )
+
+    def __init__(self, prefix: str, noun: str, index: tuple[str, ...] = (), width: int = 4):
+        self.prefix, self.noun, self.index, self.width = prefix, noun, index, width
+        self.base = Base({}, index, 0)
+        self.changes: dict[str, Row | None] = {}
+        self.sum, self.seed, self.cause, self.tried = 0, 0, "seed", 0
+        self.name, self.kind = "", object
+
+    def __getitem__(self, id: Id) -> Row:
+        row = self.get(id)
+        if row is None:
+            raise NotFound(f"There is no {self.noun} {id}.")
+        return row
+
+    def get(self, id: str) -> Row | None:
+        """The row, or None."""
+        if id in self.changes:
+            return self.changes[id]
+        return cast("Row | None", self.base.rows.get(id))
+
+    def __contains__(self, id: str) -> bool:
+        return self.get(id) is not None
+
+    def __iter__(self) -> Iterator[Row]:
+        changes = self.changes
+        for id, row in self.base.rows.items():
+            current = changes.get(id, row) if changes else row
+            if current is not None:
+                yield current
+        for id, new in changes.items():
+            if new is not None and id not in self.base.rows:
+                yield new
+
+    def __len__(self) -> int:
+        rows = self.base.rows
+        return len(rows) + sum((row is not None) - (id in rows) for id, row in self.changes.items())
+
+    def where(self, **wanted: Any) -> list[Row]:
+        """The rows with these field values, oldest first; the first field must be indexed when tables are large."""
+        name, value = next(iter(wanted.items()))
+        if name in self.base.index:
+            ids = [id for id in self.base.index[name].get(value, ()) if id not in self.changes]
+            found = [self.base.rows[id] for id in ids]
+            found += [row for row in self.changes.values() if row is not None and value in indexed(row, name)]
+            last = len(self.base.position)
+            found.sort(key=lambda row: self.base.position.get(row.id, last))
+        else:
+            found = [row for row in self if value in indexed(row, name)]
+        rest = list(wanted.items())[1:]
+        return [row for row in found if all(want in indexed(row, field) for field, want in rest)]
+
+    def new_id(self) -> Id:
+        """An id no row of this table has or had."""
+        id, self.tried = derive_id(self.prefix, self.width, self.seed, self.cause, _Taken(self), self.tried)
+        return cast(Id, id)
+
+    def put(self, row: Row) -> Row:
+        """Add the row, or put it in the place of the one with its id."""
+        old = self.get(row.id)
+        self.sum = (self.sum + row_hash(self, row) - (row_hash(self, old) if old is not None else 0)) % MODULUS
+        self.changes[row.id] = row
+        return row
+
+    def change(self, id: Id, **values: Any) -> Row:
+        """The row with these fields changed."""
+        return self.put(cast(Row, replace(cast(Any, self[id]), **values)))
+
+    def remove(self, id: Id) -> Row:
+        row = self[id]
+        self.sum = (self.sum - row_hash(self, row)) % MODULUS
+        self.changes[id] = None
+        return row
+
+    def copy(self) -> Table[Id, Row]:
+        twin = object.__new__(Table)
+        twin.prefix, twin.noun, twin.index, twin.width = self.prefix, self.noun, self.index, self.width
+        twin.base, twin.changes, twin.sum = self.base, self.changes.copy(), self.sum
+        twin.seed, twin.cause, twin.name, twin.kind = self.seed, self.cause, self.name, self.kind
+        twin.tried = 0
+        return twin
+
+    def settle(self) -> None:
+        """Make what is here the seeded rows that later sessions share."""
+        self.base = Base({row.id: row for row in self}, self.index, self.sum)
+        self.changes = {}
+
+    def changes_since(self, before: Table[Id, Row]) -> dict[str, Change]:
+        """Each id whose row differs, with the row before and after (None: not there)."""
+        ids = dict.fromkeys([*before.changes, *self.changes])
+        pairs = {id: (before.get(id), self.get(id)) for id in ids}
+        return {id: pair for id, pair in pairs.items() if pair[0] is not pair[1] and pair[0] != pair[1]}
+
+
+class _Taken:
+    """The ids a table has or had, without copying them."""
+
+    def __init__(self, table: Table[Any, Any]):
+        self.rows, self.changes = table.base.rows, table.changes
+
+    def __contains__(self, id: object) -> bool:
+        return id in self.rows or id in self.changes
+
+
+def row_hash(table: Table[Any, Any], row: Any) -> int:
+    """A row as one of 2^128 numbers, from its table's name and its canonical JSON; kept on the row."""
+    known = row.__dict__.get("_hash")
+    if known is None:
+        text = json.dumps(
+            as_json(table.kind, row),
+            sort_keys=True,
+            ensure_ascii=False,
+            separators=(",", ":"),
+        )
+        known = int.from_bytes(blake2b(f"{table.name}{text}".encode(), digest_size=16).digest(), "big")
+        object.__setattr__(row, "_hash", known)
+    return cast(int, known)
+
+
+@cache
+def adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def as_json(kind: Any, value: Any) -> Any:
+    """A row or result as plain JSON values."""
+    return adapter(kind).dump_python(value, mode="json")
+
+
+def table(prefix: str, noun: str, *, index: tuple[str, ...] = (), width: int = 4) -> Any:
+    """A state's field for one table: the prefix of its ids, what a row is called, the fields rows are found by."""
+    return field(default_factory=lambda: Table(prefix, noun, index, width), init=False)
+
+
+@dataclass_transform(field_specifiers=(table,))
+class State:
+    """The world one session sees: a seed, a clock, and one table per kind of entity."""
+
+    seed: int
+    now: datetime
+
+    def __init_subclass__(cls) -> None:
+        cls.__annotations__ = {
+            "seed": int,
+            "now": datetime,
+            **cls.__dict__.get("__annotations__", {}),
+        }
+        dataclass(eq=False)(cls)
+
+    def __post_init__(self) -> None:
+        for name, row_type in self.row_types().items():
+            own: Table[Any, Any] = getattr(self, name)
+            own.seed, own.name, own.kind = self.seed, name, row_type
+
+    @classmethod
+    def row_types(cls) -> dict[str, Any]:
+        """The tables in order, with the type of their rows."""
+        return table_types(cast(Any, cls))  # a class is hashable, though the type checker looks at its instances
+
+    def tables(self) -> dict[str, Table[Any, Any]]:
+        return {name: getattr(self, name) for name in self.row_types()}
+
+    def draft(self: S, cause: str = "", now: datetime | None = None) -> S:
+        """A state to write on; `cause` is the call it is made for, from which new ids are derived."""
+        twin = object.__new__(type(self))
+        twin.seed, twin.now = self.seed, now or self.now
+        for name in self.row_types():
+            own = getattr(self, name).copy()
+            own.cause = cause
+            setattr(twin, name, own)
+        return twin
+
+    def settle(self: S) -> S:
+        """This state as the seeded beginning of a world."""
+        for own in self.tables().values():
+            own.settle()
+        return self
+
+    def changes_since(self, before: State) -> dict[str, dict[str, Change]]:
+        """By table and id, the rows that differ from `before`, a state of the same world."""
+        then = before.tables()
+        found = {name: own.changes_since(then[name]) for name, own in self.tables().items()}
+        return {name: changes for name, changes in found.items() if changes}
+
+    def digest(self) -> str:
+        """32 hex digits that are equal exactly when clock and rows are; kept up to date by every write."""
+        return blake2b(f"{self.now.isoformat()},{self.tables_digest()}".encode(), digest_size=16).hexdigest()
+
+    def tables_digest(self) -> str:
+        """Text that is equal exactly when all rows are, whatever the clock says: each table's sum, by name."""
+        return ",".join(f"{name}:{own.sum:x}" for name, own in self.tables().items())
+
+    def full_digest(self) -> str:
+        """The same digest computed anew from all rows: what the incremental one is checked against."""
+        fresh = self.draft()
+        for own in fresh.tables().values():
+            rows = [dataclasses.replace(row) for row in own]
+            own.sum = sum(row_hash(own, row) for row in rows) % MODULUS
+        return fresh.digest()
+
+
+@cache
+def table_types(kind: Any) -> dict[str, Any]:
+    """The tables of a state in order, with the type of their rows."""
+    hints = get_type_hints(kind)
+    return {name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Table}

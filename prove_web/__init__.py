@@ -1,0 +1,1 @@
+"""The web side of PROVE Studio: the only room that knows Django."""

@@ -1,0 +1,30 @@
+"""Settings read from the environment: a value that makes no sense stops the start and names itself."""
+
+import os
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = frozenset({"1", "true", "yes", "on"})
+FALSE = frozenset({"0", "false", "no", "off"})
+
+
+def envstr(name: str, default: str) -> str:
+    """The variable's text; unset and empty both mean the default."""
+    return os.environ.get(name) or default
+
+
+def envbool(name: str, default: bool) -> bool:
+    """One of 1, true, yes, on, or 0, false, no, off, in any case."""
+    value = envstr(name, str(default)).lower()
+    if value not in TRUE | FALSE:
+        raise ImproperlyConfigured(f"{name}={os.environ[name]!r} is neither true nor false: set it to 1 or 0")
+    return value in TRUE
+
+
+def envint(name: str, default: int) -> int:
+    """A whole number."""
+    value = envstr(name, str(default))
+    try:
+        return int(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={value!r} is not a whole number") from None

@@ -1,0 +1,1 @@
+"""Runs: starting them, and later watching, comparing and evaluating them."""

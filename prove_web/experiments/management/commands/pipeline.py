@@ -1,0 +1,80 @@
+"""The main job in the terminal: a child process does the work, so that Django never loads torch."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from types import FrameType
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+INTERRUPTED = 130
+
+
+class Command(BaseCommand):
+    """`manage.py pipeline`: its exit code is the child's, and 130 after Ctrl-C."""
+
+    help = "Build the graph and the data set, train with GRPO, evaluate on held-out worlds. Goes on where it stopped."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Options left out are not passed on: their defaults live in the child alone."""
+        parser.add_argument("--seed", type=int, help="seed of the run")
+        parser.add_argument("--minutes", type=float, help="wall time for GRPO")
+        parser.add_argument("--examples", type=int, help="conversations to synthesize for training")
+        parser.add_argument("--fresh", action="store_true", help="start over instead of going on where a run stopped")
+
+    def handle(self, *args: object, **options: object) -> None:
+        check_writable(settings.PROVE_DATA)
+        sys.exit(run_in_foreground(child_command(settings.PROVE_DATA, options), settings.BASE_DIR))
+
+
+def child_command(data: Path, options: dict[str, object]) -> list[str]:
+    """The argument list of the child for the options given."""
+    command = [sys.executable, "-m", "training_worker.pipeline", "--data", str(data)]
+    for name in ("seed", "minutes", "examples"):
+        if options.get(name) is not None:
+            command += [f"--{name}={options[name]}"]
+    return command + (["--fresh"] if options.get("fresh") else [])
+
+
+def check_writable(data: Path) -> None:
+    """Find out now rather than after minutes of work."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=data):
+            pass
+    except OSError as error:
+        raise CommandError(
+            f"cannot write to {data} ({error.strerror}): set PROVE_DATA to a folder of yours", returncode=1
+        ) from error
+
+
+def run_in_foreground(command: list[str], folder: Path) -> int:
+    """Run the child on this terminal until it ends, and return the exit code to leave with.
+
+    Ctrl-C reaches the child directly, being in the same process group: here it is only noted, so that the child has
+    the time to write its checkpoint. SIGTERM comes to this process alone and is passed on.
+    """
+    seen: set[int] = set()
+
+    def note(signum: int, frame: FrameType | None) -> None:
+        seen.add(signum)
+
+    # Set before the child starts: an exec'd program gets the default handlers back, so it loses none of its own.
+    before = {signum: signal.signal(signum, note) for signum in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        child = subprocess.Popen(command, cwd=folder)
+        signal.signal(signal.SIGTERM, lambda signum, frame: child.terminate())
+        if signal.SIGTERM in seen:
+            child.terminate()
+        code = child.wait()
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+    if signal.SIGINT in seen:
+        return INTERRUPTED
+    return code if code >= 0 else 128 - code

@@ -1,0 +1,29 @@
+"""The site's secret key: from the environment, or made once and kept in the data folder for this user alone."""
+
+import os
+import secrets
+from pathlib import Path
+
+
+def secret_key(data: Path) -> str:
+    """Read SECRET_KEY, or the key kept in `data`; the first caller makes it, and a racing second one reads that."""
+    if given := os.environ.get("SECRET_KEY"):
+        return given
+    kept = data / "secret_key"
+    if not kept.exists():
+        data.mkdir(parents=True, exist_ok=True)
+        _keep(kept, secrets.token_urlsafe(50))
+    return kept.read_text()
+
+
+def _keep(path: Path, key: str) -> None:
+    """Write whole or not at all: a link appears at once, and fails if another process was first."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(key)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()

@@ -1,0 +1,85 @@
+"""A recorded walk: each call with what was true just before and just after it, so that laws can be read off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from walk import Call, Walker
+
+from mcp_servers.kit import Reply, Server, Session
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One call and the digests around it; `full` and `broken` are computed anew from all rows, right after it."""
+
+    tool: str
+    arguments: str
+    reply: Reply
+    before: str
+    after: str
+    full: str
+    broken: list[str]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A walk on one server, and the session after it."""
+
+    server: Server[Any]
+    seed: int
+    size: str
+    opening: str
+    moments: list[Moment]
+    session: Session[Any]
+
+    @property
+    def calls(self) -> list[Call]:
+        return [(moment.tool, moment.arguments) for moment in self.moments]
+
+    @property
+    def replies(self) -> list[Reply]:
+        return [moment.reply for moment in self.moments]
+
+
+@lru_cache(maxsize=None)
+def record(server: Server[Any], seed: int, size: str, steps: int, key: str = "") -> Record:
+    """Walk a fresh session of this world; `key` tells apart several walks in the same world."""
+    session = server.open(seed, size)
+    opening, moments = session.state.full_digest(), []
+    walker = Walker(server.tools, [session.state], server.name, seed, size, key)
+    for _ in range(steps):
+        name, arguments = walker.next()
+        before = session.digest()
+        reply = session.call(name, arguments)
+        after, full = session.digest(), session.state.full_digest()
+        moments.append(Moment(name, arguments, reply, before, after, full, server.broken(session.state)))
+        walker.now = session.state.now
+        if reply.ok:
+            walker.learn(name, reply.text)
+    return Record(server, seed, size, opening, moments, session)
+
+
+def invariants_hold(walked: Record) -> None:
+    for number, moment in enumerate(walked.moments, 1):
+        assert not moment.broken, f"step {number}, {moment.tool}, breaks {moment.broken}"
+
+
+def reads_and_refusals_change_nothing(walked: Record) -> None:
+    for number, moment in enumerate(walked.moments, 1):
+        if not moment.reply.ok or not walked.server.tools[moment.tool].writes:
+            assert moment.after == moment.before, f"step {number}, {moment.tool}, changed the state"
+            assert walked.session.diff(number - 1, number) == {}
+
+
+def the_past_is_kept(walked: Record) -> None:
+    then = [walked.opening, *(moment.full for moment in walked.moments)]
+    now = [step.state.full_digest() for step in walked.session.history()]
+    assert now == then, "an earlier state is not what it was"
+
+
+def the_digest_is_up_to_date(walked: Record) -> None:
+    for number, moment in enumerate(walked.moments, 1):
+        assert moment.after == moment.full, f"step {number}, {moment.tool}, left a digest that its rows do not have"

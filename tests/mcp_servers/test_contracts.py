@@ -1,0 +1,154 @@
+"""What every server promises by its types and texts alone, before any call is made."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, datetime
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from jsonschema import Draft202012Validator
+from mini import server as mini
+
+from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.kit import Entity
+from mcp_servers.kit.server import ids_in
+
+ALL = (*SERVERS.values(), mini)
+COUNTS = {"banking": 17, "calendar": 17, "email": 17}
+ATOMS = {str, int, bool, date, datetime, NoneType}
+PLACE = re.compile(r"\{(\w*)\}")
+OPTION = re.compile(r"\[([^\[\]]*)\]")
+
+every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
+every_tool = pytest.mark.parametrize(
+    "tool", [tool for server in ALL for tool in server.tools.values()], ids=lambda tool: tool.name
+)
+
+
+def test_the_servers_have_exactly_their_tools():
+    assert {name: len(server.tools) for name, server in SERVERS.items()} == COUNTS
+    assert len(TOOLS) == sum(COUNTS.values()), "two servers have a tool of the same name"
+
+
+def test_no_two_tools_are_asked_for_in_the_same_words():
+    asks = Counter(OPTION.sub("", ask) for _, tool in TOOLS.values() for ask in tool.asks)
+    assert [ask for ask, times in asks.items() if times > 1] == []
+
+
+def test_a_fingerprint_names_a_set_of_servers():
+    assert fingerprint(["banking", "email"]) == fingerprint(["email", "banking", "email"])
+    assert len({fingerprint(names) for names in [["banking"], ["email"], ["banking", "email"]]}) == 3
+    with pytest.raises(KeyError):
+        fingerprint(["no such server"])
+
+
+@every_server
+def test_rows_are_frozen_all_the_way_down(server):
+    for row_type in type(server.seed(0, "small")).row_types().values():
+        assert issubclass(row_type, Entity)
+        assert not list(unfrozen(row_type, row_type.__name__))
+
+
+@every_tool
+def test_results_are_frozen_too_and_hold_no_floats(tool):
+    assert not list(unfrozen(tool.result_type, tool.name))
+
+
+def unfrozen(hint: Any, path: str) -> Iterator[str]:
+    """The places of a type that could be changed in place, or whose text depends on the machine."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if isinstance(hint, NewType):
+        yield from unfrozen(hint.__supertype__, path)
+    elif origin is Annotated:
+        yield from unfrozen(parts[0], path)
+    elif dataclasses.is_dataclass(hint):
+        if not hint.__dataclass_params__.frozen:
+            yield f"{path} is not frozen"
+        hints = get_type_hints(hint, include_extras=True)
+        for field in dataclasses.fields(hint):
+            yield from unfrozen(hints[field.name], f"{path}.{field.name}")
+    elif origin in (tuple, Union, UnionType):
+        for part in parts:
+            if part is not Ellipsis:
+                yield from unfrozen(part, path)
+    elif origin is not Literal and hint not in ATOMS:
+        yield f"{path} is {hint}"
+
+
+@every_server
+def test_every_id_a_tool_needs_some_tool_can_give_beginning_from_nothing(server):
+    known: frozenset[str] = frozenset()
+    while True:
+        usable = [tool for tool in server.tools.values() if tool.consumes <= known]
+        grown = known.union(*(ids_in(tool.result_type) for tool in usable if not tool.writes or known))
+        if grown == known:
+            break
+        known = grown
+    assert [tool.name for tool in server.tools.values() if not tool.consumes <= known] == []
+
+
+@every_server
+def test_there_are_laws_to_keep(server):
+    assert len(server.invariants) >= 4
+    assert all(law.__doc__ for law in server.invariants.values())
+
+
+@every_server
+def test_the_label_of_a_row_uses_its_own_fields(server):
+    for row_type in type(server.seed(0, "small")).row_types().values():
+        assert set(PLACE.findall(row_type.__label__)) <= set(get_type_hints(row_type))
+
+
+@every_tool
+def test_every_parameter_and_tool_is_described(tool):
+    assert re.fullmatch(r"[A-Z].*\.", tool.description)
+    assert len(tool.description.split(". ")[0].split()) <= 12
+    for name, schema in tool.input_schema["properties"].items():
+        assert schema.get("description"), f"{name} has no description"
+
+
+@every_tool
+def test_an_ask_mentions_what_is_required_once_and_the_rest_only_in_brackets(tool):
+    assert len(set(tool.asks)) == len(tool.asks) >= 3
+    for ask in tool.asks:
+        assert sorted(PLACE.findall(OPTION.sub("", ask))) == sorted(tool.required), ask
+        inside = [PLACE.findall(option) for option in OPTION.findall(ask)]
+        mentioned = [name for names in inside for name in names]
+        assert all(inside), f"brackets around no parameter: {ask}"
+        assert len(set(mentioned)) == len(mentioned), f"an optional parameter twice: {ask}"
+        assert set(mentioned) <= set(tool.model.model_fields) - set(tool.required), ask
+        assert ask[0] in "abcdefghijklmnopqrstuvwxyz{" or ask.split()[0].isupper(), ask
+        assert not ask.endswith("."), ask
+
+
+@every_tool
+def test_what_is_destructive_writes(tool):
+    assert tool.writes or not tool.destructive
+
+
+@every_tool
+def test_the_schemas_are_json_schemas_without_titles(tool):
+    for schema in (tool.input_schema, tool.output_schema):
+        Draft202012Validator.check_schema(schema)
+        assert "'title': '" not in str({**schema, "properties": ()})
+    assert tool.input_schema["type"] == "object"
+    assert tool.input_schema["additionalProperties"] is False
+    assert sorted(tool.input_schema.get("required", ())) == sorted(tool.required)
+
+
+@every_tool
+def test_the_examples_of_a_parameter_are_values_it_takes(tool):
+    definitions = tool.input_schema.get("$defs", {})
+    for schema in tool.input_schema["properties"].values():
+        check = Draft202012Validator({**schema, "$defs": definitions})
+        assert all(check.is_valid(example) for example in schema.get("examples", ()))
+
+
+@every_tool
+def test_a_tool_takes_and_gives_no_floats(tool):
+    assert "'number'" not in f"{tool.input_schema}{tool.output_schema}"

@@ -1,0 +1,180 @@
+"""Arguments from a stranger: whatever comes in, the answer is a reply, and a refusal names what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from mini import server as mini
+from walk import WRONG, Walker
+
+from mcp_servers.catalogue import SERVERS
+from mcp_servers.kit import Session, Tool
+
+ALL = (*SERVERS.values(), mini)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**16), 10**16) | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+DEEP = "[" * 100_000 + "]" * 100_000
+MALFORMED = {
+    "not JSON": ("{", "invalid_json"),
+    "nothing": ("", "invalid_json"),
+    "an array": ("[]", "invalid_json"),
+    "a text": ('"account"', "invalid_json"),
+    "null": ("null", "invalid_json"),
+    "NaN": ('{"amount": NaN}', "invalid_json"),
+    "a NaN in Python": ({"amount": float("nan")}, "invalid_json"),
+    "infinity": ('{"amount": -Infinity}', "invalid_json"),
+    "beyond any float": ('{"amount": 1e999}', "invalid_json"),
+    "not a JSON value": ({"amount": object()}, "invalid_json"),
+    "bytes": ({"amount": b"1"}, "invalid_json"),
+    "a lone surrogate": ({"account": "\ud800"}, "invalid_json"),
+    "an escaped lone surrogate": ('{"account": "\\ud800"}', "invalid_json"),
+    "a lone surrogate as a name": ({"\udfff": 1}, "invalid_json"),
+    "nested 100,000 deep": (f'{{"account": {DEEP}}}', "arguments_too_large"),
+    "nested 20,000 deep": ("[" * 20_000 + "]" * 20_000, "invalid_json"),
+    "nested 17 deep": (f'{{"account": {"[" * 17}{"]" * 17}}}', "arguments_too_deep"),
+    "10 MB as text": ('{"account": "' + "x" * 10**7 + '"}', "arguments_too_large"),
+    "10 MB as a value": ({"account": "x" * 10**7}, "arguments_too_large"),
+    "10 MB as a name": ({"x" * 10**7: 1}, "arguments_too_large"),
+    "many values": ({"account": ["x" * 9_000] * 50}, "arguments_too_large"),
+    "a huge integer": ('{"amount": ' + "9" * 4_000 + "}", "arguments_too_large"),
+    "an integer of 50,000 digits": ('{"amount": ' + "9" * 50_000 + "}", "invalid_json"),
+    "a huge integer in Python": ({"amount": 10**5_000}, "invalid_json"),
+    "a large integer in Python": ({"amount": -(10**16)}, "arguments_too_large"),
+}
+
+every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
+
+
+def refused(session: Session, name: str, arguments: object) -> dict[str, str]:
+    """The refusal of a call that must be refused and change nothing."""
+    before = session.state
+    reply = session.call(name, arguments)
+    assert not reply.ok
+    assert session.state is before and session.digest() == before.full_digest()
+    assert sorted(reply.data) == ["error", "message"]
+    assert reply.data["message"].endswith((".", "}")) and len(reply.data["message"]) > 10
+    reply.text.encode()
+    return reply.data
+
+
+@every_server
+@pytest.mark.parametrize("case", MALFORMED)
+def test_what_is_malformed_is_refused_and_changes_nothing(server, case):
+    arguments, code = MALFORMED[case]
+    for name in list(server.tools)[:3]:
+        assert refused(server.open(1, "small"), name, arguments)["error"] == code
+
+
+def test_nesting_that_only_python_can_express_is_refused():
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    circle: dict = {}
+    circle["account"] = circle
+    for arguments in ({"account": deep}, circle):
+        assert refused(mini.open(1), "mini_note", arguments)["error"] == "invalid_json"
+
+
+@every_server
+@pytest.mark.parametrize("name", ["", "no_such_tool", "__init__", "seed", "x" * 10**6, "\ud800", "💥\n"])
+def test_an_unknown_tool_is_refused(server, name):
+    refusal = refused(server.open(1, "small"), name, {})
+    assert refusal["error"] == "unknown_tool" and len(refusal["message"]) < 1_000
+
+
+@every_server
+@settings(max_examples=120)
+@given(data=st.data())
+def test_any_json_at_all_gets_a_reply_and_a_refusal_names_every_fault(server, data):
+    tool = server.tools[data.draw(st.sampled_from(sorted(server.tools)))]
+    names = st.sampled_from(list(tool.input_schema["properties"]) or ["none"]) | st.text(max_size=12)
+    check_call(server.open(1, "small"), tool, data.draw(st.dictionaries(names, JSON, max_size=6)))
+
+
+@every_server
+def test_one_wrong_value_among_good_ones_is_named(server):
+    for tool in server.tools.values():
+        walker = Walker({tool.name: tool}, [server.open(1, "small").state], "wrong", tool.name)
+        for name in tool.input_schema["properties"]:
+            for value in WRONG:
+                check_call(server.open(1, "small"), tool, {**walker.arguments(tool), name: value})
+
+
+def check_call(session: Session, tool: Tool, arguments: dict) -> None:
+    """The tool refuses exactly what its published schema does, naming each fault; other refusals are about the world."""
+    before = session.digest()
+    reply = session.call(tool.name, arguments)
+    if not reply.ok or not tool.writes:
+        assert session.digest() == before
+    code = None if reply.ok else reply.data["error"]
+    if code in ("arguments_too_large", "invalid_json"):
+        return
+    wrong, loose = wrong_parameters(tool, arguments)
+    if wrong:
+        assert code == "invalid_arguments", reply
+        for name in wrong:
+            assert name in reply.data["message"]
+    elif not loose:
+        assert code != "invalid_arguments", reply
+
+
+def wrong_parameters(tool: Tool, arguments: dict) -> tuple[list[str], bool]:
+    """The parameters that break the schema, and whether a given one has a format, which the schema alone cannot judge."""
+    schema = tool.input_schema
+    wrong = [name for name in schema.get("required", ()) if name not in arguments]
+    loose = False
+    for name, value in arguments.items():
+        part = schema["properties"].get(name)
+        if part is None:
+            wrong.append(name)
+        elif not Draft202012Validator({**part, "$defs": schema.get("$defs", {})}).is_valid(value):
+            wrong.append(name)
+        else:
+            loose = loose or "'format'" in str(part)
+    return wrong, loose
+
+
+def test_every_fault_of_a_call_is_named_at_once():
+    arguments = {"source": 7, "amount": "x", "pin": None, "int": 1, "a[b": 2, "": 3}
+    message = refused(mini.open(7), "mini_move", arguments)["message"]
+    assert message == (
+        "mini_move: source must be a string; target is required; amount must be an integer; pin must be a string; "
+        " is not a parameter of this tool; a[b is not a parameter of this tool; int is not a parameter of this tool."
+    ).replace(";  is not", "; arguments is not")
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("2026-03-05", "must be a date and time written like 2026-03-05T10:00"),
+        ("2026-03-05T10:00:00", "must be a date and time written like 2026-03-05T10:00"),
+        ("2026-03-05T10:00Z", "must be a date and time written like 2026-03-05T10:00"),
+        ("2026-02-30T10:00", "is not a date and time that exists"),
+        ("٢٠٢٦-03-05T10:00", "must be a date and time written like 2026-03-05T10:00"),
+        (1_800_000_000, "must be a date and time written like 2026-03-05T10:00"),
+        (None, "must be a date and time written like 2026-03-05T10:00"),
+    ],
+)
+def test_a_moment_is_written_in_one_way(value, problem):
+    session = mini.open(7)
+    account = session.call("mini_accounts", {}).data[0]["id"]
+    refusal = refused(session, "mini_note", {"account": account, "text": "rent", "due": value})
+    assert refusal["message"] == f"mini_note: due {problem}."
+
+
+def test_a_whole_float_is_an_integer_and_key_order_does_not_matter():
+    first, second = mini.open(7), mini.open(7)
+    rows = first.call("mini_accounts", {}).data
+    source, target = rows[0], rows[1]
+    as_floats = f'{{"amount": 5.0, "pin": "{source["pin"]}", "target": "{target["id"]}", "source": "{source["id"]}"}}'
+    in_order = {"source": source["id"], "target": target["id"], "amount": 5, "pin": source["pin"]}
+    assert first.call("mini_move", as_floats) == second.call("mini_move", in_order)
+    assert first.digest() == second.digest()
+    assert first.head.arguments == second.head.arguments == json.dumps(in_order, sort_keys=True, separators=(",", ":"))

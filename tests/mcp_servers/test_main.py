@@ -1,0 +1,64 @@
+"""The command line: python -m mcp_servers."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcp_servers.__main__ import main
+
+ROOT = Path(__file__).parents[2]
+BANKING = [sys.executable, "-m", "mcp_servers", "banking", "--size", "small"]
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+def test_the_list_has_a_line_for_each_server(capsys):
+    assert main(["--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in lines] == [[name, "17", "tools"] for name in ("banking", "calendar", "email")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["bank"], "There is no server 'bank'; there are banking, calendar, email.\n"),
+        ([], "Name a server; there are banking, calendar, email.\n"),
+    ],
+)
+def test_a_server_that_is_not_there_is_one_line_and_exit_code_2(arguments, said, capsys):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == said
+
+
+def greeted() -> subprocess.Popen[str]:
+    """A server that has answered its first message."""
+    pipe = subprocess.PIPE
+    child = subprocess.Popen(BANKING, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
+    child.stdin.write(json.dumps(HELLO) + "\n")
+    child.stdin.flush()
+    assert json.loads(child.stdout.readline())["result"]["serverInfo"]["name"] == "banking"
+    return child
+
+
+def test_ctrl_c_ends_it_without_a_word():
+    with greeted() as child:
+        child.send_signal(signal.SIGINT)
+        said = child.stdout.read(), child.stderr.read()
+    assert (child.returncode, said) == (-signal.SIGINT, ("", ""))
+
+
+def test_it_ends_when_its_client_goes():
+    with greeted() as child:
+        child.stdin.close()
+        said = child.stdout.read(), child.stderr.read()
+    assert (child.returncode, said) == (0, ("", ""))

@@ -1,0 +1,106 @@
+"""Servers with a bug each: every law of the walks must catch the one that breaks it."""
+
+from __future__ import annotations
+
+import json
+
+import mini
+import pytest
+from record import (
+    invariants_hold,
+    reads_and_refusals_change_nothing,
+    record,
+    the_digest_is_up_to_date,
+    the_past_is_kept,
+)
+
+from mcp_servers.kit import Server, ToolError
+
+
+def mutant(name: str) -> Server[mini.Till]:
+    """The mini server without tools: a place for one with a bug."""
+    server = Server(name, "A till with a bug.", mini.seed)
+    server.invariants.update(mini.server.invariants)
+    return server
+
+
+def test_a_read_that_writes_is_caught():
+    server = mutant("reader")
+
+    @server.read("look")
+    def mutant_look(till: mini.Till) -> int:
+        """Look, and count the looks on the first account."""
+        account = next(iter(till.accounts))
+        return till.accounts.change(account.id, balance=account.balance + 1).balance
+
+    with pytest.raises(AssertionError, match="step 1, mutant_look, changed the state"):
+        reads_and_refusals_change_nothing(record(server, 1, "small", 5))
+    with pytest.raises(AssertionError, match="an earlier state is not what it was"):
+        the_past_is_kept(record(server, 1, "small", 5))
+
+
+def test_a_write_that_breaks_an_invariant_is_caught():
+    server = mutant("giver")
+
+    @server.write("give")
+    def mutant_give(till: mini.Till) -> int:
+        """Make money from nothing."""
+        account = next(iter(till.accounts))
+        return till.accounts.change(account.id, balance=account.balance + 1).balance
+
+    with pytest.raises(AssertionError, match="mutant_give, breaks .'money_is_kept'."):
+        invariants_hold(record(server, 1, "small", 5))
+
+
+def test_a_write_past_the_tables_is_caught():
+    server = mutant("sneak")
+
+    @server.write("sneak")
+    def mutant_sneak(till: mini.Till) -> int:
+        """Change a row in place."""
+        account = next(iter(till.accounts))
+        object.__setattr__(account, "balance", account.balance + 1)
+        return account.balance
+
+    with pytest.raises(AssertionError, match="mutant_sneak, left a digest that its rows do not have"):
+        the_digest_is_up_to_date(record(server, 1, "small", 5))
+    with pytest.raises(AssertionError, match="an earlier state is not what it was"):
+        the_past_is_kept(record(server, 1, "small", 5))
+
+
+def test_a_write_that_refuses_half_way_leaves_nothing_behind():
+    server = mutant("quitter")
+
+    @server.write("quit")
+    def mutant_quit(till: mini.Till) -> int:
+        """Change everything, then refuse."""
+        for account in till.accounts:
+            till.accounts.remove(account.id)
+        raise ToolError("changed_my_mind", "Try again.")
+
+    walked = record(server, 1, "small", 5)
+    assert walked.session.state is walked.session.at(0).state
+    assert "changed_my_mind" in {json.loads(reply.text)["error"] for reply in walked.replies}
+
+
+def test_a_bug_of_a_tool_surfaces():
+    server = mutant("crash")
+
+    @server.read("crash")
+    def mutant_crash(till: mini.Till) -> int:
+        """Fail."""
+        return 1 // 0
+
+    session = server.open(1)
+    with pytest.raises(ZeroDivisionError):
+        session.call("mutant_crash", {})
+    assert session.head.number == 0
+
+
+def test_a_parameter_without_a_description_is_refused():
+    with pytest.raises(TypeError, match="mutant_bare: the parameter what has no description"):
+
+        @mutant("bare").read("look")
+        def mutant_bare(till: mini.Till, what: int) -> int:
+            """Look."""
+            return what

@@ -1,0 +1,91 @@
+"""Held-out worlds and training worlds have no id, full name or e-mail address in common."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+from mini import server as mini
+
+from mcp_servers.catalogue import SERVERS, TOOLS
+from mcp_servers.kit import Draw, Server, is_held_out, is_held_out_seed
+from mcp_servers.kit.state import as_json
+from mcp_servers.people import COMPANIES, FIRST, LAST, beginning, cast
+
+ALL = (*SERVERS.values(), mini)
+TRAINING = range(300)
+HELD_OUT = range(1_000_000_000, 1_000_000_300)
+ID = re.compile(r"\b[A-Z]{2,5}-\d{3,}\b")
+EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+NAME = re.compile(rf"\b(?:{'|'.join(FIRST)}) (?:{'|'.join(LAST)})\b")
+
+every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
+
+
+def marks(text: str) -> set[str]:
+    """The ids, e-mail addresses and full names in a text."""
+    return {mark for pattern in (ID, EMAIL, NAME) for mark in pattern.findall(text)}
+
+
+@cache
+def marks_of(server: Server, seeds: range) -> frozenset[str]:
+    """All of them in the small worlds of these seeds, in whatever field they stand."""
+    found: set[str] = set()
+    for seed in seeds:
+        tables = server.seed(seed, "small").tables().values()
+        found |= marks(str([as_json(table.kind, row) for table in tables for row in table]))
+    return frozenset(found)
+
+
+@every_server
+def test_training_and_held_out_worlds_share_no_id_name_or_address(server):
+    assert marks_of(server, TRAINING) & marks_of(server, HELD_OUT) == set()
+    assert len(marks_of(server, HELD_OUT)) > 300
+
+
+@every_server
+def test_every_full_name_and_id_is_on_the_side_of_its_world(server):
+    for seeds in (TRAINING, HELD_OUT):
+        for mark in marks_of(server, seeds):
+            if "@" not in mark:
+                assert is_held_out(mark) == is_held_out_seed(seeds[0]), mark
+
+
+@every_server
+def test_every_address_belongs_to_someone_of_the_cast_of_its_world(server):
+    for seeds in (TRAINING[:60], HELD_OUT[:60]):
+        people = {person.id for seed in seeds for person in cast(seed, 40)}
+        assert {mark for mark in marks_of(server, seeds[:60]) if "@" in mark} <= people
+
+
+def test_no_schema_or_ask_names_an_id_a_person_or_an_address():
+    for _, tool in TOOLS.values():
+        assert marks(f"{tool.input_schema}{tool.output_schema}{tool.asks}{tool.description}") == set(), tool.name
+
+
+def test_one_world_has_one_cast_whose_members_are_told_apart_by_either_name():
+    for seed in (*TRAINING[:50], *HELD_OUT[:50]):
+        people = cast(seed)
+        assert len({part for person in people for part in person.name.split()}) == 20
+        assert len({person.id for person in people}) == 10
+        assert cast(seed, 30)[:10] == people
+        assert all(person.id.endswith(tuple(f"@{domain}" for domain in COMPANIES)) for person in people)
+
+
+def test_the_servers_of_a_world_begin_at_the_same_moment_on_a_weekday():
+    for seed in (*TRAINING[:50], *HELD_OUT[:50]):
+        assert {server.open(seed, "small").state.now for server in ALL} == {beginning(seed)}
+        assert beginning(seed).weekday() < 5 and beginning(seed).hour == 9
+
+
+def test_about_one_value_in_five_is_held_out():
+    share = sum(is_held_out(f"ACC-{number:04}") for number in range(10_000)) / 10_000
+    assert 0.18 < share < 0.22
+
+
+def test_draws_are_the_same_on_every_python_and_differ_by_key():
+    draw = Draw("banking", 7)
+    assert [draw.integer(0, 999) for _ in range(5)] == [163, 755, 130, 509, 968]
+    assert "".join(Draw("banking", 8).shuffled("abcdef")) == "abefcd"
+    assert "".join(Draw("w", key).weighted("xyz", (1, 2, 7)) for key in range(8)) == "yzzzzxzz"

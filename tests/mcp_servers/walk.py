@@ -1,0 +1,136 @@
+"""Random walks: calls a stranger might make who reads schemas and results, mostly sensible, partly not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
+
+from mcp_servers.kit import Draw, Seen, State, Tool
+
+Call = tuple[str, str]
+WRONG: tuple[Any, ...] = (None, True, -1, 0, 10**12, 2.5, "", "ACC-0000", "no such thing", [], {}, ["x"], {"a": 1})
+FAULTY = 0.12
+
+
+class Walker:
+    """Draws calls on some tools, with values learned from the results it is shown."""
+
+    def __init__(self, tools: Mapping[str, Tool], states: Iterable[State], *key: object):
+        self.tools, self.draw = dict(tools), Draw("walk", *key)
+        self.now = max(state.now for state in states)
+        self.seen: dict[str, list[Any]] = {}
+        self.secrets = secrets(self.tools, states)
+
+    def next(self) -> Call:
+        """A tool that can be called with what has been seen, or at times any tool; and arguments for it."""
+        ready = [tool for tool in self.tools.values() if all(id in self.seen for id in tool.consumes)]
+        pool = list(self.tools.values()) if self.draw.chance(0.05) or not ready else ready
+        tool = self.draw.choice(pool)
+        return tool.name, json.dumps(self.arguments(tool))
+
+    def learn(self, name: str, text: str) -> None:
+        """Keep the ids and field values of a result."""
+        for key, value in found(self.tools[name].result_type, json.loads(text)):
+            values = self.seen.setdefault(key, [])
+            if value not in values:
+                values.append(value)
+                del values[:-60]
+
+    def arguments(self, tool: Tool) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        for name, schema in tool.input_schema["properties"].items():
+            if name in tool.required or self.draw.chance(0.3):
+                given[name] = self.value(tool, name, schema)
+        if self.draw.chance(FAULTY):
+            self.spoil(given)
+        return given
+
+    def spoil(self, given: dict[str, Any]) -> None:
+        """One fault: an argument missing, one too many, or a value that does not belong."""
+        name = self.draw.choice(sorted(given)) if given else "extra"
+        if name in given and self.draw.chance(0.3):
+            del given[name]
+        else:
+            given[name] = self.draw.choice(WRONG)
+
+    def value(self, tool: Tool, name: str, schema: Mapping[str, Any]) -> Any:
+        """A value for a parameter: an id or text seen before where one is meant, else one that fits the schema."""
+        if name in tool.sensitive:
+            known = self.secrets[name]
+        elif name in tool.ids:
+            known = self.seen.get(tool.ids[name], [])
+        else:
+            marks = [mark.field for mark in tool.model.model_fields[name].metadata if isinstance(mark, Seen)]
+            known = [value for key in marks for value in self.seen.get(f".{key}", [])]
+        return self.fit(schema, tool.input_schema.get("$defs", {}), [one for one in known if isinstance(one, str)])
+
+    def fit(self, schema: Mapping[str, Any], defs: Mapping[str, Any], known: list[str]) -> Any:
+        """A value of this schema; `known` are the strings that mean something here."""
+        match schema:
+            case {"$ref": str(ref)}:
+                return self.fit(defs[ref.rsplit("/", 1)[-1]], defs, known)
+            case {"anyOf": list(branches)}:
+                options = [branch for branch in branches if branch != {"type": "null"}]
+                return self.fit({**schema, "anyOf": (), **self.draw.choice(options)}, defs, known)
+            case {"const": value}:
+                return value
+            case {"enum": list(values)}:
+                return self.draw.choice(values)
+            case {"type": "array", "items": items}:
+                low, high = schema.get("minItems", 0), schema.get("maxItems", 3)
+                return [self.fit(items, defs, known) for _ in range(self.draw.integer(low, min(high, low + 3)))]
+            case {"type": "object", "properties": parts}:
+                return {name: self.fit(part, defs, known) for name, part in parts.items()}
+            case {"type": "boolean"}:
+                return self.draw.chance(0.5)
+            case {"type": "integer"}:
+                return self.number(schema)
+            case {"format": "date-time"}:
+                minutes = self.draw.choice((-60, 15, 60, 90, 24 * 60, self.draw.integer(0, 20_000)))
+                return (self.now + timedelta(minutes=minutes)).isoformat(timespec="minutes")
+            case {"format": "date"}:
+                return (self.now + timedelta(days=self.draw.integer(-2, 20))).date().isoformat()
+        return self.text(schema, known)
+
+    def number(self, schema: Mapping[str, Any]) -> int:
+        low, high = schema.get("minimum", 0), schema.get("maximum", 10_000)
+        options = [low, high, self.draw.integer(low, min(high, low + 20)), self.draw.integer(low, high)]
+        return int(self.draw.choice([*options, *schema.get("examples", ()), *schema.get("examples", ())]))
+
+    def text(self, schema: Mapping[str, Any], known: list[str]) -> str:
+        if known and self.draw.chance(0.95):
+            return self.draw.choice(known)
+        return str(self.draw.choice(schema.get("examples") or ["some text", "x"]))
+
+
+def found(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
+    """The ids in a result by type, and its texts and numbers by field: ("AccountId", "ACC-1"), (".kind", "loan")."""
+    if value is None:
+        return
+    if isinstance(hint, NewType):
+        yield hint.__name__, value
+    elif get_origin(hint) is Annotated:
+        yield from found(get_args(hint)[0], value)
+    elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        for name, part in get_type_hints(hint, include_extras=True).items():
+            if name in value:
+                yield from found(part, value[name])
+                if isinstance(value[name], str | int):
+                    yield f".{name}", value[name]
+    elif isinstance(value, list):
+        for one in value:
+            yield from found(get_args(hint)[0], one)
+    else:
+        for part in get_args(hint):
+            if dataclasses.is_dataclass(part) == isinstance(value, dict):
+                yield from found(part, value)
+
+
+def secrets(tools: Mapping[str, Tool], states: Iterable[State]) -> dict[str, list[Any]]:
+    """What a user knows and no tool tells: the values of sensitive parameters, from rows with a field of that name."""
+    names = sorted({name for tool in tools.values() for name in tool.sensitive})
+    rows = [row for state in states for own in state.tables().values() for row in own]
+    return {name: list(dict.fromkeys(getattr(row, name) for row in rows if hasattr(row, name))) for name in names}

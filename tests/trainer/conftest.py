@@ -1,0 +1,48 @@
+"""A tokenizer and tiny models for the trainer's tests: small enough that every test takes seconds."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
+
+from training_worker.prove.rollout import demonstration
+from training_worker.prove.trajectory import Example
+from training_worker.trainer.conversation import encode_demonstration
+from training_worker.trainer.curriculum import text
+from training_worker.trainer.model import Shape, tiny_model
+from training_worker.trainer.sft import SFTRun, Stage, fit
+from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
+
+from .double import NAMES, Bank, example
+
+SMALL = Shape(layers=2, width=32, heads=2, kv_heads=1, head_dim=16, ffn=64, positions=2048)
+
+
+@pytest.fixture(scope="session")
+def examples() -> list[Example]:
+    return [example(seed) for seed in range(40)]
+
+
+@pytest.fixture(scope="session")
+def tokenizer(examples: list[Example]) -> PreTrainedTokenizerFast:
+    return train_tokenizer([text(plain_tokenizer(), one, Bank) for one in examples], NAMES, vocabulary=600)
+
+
+@pytest.fixture
+def model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
+    """Untrained: it babbles, which is what most of these tests need."""
+    torch.set_num_threads(1)
+    return tiny_model(tokenizer, seed=1, shape=SMALL).eval()
+
+
+@pytest.fixture(scope="session")
+def taught(tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> Qwen3ForCausalLM:
+    """Taught for a few seconds, so that it calls tools: it has rollouts of several turns, and groups with variance."""
+    model = tiny_model(tokenizer, seed=1, shape=SMALL)
+    demonstrations = [
+        encode_demonstration(tokenizer, asked.opening, demonstration(one), asked.tools)
+        for one, asked in ((one, Bank(one)) for one in examples)
+    ]
+    fit(model, [Stage("full", demonstrations, 8)], SFTRun(steps=60, threads=1, warmup_steps=5), lambda event: None)
+    return model.eval()

@@ -1,0 +1,272 @@
+"""The whole of PROVE in one command: graph, data, warm policy, GRPO, held-out evaluation before and after.
+
+Each stage keeps its results under DATA/pipeline and is skipped while its inputs are the same; an interrupted run goes on where
+it stopped. Exit codes: 0 every stage held, 1 a stage failed, 3 all ran but the policy did not get better, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import shutil
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+
+from .prove.graph import load_or_build
+from .prove.synthesis.conversation import Recipe
+from .prove.synthesis.dataset import synthesize
+from .prove.synthesis.knobs import Knobs
+from .prove.trajectory import Example, UnreadableData, read_lines, write_lines
+from .stages import Outcome, StageFailed, Summary, only_one, run_stage
+from .terminal import bar, sparkline
+
+FREE_BYTES = 300_000_000
+TINY_KNOBS = Knobs(most=8)
+TRAIN_RECIPE_SEED, HELD_OUT_RECIPE_SEED = 20, 0
+LONGEST_PROMPT = 1_024
+HELD_OUT_SPARE = 1.35
+NO_GAIN = 3
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run may be told. The defaults are the ones behind docs/benchmarks.md."""
+
+    data: Path
+    policy: Path
+    seed: int = 0
+    minutes: float = 6.5
+    examples: int = 1_200
+    held_out: int = 200
+    max_steps: int = 350
+    learning_rate: float = 2e-4
+
+
+class Pipeline:
+    """The stages of one run, in order; each method is a stage and says what it found in one line."""
+
+    def __init__(self, options: Options, console: Console):
+        self.options, self.console = options, console
+        self.folder = options.data / "pipeline"
+
+    def run(self) -> bool:
+        """Run what is not done yet; whether the policy got better on worlds it has not seen."""
+        graph = self.graph()
+        data = self.data_set(graph)
+        before = self.evaluate("before", data, self.options.policy, "")
+        trained = self.train(data)
+        after = self.evaluate("after", data, trained.folder / "policy", trained.key)
+        return self.report(data, before, trained, after)
+
+    def stage(self, name: str, inputs: Summary, work: Any) -> Outcome:
+        with bar(self.console, name) as shown:
+            began = time.monotonic()
+            outcome = run_stage(self.folder / name.replace(" ", "-"), inputs, lambda folder: work(folder, shown))
+        took = "kept from before" if outcome.kept else f"{time.monotonic() - began:.0f} s"
+        if outcome.changed:
+            self.console.print(f"  {name} was made again: {outcome.changed} changed.", highlight=False)
+        self.console.print(f"[green]✓[/] [bold]{name:<10}[/] {outcome.summary['line']} [dim]({took})[/]", highlight=False)
+        return outcome
+
+    def graph(self) -> Outcome:
+        def work(folder: Path, shown: Any) -> Summary:
+            graph = load_or_build(folder, lambda done, total: shown.set(done, total, "pairs run in forked sessions"))
+            edges, created = graph.number_of_edges(), sum(data["created"] for _, _, data in graph.edges(data=True))
+            if not edges:
+                raise StageFailed("No edge of the graph could be proven; the servers cannot be chained.")
+            line = (
+                f"{len(graph)} tools on {len(SERVERS)} servers, {edges} edges proven by execution "
+                f"({created} to what the call before created), {len(graph.graph['unproven'])} candidates unproven"
+            )
+            return {"line": line, "edges": edges, "created": created, "unproven": graph.graph["unproven"]}
+
+        return self.stage("graph", {"server code": fingerprint(SERVERS)}, work)
+
+    def data_set(self, graph: Outcome) -> Outcome:
+        options = self.options
+
+        def work(folder: Path, shown: Any) -> Summary:
+            from .trainer.policy import load_policy
+            from .trainer.prompts import prompt_length
+
+            tokenizer = load_policy(options.policy).tokenizer
+            known = load_or_build(graph.folder)
+            kept, counts, left_out = {}, {}, {}
+            plan = (
+                ("train", options.examples, Recipe(TRAIN_RECIPE_SEED + options.seed, knobs=TINY_KNOBS)),
+                ("held_out", int(options.held_out * HELD_OUT_SPARE), Recipe(HELD_OUT_RECIPE_SEED, knobs=TINY_KNOBS)),
+            )
+            for split, count, recipe in plan:
+                tell = lambda done, total, split=split: shown.set(done, total, f"{split} conversations")  # noqa: E731
+                made, report = synthesize(count, split, known, recipe, tell)  # type: ignore[arg-type]
+                fitting = [example for example in made if prompt_length(tokenizer, example) <= LONGEST_PROMPT]
+                left_out[split] = len(made) - len(fitting)
+                counts[split] = {**asdict(report), "too_long": left_out[split]}
+                kept[split] = fitting[: options.held_out] if split == "held_out" else fitting
+                write_lines(folder / f"{split}.jsonl", kept[split])
+            leaks = shared(kept["train"], kept["held_out"])
+            if leaks:
+                raise StageFailed(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
+            if len(kept["held_out"]) < options.held_out:
+                raise StageFailed(f"Only {len(kept['held_out'])} of {options.held_out} held-out examples could be made.")
+            lengths = Counter(len(example.steps) for example in kept["train"])
+            line = (
+                f"{len(kept['train']):,} training and {len(kept['held_out'])} held-out conversations, all replayed, "
+                f"every oracle perfect; steps {', '.join(f'{n}: {lengths[n]}' for n in sorted(lengths))}"
+            )
+            return {"line": line, "counts": counts, "left out as too long": left_out}
+
+        names = ("seed", "examples", "held_out")
+        inputs = {"server code": fingerprint(SERVERS), **{name: getattr(options, name) for name in names}}
+        return self.stage("data", inputs | {"policy": digest_of(options.policy)}, work)
+
+    def evaluate(self, name: str, data: Outcome, policy: Path, key: str) -> Outcome:
+        def work(folder: Path, shown: Any) -> Summary:
+            from .trainer.evaluate import evaluate, table
+            from .trainer.policy import load_policy
+
+            found, examples = load_policy(policy), held_out(data)
+            lines: dict[str, Any] = {}
+            for mode, samples, temperature in (("sampled", 2, 1.0), ("greedy", 1, 0.0)):
+                shown.set(mode == "greedy", 2, f"{mode}, {len(examples)} worlds it has not seen")
+                made = evaluate(found.model, found.tokenizer, examples, samples, temperature, seed=1)
+                write_lines(folder / f"{mode}.jsonl", [rollout for rollouts in made for rollout in rollouts])
+                lines[mode] = [asdict(line) for line in table(examples, made)]
+            means = {mode: rows[-1]["means"]["reward"] for mode, rows in lines.items()}
+            return {"line": f"held-out reward {means['sampled']:.3f} sampled, {means['greedy']:.3f} greedy", **lines}
+
+        return self.stage(name, {"data": data.key, "policy": key or digest_of(policy)}, work)
+
+    def train(self, data: Outcome) -> Outcome:
+        options = self.options
+
+        def work(folder: Path, shown: Any) -> Summary:
+            from .trainer.grpo import GRPORun, train
+
+            curve: list[float] = []
+
+            def tell(event: dict[str, Any]) -> None:
+                if event["event"] == "step":
+                    curve.append(event["reward"])
+                    passed = max(event["elapsed_s"] / 60 / options.minutes, event["step"] / options.max_steps)
+                    say = f"step {event['step']}  reward {event['reward']:.2f}  {sparkline(curve, 24)}"
+                    shown.set(min(passed, 1.0), 1.0, say)
+                elif event["event"] == "resumed":
+                    self.console.print(f"  goes on from the checkpoint of step {event['step']}", highlight=False)
+
+            run = GRPORun(
+                policy=options.policy,
+                data=data.folder / "train.jsonl",
+                out=folder,
+                seed=options.seed,
+                minutes=options.minutes,
+                max_steps=options.max_steps,
+                learning_rate=options.learning_rate,
+                longest_prompt=LONGEST_PROMPT,
+            )
+            shown.set(0, 1, "loading")
+            trained = train(run, tell)
+            if trained.ended == "stopped":
+                raise KeyboardInterrupt
+            line = f"GRPO, {trained.step} steps in {trained.seconds / 60:.1f} min on the live servers"
+            return {"line": line, "steps": trained.step, "seconds": trained.seconds}
+
+        names = ("seed", "minutes", "max_steps", "learning_rate")
+        inputs = {name: getattr(options, name) for name in names}
+        return self.stage("train", {"data": data.key, "policy": digest_of(options.policy), **inputs}, work)
+
+    def report(self, data: Outcome, before: Outcome, trained: Outcome, after: Outcome) -> bool:
+        from .report import make_report
+
+        return make_report(self.folder, self.console, held_out(data), before, trained, after)
+
+
+def held_out(data: Outcome) -> list[Example]:
+    return list(read_lines(Example, data.folder / "held_out.jsonl"))
+
+
+def shared(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
+    """Ids, e-mail addresses and full names that occur on both sides of the split: there must be none."""
+    from .prove.identifiers import identifiers
+
+    return sorted(identifiers(train) & identifiers(held_out))
+
+
+def digest_of(policy: Path) -> str:
+    from .trainer.grpo import file_digest
+
+    weights = policy / "model.safetensors"
+    return file_digest(weights) if weights.exists() else "missing"
+
+
+def read_options(argv: Sequence[str] | None) -> tuple[Options, bool]:
+    shipped = Path(__file__).parent / "trainer" / "warm"
+    parser = argparse.ArgumentParser(prog="manage.py pipeline", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder for everything the run makes")
+    parser.add_argument("--policy", type=Path, default=shipped, help="folder of the policy to start from")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the training data and of GRPO")
+    parser.add_argument("--minutes", type=float, default=Options.minutes, help="minutes of GRPO")
+    parser.add_argument("--examples", type=int, default=Options.examples, help="training conversations to make")
+    parser.add_argument("--held-out", type=int, default=Options.held_out, help="held-out conversations to evaluate on")
+    parser.add_argument("--max-steps", type=int, default=Options.max_steps, help="most GRPO steps")
+    parser.add_argument("--learning-rate", type=float, default=Options.learning_rate)
+    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs made")
+    given = vars(parser.parse_args(argv))
+    fresh = given.pop("fresh")
+    return Options(**given), fresh
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    options, fresh = read_options(argv)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    console = Console()
+    pipeline = Pipeline(options, console)
+    try:
+        with only_one(options.data):
+            if fresh:
+                shutil.rmtree(pipeline.folder, ignore_errors=True)
+            require_space(options.data)
+            return 0 if pipeline.run() else NO_GAIN
+    except KeyboardInterrupt:
+        console.print("Stopped. What is done is kept; the same command goes on from here.", highlight=False)
+        return 130
+    except (StageFailed, UnreadableData) as error:
+        console.print(f"[red]Failed:[/] {error}", highlight=False)
+    except OSError as error:
+        console.print(f"[red]Failed:[/] {explain(error, options.data)}", highlight=False)
+    return 1
+
+
+def require_space(folder: Path) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < FREE_BYTES:
+        raise StageFailed(
+            f"{folder} has {free / 1e6:.0f} MB left and a run needs {FREE_BYTES / 1e6:.0f} MB. "
+            "Make room, or give --data a folder on another disk."
+        )
+
+
+def explain(error: OSError, folder: Path) -> str:
+    """An operating system's refusal as what happened, where, and what to do."""
+    where = error.filename or folder
+    match error.errno:
+        case errno.ENOSPC:
+            return f"The disk is full at {where}. Make room and run the same command: it goes on where it stopped."
+        case errno.EACCES | errno.EROFS | errno.EPERM:
+            return f"{where} cannot be written. Set PROVE_DATA (or --data) to a folder you may write to."
+    return f"{error.strerror or error} at {where}."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

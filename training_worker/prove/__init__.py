@@ -1,0 +1,1 @@
+"""PROVE itself, importable without Django, Celery or torch."""

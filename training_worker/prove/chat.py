@@ -1,0 +1,80 @@
+"""How a speaking model is talked to: tool calls read from its text, and the one protocol a model answers to.
+
+Model text is untrusted: it is parsed as JSON, never evaluated, and what cannot be parsed is kept as a malformed call.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from .trajectory import Message, ToolCall
+
+CALL = re.compile(r"<tool_call>(.*?)(</tool_call>|$)", re.S)
+MAX_DEPTH = 32
+
+
+class ChatModel(Protocol):
+    """A model that speaks: policy, teacher or user."""
+
+    def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
+        """The assistant's next text."""
+
+
+class Scripted:
+    """A chat model that says what it was given, in order; the double of the tests."""
+
+    def __init__(self, texts: Iterable[str]):
+        self.texts = iter(texts)
+
+    def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
+        return next(self.texts, "")
+
+
+def parse_calls(text: str) -> tuple[ToolCall, ...]:
+    """The tool calls of one assistant text, Hermes style; a malformed one is a ToolCall with no name and no arguments."""
+    return tuple(parse_call(body if closed else "") for body, closed in CALL.findall(text))
+
+
+def parse_call(body: str) -> ToolCall:
+    malformed = ToolCall("", None)
+    try:
+        call = json.loads(body, parse_constant=lambda constant: refuse(constant))
+    except (ValueError, RecursionError):
+        return malformed
+    match call:
+        case {"name": str(name), "arguments": dict(arguments)} if depth(arguments) <= MAX_DEPTH:
+            return ToolCall(name, arguments)
+        case {"name": str(name), **rest} if "arguments" not in rest:
+            return ToolCall(name, {})
+    return malformed
+
+
+def refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON.")
+
+
+def depth(value: Any) -> int:
+    """How deep containers nest; a scalar is 0."""
+    deepest, level = 0, [value]
+    while level:
+        level = [
+            part
+            for outer in level
+            if isinstance(outer, dict | list)
+            for part in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        deepest += 1
+    return deepest - 1
+
+
+def write_calls(calls: Sequence[ToolCall]) -> str:
+    """The text a model writes to make these calls: the inverse of parse_calls."""
+    return "\n".join(
+        "<tool_call>\n"
+        + json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
+        + "\n</tool_call>"
+        for call in calls
+    )

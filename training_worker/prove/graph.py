@@ -1,0 +1,153 @@
+"""Which tool can feed which: a directed graph whose edges are proven by running them in forked sessions.
+
+A pair (A, B) is a candidate when A's result carries an id type B requires. It becomes an *explicit* edge when B, in a fork,
+does what is asked with an id that A gave, and refuses an id that another world gave. Where B also refuses the same id when A
+was not run, A had created it: the edge is `created`. What was run is kept as evidence. (Paper, section 2, step 1, which
+asks a language model about each pair instead.)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.kit import Draw, Tool
+from mcp_servers.world import World
+
+from .shapes import found_in
+from .synthesis.sampler import Context, NothingFits, fill, sample
+
+WORLD_SEEDS = range(900_000_000, 900_000_006)
+TRIES_PER_WORLD = 6
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call made to prove an edge, and what came of it."""
+
+    arguments: dict[str, Any]
+    ok: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The runs behind an edge: B with an id A gave, B with the id of another world, B with the same id but without A."""
+
+    seed: int
+    producer: Run
+    with_output: Run
+    with_foreign: Run
+    without: Run
+
+    @property
+    def holds(self) -> bool:
+        return self.with_output.ok and not self.with_foreign.ok
+
+    @property
+    def created(self) -> bool:
+        return self.holds and not self.without.ok
+
+
+def candidates(tools: Iterable[Tool]) -> list[tuple[Tool, Tool, str, str]]:
+    """Every (A, B, parameter, id type) where A gives an id type that B's parameter requires."""
+    known = list(tools)
+    return [
+        (a, b, parameter, b.ids[parameter])
+        for b in known
+        for parameter in b.required
+        if parameter in b.ids
+        for a in known
+        if a is not b and b.ids[parameter] in a.produces
+    ]
+
+
+def prove(a: Tool, b: Tool, parameter: str, id_type: str) -> Proof | None:
+    """Run the pair until the edge is proven or the tries are used up; the last proof that did not hold, or None."""
+    last = None
+    for seed in WORLD_SEEDS:
+        opening, context = laboratory(seed)
+        draw = Draw("proof", seed, a.name, b.name, parameter)
+        for _ in range(TRIES_PER_WORLD):
+            proof = attempt(seed, opening, context, draw, (a, b, parameter, id_type))
+            if proof is not None and proof.holds:
+                return proof
+            last = proof or last
+    return last
+
+
+def attempt(seed: int, opening: World, context: Context, draw: Draw, pair: tuple[Tool, Tool, str, str]) -> Proof | None:
+    """One try: A in a fork, then B in forks of what A left and of what was before."""
+    a, b, parameter, id_type = pair
+    after = opening.fork()
+    try:
+        producer = run(after, a, fill(a, {}, context, draw, after))
+        if not producer.ok:
+            return None
+        given = [found.id for found in found_in(a.name, json.loads(producer.text)) if found.type == id_type]
+        if not given:
+            return None
+        own = fill(b, {parameter: draw.choice(given)}, context, draw, after)
+    except NothingFits:
+        return None
+    _, elsewhere = laboratory(seed + 1)
+    foreign = next((id for id in elsewhere.ids.get(id_type, {}) if id not in context.ids.get(id_type, {})), "NONE-0000")
+    return Proof(
+        seed,
+        producer,
+        run(after.fork(), b, own),
+        run(after.fork(), b, own | {parameter: foreign}),
+        run(opening.fork(), b, own),
+    )
+
+
+def run(world: World, tool: Tool, arguments: dict[str, Any]) -> Run:
+    reply = world.call(tool.name, arguments)
+    return Run(arguments, reply.ok, reply.text)
+
+
+@cache
+def laboratory(seed: int) -> tuple[World, Context]:
+    """A world of all servers to prove edges in, and what its read-only tools show."""
+    world = World.open(seed, tuple(SERVERS), "small")
+    return world, sample(world, Draw("laboratory", seed))
+
+
+def build(progress: Callable[[int, int], None] = lambda done, total: None) -> nx.DiGraph:
+    """The graph over all tools: nodes with their server, edges with id type and evidence; unproven pairs are left out."""
+    graph = nx.DiGraph(fingerprint=fingerprint(tuple(SERVERS)), unproven=[])
+    for name, (server, tool) in TOOLS.items():
+        graph.add_node(name, server=server.name, writes=tool.writes)
+    pairs = candidates(tool for _, tool in TOOLS.values())
+    for done, (a, b, parameter, id_type) in enumerate(pairs, 1):
+        proof = prove(a, b, parameter, id_type)
+        if proof is not None and proof.holds:
+            if not graph.has_edge(a.name, b.name):
+                graph.add_edge(a.name, b.name, id_type=id_type, feeds={}, created=False)
+            edge = graph.edges[a.name, b.name]
+            edge["feeds"][parameter] = asdict(proof)
+            edge["created"] = edge["created"] or proof.created
+        else:
+            graph.graph["unproven"].append([a.name, b.name, parameter])
+        progress(done, len(pairs))
+    return graph
+
+
+def load_or_build(folder: Path, progress: Callable[[int, int], None] = lambda done, total: None) -> nx.DiGraph:
+    """The graph cached in `folder` under the hash of all schemas and code, built when it is not there."""
+    path = folder / f"graph-{fingerprint(tuple(SERVERS))}.json"
+    if path.exists():
+        return nx.node_link_graph(json.loads(path.read_text("utf-8")), edges="edges")
+    graph = build(progress)
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(nx.node_link_data(graph, edges="edges"), ensure_ascii=False), "utf-8")
+    partial.replace(path)
+    return graph

@@ -1,0 +1,16 @@
+"""Argument values: how many of the ground truth's values the matched calls carry."""
+
+from __future__ import annotations
+
+from math import fsum
+
+from .matching import Matching
+
+
+def arguments(matching: Matching) -> float:
+    """A = mean over matched pairs of (equal values / ground-truth arguments) (paper, section 3, argument values).
+
+    A ground-truth call without arguments scores 1; without any pair the component is 0.
+    """
+    pairs = matching.pairs
+    return fsum(pair.share for pair in pairs) / len(pairs) if pairs else 0.0

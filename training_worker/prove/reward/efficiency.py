@@ -1,0 +1,20 @@
+"""Efficiency: what calls beyond the budget cost."""
+
+from __future__ import annotations
+
+from math import ceil
+
+
+def efficiency(n_calls: int, n_gt: int, alpha: float, beta: float) -> float:
+    """F = -alpha max(0, n_calls - B) / B (paper, section 3, efficiency).
+
+    `n_calls` counts the model's calls, `n_gt` the ground truth's (at least 1).
+    """
+    limit = budget(n_gt, beta)
+    return -alpha * (n_calls - limit) / limit if n_calls > limit else 0.0
+
+
+def budget(n_gt: int, beta: float) -> int:
+    """B = n_gt + ceil(n_gt beta): three parallel calls budget three."""
+    rounding = 1e-9  # 25 * 0.28 is a little over 7 in floats and must not budget 8
+    return n_gt + ceil(n_gt * beta - rounding)

@@ -1,0 +1,65 @@
+"""The total reward of one rollout: the weighted components, with the evidence for each call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from math import fsum
+
+from ..trajectory import Evidence, ExecutedCall, Reward, Step
+from .abstention import abstains, abstention
+from .arguments import arguments
+from .coverage import coverage
+from .efficiency import efficiency
+from .matching import Matching, match
+from .name import name, names
+from .presets import PAPER, Weights
+from .validity import validity
+
+COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
+
+
+def score(
+    steps: Sequence[Step],
+    edges: Iterable[tuple[int, int]],
+    calls: Sequence[ExecutedCall],
+    weights: Weights = PAPER,
+) -> Reward:
+    """R = 0.5 V + 0.5 C + 0.15 F + 0.2 M + 0.1 A (paper, section 3, total), or the abstention reward alone.
+
+    `steps` and `calls` are those of all turns, in order. The largest total is 1.3, for abstention 1.0.
+    """
+    matching = match(steps, edges, calls)
+    if abstains(steps):
+        return Reward(total=abstention(calls), abstention=True, evidence=explain(steps, calls, matching))
+    bare = Reward(
+        total=0.0,
+        validity=validity(calls),
+        coverage=coverage(matching),
+        efficiency=efficiency(len(calls), sum(matching.sizes), weights.alpha, weights.beta),
+        name=name(steps, calls),
+        arguments=arguments(matching),
+        evidence=explain(steps, calls, matching),
+        missed_steps=tuple(g for g in range(len(steps)) if not matching.matched(g)),
+    )
+    return replace(bare, total=weigh(bare, weights))
+
+
+def weigh(reward: Reward, weights: Weights) -> float:
+    """The weighted sum of the five components."""
+    return fsum(getattr(weights, part) * getattr(reward, part) for part in COMPONENTS)
+
+
+def explain(steps: Sequence[Step], calls: Sequence[ExecutedCall], matching: Matching) -> tuple[Evidence, ...]:
+    """For every model call the step it was matched to and what it earned there."""
+    wanted = names(steps)
+    pairs = {pair.position: pair for pair in matching.pairs}
+    evidence = []
+    for position, made in enumerate(calls):
+        named, pair = made.call.name in wanted, pairs.get(position)
+        if pair is None:
+            evidence.append(Evidence(position, made.level, named))
+        else:
+            in_order = matching.in_order(pair.step)
+            evidence.append(Evidence(position, made.level, named, pair.step, in_order, pair.share, pair.wrong))
+    return tuple(evidence)

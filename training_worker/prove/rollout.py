@@ -1,0 +1,144 @@
+"""A policy in a world, turn by turn, until the conversation is over: a bad rollout is data, not a crash.
+
+An attempt owns one fresh world. It is told each assistant text, runs its tool calls there and says what comes next: tool
+messages, the next scripted user turn, or nothing. Every failure is attributed to one boundary, once.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.world import World
+
+from .chat import parse_calls, write_calls
+from .reward import form_level, score
+from .schemas import tool_schema
+from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall
+
+MALFORMED = "The call is not valid JSON with a name and an arguments object; write it again."
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where a rollout ends (paper, section 4: 5 user turns, 10 assistant turns); texts in characters."""
+
+    assistant_turns: int = 10
+    user_turns: int = 5
+    calls: int = 20
+    observation: int = 2_000
+
+
+class Attempt:
+    """One running rollout."""
+
+    def __init__(self, example: Example, limits: Limits | None = None):
+        self.example, self.limits = example, limits or Limits()
+        self.tools = tuple(tool_schema(name, example.enums_stripped) for name in example.candidates)
+        self.schemas = {name: TOOLS[name][1].input_schema for name in example.candidates}
+        self.opening = (Message("user", example.turns[0]),)
+        self.world = World.open(example.world.seed, example.world.servers, example.world.size)
+        self.transcript: list[Message] = list(self.opening)
+        self.calls: list[ExecutedCall] = []
+        self.user_turns, self.assistant_turns = 1, 0
+        self.end: End | None = None
+        self.failed_at: Boundary | None = None
+        self.error = ""
+
+    @property
+    def over(self) -> bool:
+        return self.end is not None
+
+    def answer(self, text: str, *, truncated: bool = False) -> tuple[Message, ...]:
+        """What follows an assistant text; nothing when the conversation is over.
+
+        A text cut by the token limit is kept, but its calls are not run: they may be half of what was meant.
+        """
+        self.transcript.append(Message("assistant", text))
+        self.assistant_turns += 1
+        if truncated:
+            self.end, self.failed_at = "tokens", "policy"
+            return ()
+        calls = parse_calls(text)
+        if calls:
+            following = tuple(Message("tool", self._run(call)) for call in calls)
+        else:
+            following = self._next_user_turn()
+        if not self.over and self.assistant_turns >= self.limits.assistant_turns:
+            self.end, self.failed_at = "assistant_turns", "policy"
+        self.transcript.extend(following)
+        return () if self.over else following
+
+    def _next_user_turn(self) -> tuple[Message, ...]:
+        if self.user_turns >= min(len(self.example.turns), self.limits.user_turns):
+            self.end = "answered"
+            return ()
+        self.user_turns += 1
+        return (Message("user", self.example.turns[self.user_turns - 1]),)
+
+    def _run(self, call: ToolCall) -> str:
+        """Run one call in the world, note the validity level it reached, and say what the model is shown."""
+        if len(self.calls) >= self.limits.calls:
+            self.end, self.failed_at = "calls", "policy"
+            return refuse("too_many_calls", f"This conversation may make {self.limits.calls} calls at most.")
+        level = form_level(call, self.schemas)
+        if call.arguments is None:
+            text = refuse("malformed_call", MALFORMED)
+        elif level == 0:
+            text = refuse("unknown_tool", f"There is no tool {call.name[:100]!r}; use one of those listed.")
+        else:
+            reply = self.world.call(call.name, call.arguments)
+            text, level = reply.text, 3 if reply.ok and level == 2 else level
+        self.calls.append(ExecutedCall(call, level, text, self.assistant_turns - 1))
+        return cut(text, self.limits.observation)
+
+    def fail(self, boundary: Boundary, error: str) -> None:
+        """End the attempt for a reason that lies outside the policy: it gets no reward and voids its group."""
+        self.end, self.failed_at, self.error = "infrastructure", boundary, error
+
+    def finish(self) -> Rollout:
+        """The rollout as data, with its reward unless it failed for no fault of the policy."""
+        failed = self.failed_at in ("infrastructure", "environment")
+        return Rollout(
+            example=self.example.id,
+            transcript=tuple(self.transcript),
+            calls=tuple(self.calls),
+            end=self.end or "tokens",
+            reward=None if failed else score(self.example.steps, self.example.edges, self.calls),
+            failed_at=self.failed_at,
+            error=self.error,
+            digest=self.world.digest(),
+        )
+
+
+def refuse(code: str, message: str) -> str:
+    return json.dumps({"error": code, "message": message}, ensure_ascii=False)
+
+
+def cut(text: str, most: int) -> str:
+    """The text, cut with a visible mark when it is longer than the model may be shown."""
+    return text if len(text) <= most else f"{text[:most]}... [cut: {len(text) - most:,} more characters]"
+
+
+def demonstration(example: Example) -> tuple[Message, ...]:
+    """What a perfect assistant does after the opening: the oracle that scores 1.3, or 1.0 for abstention."""
+    messages: list[Message] = []
+    for turn, answer in enumerate(example.answers):
+        if turn:
+            messages.append(Message("user", example.turns[turn]))
+        for step in example.steps:
+            if step.turn == turn:
+                messages.append(Message("assistant", write_calls(step.calls)))
+                messages.extend(Message("tool", text) for text in step.observations)
+        messages.append(Message("assistant", answer))
+    return tuple(messages)
+
+
+def oracle(example: Example) -> Rollout:
+    """The demonstration, run for real: every text the world answers is the world's own."""
+    attempt = Attempt(example)
+    for message in demonstration(example):
+        if message.role == "assistant":
+            attempt.answer(message.content)
+    return attempt.finish()

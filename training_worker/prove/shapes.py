@@ -1,0 +1,84 @@
+"""What a tool's result tells, read off its type: which ids it gives, in which rows, and how a row is called in words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from string import Formatter
+from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
+
+from mcp_servers.catalogue import TOOLS
+
+
+@dataclass(frozen=True)
+class Found:
+    """An id that a result gave: its type, and the label of the row it names ("" when the result does not describe it)."""
+
+    type: str
+    id: str
+    label: str = ""
+
+
+def found_in(tool: str, result: Any) -> list[Found]:
+    """The ids in a tool's result, in the order they stand there, each once."""
+    return list(dict.fromkeys(walk(TOOLS[tool][1].result_type, result)))
+
+
+def walk(hint: Any, value: Any) -> Iterator[Found]:
+    hint = bare(hint)
+    if value is None:
+        return
+    if isinstance(hint, NewType):
+        yield Found(hint.__name__, value)
+    elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        for name, part in fields(hint):
+            own = bare(part)
+            if name == "id" and isinstance(own, NewType):
+                yield Found(own.__name__, value["id"], label(getattr(hint, "__label__", ""), value))
+            else:
+                yield from walk(part, value.get(name))
+    elif isinstance(value, list):
+        for element in value:
+            yield from walk(element_type(hint), element)
+    else:
+        for part in get_args(hint):
+            if part is not type(None):
+                yield from walk(part, value)
+                break
+
+
+def bare(hint: Any) -> Any:
+    """A type without Annotated around it."""
+    return bare(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
+
+
+def element_type(hint: Any) -> Any:
+    """What a tuple or list holds; also inside a union with None."""
+    if get_origin(hint) in (tuple, list):
+        return get_args(hint)[0]
+    return next((element_type(part) for part in get_args(hint) if get_origin(bare(part)) in (tuple, list)), None)
+
+
+@cache
+def fields(kind: Any) -> tuple[tuple[str, Any], ...]:
+    return tuple(get_type_hints(kind, include_extras=True).items())
+
+
+def label(template: str, row: dict[str, Any]) -> str:
+    """The words for a row; "" when it lacks a field they need."""
+    names = [name for _, name, _, _ in Formatter().parse(template) if name]
+    return template.format(**row) if names and all(row.get(name) not in (None, "") for name in names) else ""
+
+
+def values_in(result: Any) -> Iterator[tuple[str, Any]]:
+    """Every field name with each plain value under it, however deep."""
+    if isinstance(result, dict):
+        for name, value in result.items():
+            if isinstance(value, str | int):
+                yield name, value
+            yield from values_in(value)
+    elif isinstance(result, list):
+        for element in result:
+            yield from values_in(element)

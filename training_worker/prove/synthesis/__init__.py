@@ -1,0 +1,1 @@
+"""From live servers to replay-validated conversations, without a language model."""

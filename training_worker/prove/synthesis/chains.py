@@ -1,0 +1,28 @@
+"""Draw a chain of tools from the graph around a given tool, so that every tool is asked for equally often."""
+
+from __future__ import annotations
+
+import networkx as nx
+
+from mcp_servers.kit import Draw
+
+LENGTHS = {2: 0.35, 3: 0.3, 4: 0.2, 5: 0.15}
+
+
+def draw_chain(graph: nx.DiGraph, target: str, draw: Draw) -> tuple[str, ...]:
+    """2 to 5 different tools with `target` among them, each after the tools that feed it; shorter where the graph ends."""
+    chain = [target]
+    length = draw.weighted(tuple(LENGTHS), tuple(LENGTHS.values()))
+    while len(chain) < length:
+        before = [
+            (source, tool) for tool in chain for source in sorted(graph.predecessors(tool)) if source not in chain
+        ]
+        after = [(tool, sink) for tool in chain for sink in sorted(graph.successors(tool)) if sink not in chain]
+        if not before and not after:
+            break
+        if before and (not after or draw.chance(0.5)):
+            source, tool = draw.choice(before)
+            chain.insert(chain.index(tool), source)
+        else:
+            chain.append(draw.choice(after)[1])
+    return tuple(chain)

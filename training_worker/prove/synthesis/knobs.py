@@ -1,0 +1,48 @@
+"""The robustness knobs: which tools a conversation may see, and what is hidden from it (paper, section 2, step 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw
+
+from ..trajectory import Kind
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """How often each knob is turned. `siblings` are further tools of the chain's own servers, so that a choice is due;
+    `most` caps the candidate set, for a policy with a short context."""
+
+    distractors: float = 0.4
+    distractor_count: tuple[int, int] = (3, 8)
+    siblings: tuple[int, int] = (1, 3)
+    enum_stripping: float = 0.3
+    irrelevance: float = 0.05
+    missing_function: float = 0.11
+    most: int = 24
+
+
+def draw_kind(knobs: Knobs, draw: Draw) -> Kind:
+    rest = 1 - knobs.irrelevance - knobs.missing_function
+    kinds: tuple[Kind, ...] = ("irrelevance", "missing_function", "chain")
+    return draw.weighted(kinds, (knobs.irrelevance, knobs.missing_function, rest))
+
+
+def draw_candidates(chain: tuple[str, ...], kind: Kind, knobs: Knobs, draw: Draw) -> tuple[str, ...]:
+    """The tools the model is shown, shuffled. An irrelevant query sees no tool of its servers; with a missing function
+    the last tool of the chain, the one that does what is asked, is hidden."""
+    servers = {TOOLS[name][0].name for name in chain}
+    kept = {"chain": chain, "missing_function": chain[:-1], "irrelevance": ()}[kind]
+    near = tools_of(servers, without=chain)
+    far = tools_of({server.name for server, _ in TOOLS.values()} - servers, without=chain)
+    few = draw.sample(near, draw.integer(*knobs.siblings)) if kind != "irrelevance" else []
+    if kind == "irrelevance" or draw.chance(knobs.distractors):
+        few += draw.sample(far, draw.integer(*knobs.distractor_count))
+    return tuple(draw.shuffled([*kept, *few[: knobs.most - len(kept)]]))
+
+
+def tools_of(servers: Collection[str], without: Collection[str]) -> list[str]:
+    return [name for name, (server, _) in TOOLS.items() if server.name in servers and name not in without]

@@ -1,0 +1,124 @@
+"""Sample a live world through its read-only tools: the ids, labels and values that a query may be grounded on.
+
+Nothing is read from the state behind the tools' back (paper, section 2, step 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from mcp_servers.kit import Draw, Tool
+from mcp_servers.world import World
+
+from ..shapes import Found, found_in, values_in
+
+CALLS_PER_TOOL = 2
+
+
+class NothingFits(Exception):
+    """The world shows no value for a parameter: another chain or another world will do."""
+
+
+@dataclass
+class Context:
+    """What read-only tools showed: ids by type, and plain values by field name."""
+
+    ids: dict[str, dict[str, Found]] = field(default_factory=dict)
+    values: dict[str, dict[Any, None]] = field(default_factory=dict)
+
+    def learn(self, tool: str, result: Any) -> None:
+        for found in found_in(tool, result):
+            known = self.ids.setdefault(found.type, {})
+            if not known.get(found.id, Found("", "")).label:
+                known[found.id] = found
+        for name, value in values_in(result):
+            self.values.setdefault(name, {})[value] = None
+
+
+def sample(world: World, draw: Draw) -> Context:
+    """Call the read-only tools of a world: first those that need nothing, then those whose needs are known by then."""
+    context, waiting = Context(), [tool for tool in world.tools().values() if not tool.writes]
+    progress = True
+    while waiting and progress:
+        progress = False
+        for tool in list(waiting):
+            if all(id in context.ids for id in tool.consumes):
+                waiting.remove(tool)
+                progress = look(world, tool, context, draw) or progress
+    return context
+
+
+def look(world: World, tool: Tool, context: Context, draw: Draw) -> bool:
+    """Call one read-only tool a few times; whether it told anything."""
+    told = False
+    for _ in range(CALLS_PER_TOOL if tool.required else 1):
+        try:
+            arguments = fill(tool, {}, context, draw, world)
+        except NothingFits:
+            break
+        reply = world.call(tool.name, arguments)
+        if reply.ok:
+            context.learn(tool.name, reply.data)
+            told = True
+    return told
+
+
+def fill(
+    tool: Tool,
+    given: Mapping[str, Any],
+    context: Context,
+    draw: Draw,
+    world: World,
+    optional: Collection[str] = (),
+) -> dict[str, Any]:
+    """Arguments for a tool: those given, and grounded values for the rest; NothingFits when there is none.
+
+    Of the optional parameters only those of `optional` are filled. Ids of one type differ between parameters.
+    """
+    arguments, used = dict(given), set(map(str, given.values()))
+    schema = tool.input_schema
+    for name, part in schema["properties"].items():
+        if name in arguments or name not in (*tool.required, *optional):
+            continue
+        arguments[name] = value(tool, name, part, context, draw, world, used)
+        used.add(str(arguments[name]))
+    return {name: arguments[name] for name in schema["properties"] if name in arguments}
+
+
+def value(
+    tool: Tool, name: str, part: dict[str, Any], context: Context, draw: Draw, world: World, used: set[str]
+) -> Any:
+    """A grounded value for one parameter: an id or text the world shows, a choice, an example, a moment to come."""
+    part = next((branch for branch in part.get("anyOf", ()) if branch.get("type") != "null"), {}) | part
+    if part.get("type") == "array":
+        inner = {"anyOf": [part["items"]]}
+        return [value(tool, name, inner, context, draw, world, used)]
+    if name in tool.ids:
+        return pick([id for id in context.ids.get(tool.ids[name], ()) if id not in used], draw, name)
+    if name in tool.seen:
+        return pick(list(context.values.get(tool.seen[name], ())), draw, name)
+    if part.get("enum") or part.get("examples"):
+        return draw.choice(part.get("enum") or part["examples"])
+    match part:
+        case {"format": "date-time"}:
+            day = world.now.replace(minute=0) + timedelta(days=draw.integer(1, 13))
+            return f"{day.replace(hour=draw.integer(8, 17)):%Y-%m-%dT%H:%M}"
+        case {"format": "date"}:
+            return f"{world.now + timedelta(days=draw.integer(1, 13)):%Y-%m-%d}"
+        case {"type": "integer"}:
+            low = part.get("minimum", 1)
+            return draw.integer(low, min(part.get("maximum", low + 20), low + 20))
+        case {"type": "boolean"}:
+            return draw.chance(0.5)
+        case {"const": constant}:
+            return constant
+    raise NothingFits(f"{tool.name}: nothing to fill {name} with.")
+
+
+def pick(options: list[Any], draw: Draw, name: str) -> Any:
+    if not options:
+        raise NothingFits(f"The world shows nothing for {name}.")
+    return draw.choice(options)

@@ -1,0 +1,144 @@
+"""The programmatic teacher: runs a chain live, step by step, each on what the earlier ones gave, and words the request.
+
+It needs no language model. What it writes is grounded twice over: every value was shown by a read-only tool or given by the
+user, and every step succeeded in the live world before it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw, Tool
+from mcp_servers.world import World
+
+from ..shapes import Found, found_in
+from .language import choose, clause, sentence, spoken
+from .sampler import Context, NothingFits, fill
+
+TURNS = {1: 0.6, 2: 0.3, 3: 0.1}
+POINTER = "that "
+
+
+class StepRefused(Exception):
+    """A tool of the chain refused in this world: another draw will do."""
+
+
+@dataclass
+class Done:
+    """A step that was run: its call, what it gave, which earlier steps fed it, and how the user words it."""
+
+    tool: str
+    arguments: dict[str, Any]
+    text: str
+    digest: str
+    fed_by: dict[str, int]
+    words: dict[str, str]
+    ask: str
+    found: list[Found] = field(default_factory=list)
+
+    @property
+    def clause(self) -> str:
+        """The step as the user asks for it after the steps before it."""
+        return clause(self.ask, self.arguments, self.words)
+
+    def alone(self) -> str:
+        """The step as the user asks for it when nothing was said before."""
+        words = {name: text for name, text in self.words.items() if not text.startswith(POINTER)}
+        return clause(self.ask, self.arguments, words)
+
+    def given(self) -> list[str]:
+        """The values the user has to say for this step: all that no earlier step gives."""
+        return [spoken(value) for name, value in self.arguments.items() if name not in self.fed_by]
+
+
+def run_chain(chain: tuple[str, ...], graph: nx.DiGraph, world: World, context: Context, draw: Draw) -> list[Done]:
+    """Run a chain in a world. Raises NothingFits or StepRefused when this world cannot serve it."""
+    done: list[Done] = []
+    for name in chain:
+        tool = TOOLS[name][1]
+        bound, words, fed_by = bind(tool, graph, done, draw)
+        ask, optional = choose(tool, draw)
+        arguments = fill(tool, bound, context, draw, world, optional)
+        reply = world.call(name, arguments)
+        if not reply.ok:
+            raise StepRefused(f"{name}: {reply.text}")
+        found = found_in(name, json.loads(reply.text))
+        done.append(Done(name, arguments, reply.text, world.digest(), fed_by, words, ask, found))
+    return done
+
+
+def bind(
+    tool: Tool, graph: nx.DiGraph, done: list[Done], draw: Draw
+) -> tuple[dict[str, Any], dict[str, str], dict[str, int]]:
+    """For each required id that an earlier step gave: the id, the words for it, and the step. The latest giver wins."""
+    bound: dict[str, Any] = {}
+    words: dict[str, str] = {}
+    fed_by: dict[str, int] = {}
+    for name in tool.required:
+        for position in range(len(done) - 1, -1, -1):
+            edge = graph.get_edge_data(done[position].tool, tool.name)
+            if edge is None or name not in edge["feeds"]:
+                continue
+            just_before = position == len(done) - 1
+            options = nameable(done[position], tool.ids[name], set(map(str, bound.values())), just_before)
+            if options:
+                found, words[name] = draw.choice(options)
+                bound[name] = [found.id] if is_array(tool, name) else found.id
+                fed_by[name] = position
+                break
+    return bound, words, fed_by
+
+
+def is_array(tool: Tool, name: str) -> bool:
+    return bool(tool.input_schema["properties"][name].get("type") == "array")
+
+
+def nameable(step: Done, id_type: str, used: set[str], just_before: bool) -> list[tuple[Found, str]]:
+    """The ids of a type in a step's result that words tell apart, with those words.
+
+    "That account" will do only for the one account the step just before dealt with.
+    """
+    given = [found for found in step.found if found.type == id_type]
+    if len(given) == 1 and not given[0].label and just_before:
+        tool = TOOLS[step.tool][1]
+        dealt_with = {step.arguments.get(name) for name, type in tool.ids.items() if type == id_type} - {None}
+        if dealt_with <= {given[0].id} and given[0].id not in used:
+            return [(given[0], f"{POINTER}{noun(id_type)}")]
+    labels = [found.label for found in given]
+    return [(f, f.label) for f in given if f.label and labels.count(f.label) == 1 and f.id not in used]
+
+
+def noun(id_type: str) -> str:
+    """AccountId -> account, ScheduledPaymentId -> scheduled payment."""
+    return re.sub(r"(?<!^)([A-Z])", r" \1", id_type.removesuffix("Id")).lower()
+
+
+def split_turns(steps: list[Done], draw: Draw) -> list[int]:
+    """The user turn each step belongs to: one to three turns, in order."""
+    count = min(draw.weighted(tuple(TURNS), tuple(TURNS.values())), len(steps))
+    cuts = sorted(draw.sample(range(1, len(steps)), count - 1))
+    return [sum(cut <= position for cut in cuts) for position in range(len(steps))]
+
+
+def word_turns(steps: list[Done], turn_of: list[int], draw: Draw) -> tuple[str, ...]:
+    """What the user says in each turn; a look-up that a later step of the turn implies is often left unsaid."""
+    turns = []
+    for turn in range(max(turn_of) + 1):
+        own = [position for position, of in enumerate(turn_of) if of == turn]
+        said = [position for position in own if not (draw.chance(0.6) and implied(position, own, steps))]
+        turns.append(sentence([steps[position].clause for position in said], draw, first=turn == 0))
+    return tuple(turns)
+
+
+def implied(position: int, own: list[int], steps: list[Done]) -> bool:
+    """Whether a step goes without saying: it only looks, a later step of the turn uses it, and that one says its values."""
+    step = steps[position]
+    users = [later for later in own if position in steps[later].fed_by.values()]
+    rest = " ".join(steps[later].clause for later in users)
+    return bool(users) and not TOOLS[step.tool][1].writes and all(text in rest for text in step.given())

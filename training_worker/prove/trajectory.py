@@ -1,0 +1,191 @@
+"""The one vocabulary all rooms share: tool calls, examples, rollouts, and their JSON.
+
+An `Example` is what synthesis keeps and training asks: user turns, candidate tools, and the ground-truth steps with the
+dependency edges among them. A `Rollout` is what a policy made of it. Both are frozen and travel as one JSON line each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+T = TypeVar("T")
+Json = Any
+Split = Literal["train", "held_out"]
+Kind = Literal["chain", "missing_function", "irrelevance"]
+Boundary = Literal["policy", "environment", "infrastructure"]
+End = Literal["answered", "assistant_turns", "calls", "tokens", "infrastructure"]
+
+
+class UnreadableData(Exception):
+    """A data file that does not hold what it should; the message names the file and the line."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """One call as the model wrote it; `arguments` is None when it could not be parsed."""
+
+    name: str
+    arguments: dict[str, Json] | None
+
+
+@dataclass(frozen=True)
+class ExecutedCall:
+    """A call and what became of it.
+
+    `level` is the highest validity level reached (0 to 3, see reward/validity.py); `observation` is the text the model
+    was shown; `turn` counts assistant turns from 0.
+    """
+
+    call: ToolCall
+    level: int
+    observation: str = ""
+    turn: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One ground-truth step: one call, or several parallel ones; `turn` is the user turn that asks for it."""
+
+    calls: tuple[ToolCall, ...]
+    turn: int = 0
+    observations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorldRef:
+    """What it takes to open the world of an example again: same seed, same servers, same world."""
+
+    seed: int
+    servers: tuple[str, ...]
+    size: str = "small"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """A replay-validated conversation to train on or be measured by.
+
+    `edges` are pairs (j, g) of step indices: step g needs what step j gave. `answers` holds the assistant's closing text
+    of each user turn. `digests` holds the world's digest at the start and after every step. No steps: an abstention
+    example, the right act is to call nothing.
+    """
+
+    id: str
+    kind: Kind
+    split: Split
+    world: WorldRef
+    turns: tuple[str, ...]
+    steps: tuple[Step, ...]
+    edges: tuple[tuple[int, int], ...]
+    candidates: tuple[str, ...]
+    answers: tuple[str, ...]
+    digests: tuple[str, ...]
+    fingerprint: str
+    enums_stripped: bool = False
+
+    @property
+    def abstains(self) -> bool:
+        return not self.steps
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why one model call earned or lost: which step it was matched to, and what each component made of it.
+
+    `step` and `position` are None for a call that matched nothing. `arguments` is the share of the ground truth's
+    values that are equal; `in_order` whether every predecessor of its step came before.
+    """
+
+    call: int
+    level: int
+    named: bool
+    step: int | None = None
+    in_order: bool | None = None
+    arguments: float | None = None
+    wrong_arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reward:
+    """The five components (paper, section 3), the weighted total, and the evidence per call and per missed step."""
+
+    total: float
+    validity: float = 0.0
+    coverage: float = 0.0
+    efficiency: float = 0.0
+    name: float = 0.0
+    arguments: float = 0.0
+    abstention: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    missed_steps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation, in the roles of the field."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollout:
+    """One attempt of a policy at an example, in a fresh world of its own.
+
+    `transcript` alternates assistant texts with what was answered to them. `valid` is False after a failure
+    that was not the policy's: such a rollout has no reward and its group carries no signal.
+    """
+
+    example: str
+    transcript: tuple[Message, ...]
+    calls: tuple[ExecutedCall, ...]
+    end: End
+    reward: Reward | None
+    failed_at: Boundary | None = None
+    error: str = ""
+    digest: str = ""
+
+    @property
+    def valid(self) -> bool:
+        return self.failed_at in (None, "policy")
+
+
+@cache
+def adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def dumps(value: object) -> str:
+    """One line of JSON; equal values give equal bytes."""
+    return str(adapter(type(value)).dump_json(value), "utf-8")
+
+
+def loads(kind: type[T], line: str | bytes) -> T:
+    """The value a line of JSON holds; raises pydantic's ValidationError."""
+    return adapter(kind).validate_json(line)  # type: ignore[no-any-return]
+
+
+def write_lines(path: Path, values: Iterable[object]) -> None:
+    """Write one JSON line per value; the file appears whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("w", encoding="utf-8") as file:
+        file.writelines(dumps(value) + "\n" for value in values)
+    partial.replace(path)
+
+
+def read_lines(kind: type[T], path: Path) -> Iterator[T]:
+    """The values of a file of JSON lines, in order. Raises UnreadableData naming file, line and remedy."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                yield loads(kind, line)
+            except ValidationError as error:
+                raise UnreadableData(
+                    f"{path}, line {number}: not a valid {kind.__name__} ({error.error_count()} faults). "
+                    "Delete the file and run the pipeline again to rebuild it."
+                ) from None

@@ -1,0 +1,127 @@
+"""What a run shows at its end: a table of before and after, and plots as PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from rich.console import Console
+from rich.table import Table
+
+from .prove.trajectory import Example, Rollout, read_lines
+from .stages import Outcome, write
+from .trainer.evaluate import Rollouts, paired, table
+from .trainer.metrics import COMPONENTS
+from .trainer.run_folder import RunFolder
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt  # noqa: E402
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#777777"
+COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#56B4E9")
+
+
+def make_report(
+    folder: Path, console: Console, examples: Sequence[Example], before: Outcome, trained: Outcome, after: Outcome
+) -> bool:
+    """Compare before and after on the same held-out examples; write summary.json and plots; whether it got better."""
+    sides = {mode: (load(before, mode, examples), load(after, mode, examples)) for mode in ("sampled", "greedy")}
+    gains = {mode: paired(*pair) for mode, pair in sides.items()}
+    metrics = list(RunFolder(trained.folder).lines())
+    plots = folder / "plots"
+    plots.mkdir(parents=True, exist_ok=True)
+    plot_curves(metrics, plots / "training.png")
+    plot_held_out(examples, sides["sampled"], plots / "held-out.png")
+    summary = {
+        "steps": trained.summary["steps"],
+        "seconds": trained.summary["seconds"],
+        **{mode: vars(gain) | {"better": gain.better} for mode, gain in gains.items()},
+        "by_length": {
+            mode: {side: [vars(line) for line in table(examples, rollouts)] for side, rollouts in named(pair)}
+            for mode, pair in sides.items()
+        },
+    }
+    write(folder / "summary.json", summary)
+    show(console, examples, sides, gains)
+    console.print(f"Plots in {plots}, everything else in {folder}.", highlight=False, soft_wrap=True)
+    if not gains["sampled"].better:
+        console.print("[yellow]The gain is not above chance: train longer (--minutes) or on more (--examples).[/]")
+    return gains["sampled"].better
+
+
+def named(pair: tuple[Rollouts, Rollouts]) -> tuple[tuple[str, Rollouts], tuple[str, Rollouts]]:
+    return ("before", pair[0]), ("after", pair[1])
+
+
+def load(evaluation: Outcome, mode: str, examples: Sequence[Example]) -> Rollouts:
+    """The rollouts of an evaluation, grouped by example in the order of the examples."""
+    grouped: dict[str, list[Rollout]] = {example.id: [] for example in examples}
+    for rollout in read_lines(Rollout, evaluation.folder / f"{mode}.jsonl"):
+        grouped[rollout.example].append(rollout)
+    return list(grouped.values())
+
+
+def show(
+    console: Console, examples: Sequence[Example], sides: dict[str, tuple[Rollouts, Rollouts]], gains: dict[str, Any]
+) -> None:
+    for mode, pair in sides.items():
+        gain = gains[mode]
+        shown = Table(
+            title=f"{mode} reward on {gain.examples} held-out examples: {gain.before:.3f} -> {gain.after:.3f}, "
+            f"{gain.difference:+.3f} (95% {gain.low:+.3f} to {gain.high:+.3f})",
+            title_justify="left",
+        )
+        for column in ("steps", "examples", "reward", *COMPONENTS):
+            shown.add_column(column, justify="right")
+        for old, new in zip(table(examples, pair[0]), table(examples, pair[1]), strict=True):
+            cells = [f"{old.means[name]:.2f} → {new.means[name]:.2f}" for name in ("reward", *COMPONENTS)]
+            graded = old.steps != "0"
+            shown.add_row(old.steps, str(old.examples), cells[0], *(cells[1:] if graded else [""] * len(COMPONENTS)))
+        console.print(shown)
+
+
+def plot_curves(metrics: Sequence[dict[str, Any]], path: Path) -> None:
+    """Mean reward and components of each training step, raw and smoothed."""
+    steps = [line["step"] for line in metrics]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    left.plot(steps, [line["reward"] for line in metrics], color=BLUE, alpha=0.25)
+    left.plot(steps, smooth([line["reward"] for line in metrics]), color=BLUE)
+    left.set(title="Reward of the training rollouts", xlabel="step", ylabel="mean total reward")
+    for name, colour in zip(COMPONENTS, COLOURS, strict=True):
+        right.plot(steps, smooth([line[name] for line in metrics]), color=colour, label=name)
+    right.set(title="Components (smoothed)", xlabel="step")
+    right.legend(frameon=False)
+    finish(figure, path)
+
+
+def plot_held_out(examples: Sequence[Example], pair: tuple[Rollouts, Rollouts], path: Path) -> None:
+    """Held-out reward before and after, by the number of ground-truth steps."""
+    old, new = (table(examples, side) for side in pair)
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    places = range(len(old))
+    for offset, lines, colour, name in ((-0.2, old, GREY, "before"), (0.2, new, BLUE, "after GRPO")):
+        bars = axes.bar([p + offset for p in places], [line.means["reward"] for line in lines], 0.38, color=colour, label=name)
+        axes.bar_label(bars, fmt="%.2f", fontsize=8)
+    labels = ["abstain" if line.steps == "0" else line.steps for line in old]
+    axes.set_xticks(list(places), [f"{label}\n({line.examples})" for label, line in zip(labels, old, strict=True)])
+    axes.set(title="Held-out reward by ground-truth steps (sampled)", ylabel="mean total reward")
+    axes.legend(frameon=False, loc="lower right")
+    finish(figure, path)
+
+
+def finish(figure: Any, path: Path) -> None:
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def smooth(values: Sequence[float], weight: float = 0.85) -> list[float]:
+    """An exponential mean without the bias towards the start."""
+    smoothed, total, norm = [], 0.0, 0.0
+    for value in values:
+        total, norm = weight * total + (1 - weight) * value, weight * norm + (1 - weight)
+        smoothed.append(total / norm)
+    return smoothed

@@ -1,0 +1,60 @@
+"""What a person at a terminal sees of long work: one line per finished stage, a live bar with an estimate for the present one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+PLAIN_EVERY = 10.0
+
+
+class Bar:
+    """The present stage: `set` moves the bar, `say` is the text beside it. Without a terminal, a line now and then."""
+
+    def __init__(self, console: Console, title: str, progress: Progress | None, task: TaskID | None):
+        self.console, self.title, self.progress, self.task = console, title, progress, task
+        self.printed = time.monotonic()
+
+    def set(self, done: float, total: float, say: str = "") -> None:
+        if self.progress is not None and self.task is not None:
+            self.progress.update(self.task, completed=done, total=total, say=say)
+        elif time.monotonic() - self.printed >= PLAIN_EVERY:
+            self.printed = time.monotonic()
+            self.console.print(f"  {self.title}: {100 * done / max(total, 1e-9):.0f}%  {say}", highlight=False)
+
+
+@contextmanager
+def bar(console: Console, title: str) -> Iterator[Bar]:
+    """A bar that is gone when its stage is over."""
+    if not console.is_terminal:
+        yield Bar(console, title, None, None)
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<11}"),
+        BarColumn(24),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[say]}"),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield Bar(console, title, progress, progress.add_task(title, total=None, say=""))
+
+
+SPARKS = "▁▂▃▄▅▆▇█"
+
+
+def sparkline(values: list[float], width: int = 30) -> str:
+    """A curve in one line of text, from its lowest to its highest value."""
+    if not values:
+        return ""
+    size = max(1, -(-len(values) // width))
+    means = [sum(values[i : i + size]) / len(values[i : i + size]) for i in range(0, len(values), size)]
+    low, high = min(means), max(means)
+    return "".join(SPARKS[round((mean - low) / (high - low or 1) * (len(SPARKS) - 1))] for mean in means)

@@ -1,0 +1,147 @@
+"""A KV-cached forward over the weights of a Hugging Face Qwen3, for many samples of few prompts.
+
+The samples of one prompt share its keys and values, in memory and in the attention of every step; each sample has a cache
+of its own for what follows. Only the Qwen3 architecture with plain rotary positions is supported, in fp32 on a CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import Qwen3ForCausalLM
+
+Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+FORBIDDEN = float("-inf")
+
+
+class Decoder:
+    """N prompts with n samples each. Row b continues prompt b // n; `fill` counts its own cached tokens.
+
+    After a prefill or a step, `hidden` (rows, width) is the last hidden state of every row.
+    """
+
+    def __init__(self, model: Qwen3ForCausalLM, prompts: Sequence[Sequence[int]], samples: int, room: int):
+        config = model.config
+        self.model = model
+        self.heads, self.kv_heads, self.dim = config.num_attention_heads, config.num_key_value_heads, config.head_dim
+        self.samples, self.layers = samples, config.num_hidden_layers
+        longest = max(map(len, prompts))
+        self.cos, self.sin = rotary(config, longest + room)
+        self.lengths = torch.tensor([len(prompt) for prompt in prompts])
+        self.unread = torch.zeros(len(prompts), longest).masked_fill_(
+            torch.arange(longest)[None] >= self.lengths[:, None], FORBIDDEN
+        )
+        self.prefix: list[tuple[Tensor, Tensor]] = []
+        self.hidden = self._prefill(prompts, longest).repeat_interleave(samples, 0)
+        rows = len(prompts) * samples
+        self.fill = torch.zeros(rows, dtype=torch.long)
+        shape = (rows, self.kv_heads, room, self.dim)
+        self.own = [(torch.zeros(shape), torch.zeros(shape)) for _ in range(self.layers)]
+
+    def logits(self, rows: Tensor) -> Tensor:
+        """Logits (len(rows), vocabulary) of the next token of these rows."""
+        return self.model.lm_head(self.hidden[rows]).float()
+
+    def step(self, tokens: Tensor, moving: Tensor) -> None:
+        """Feed one token to every row; only the rows where `moving` is true keep it (the rest is written over later)."""
+        at, rows = self.fill, torch.arange(len(self.fill))
+        seen = int(at.max()) + 1
+        later = torch.zeros(len(rows), 1, 1, seen).masked_fill_(torch.arange(seen) > at[:, None, None, None], FORBIDDEN)
+        groups, n, group = len(self.lengths), self.samples, self.heads // self.kv_heads
+
+        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            (past_k, past_v), (keys, values) = self.prefix[layer], self.own[layer]
+            keys[rows, :, at], values[rows, :, at] = k[:, :, 0], v[:, :, 0]
+            q = q.view(-1, self.kv_heads, group, self.dim) * self.dim**-0.5
+            shared = q.view(groups, n, self.kv_heads, group, self.dim).transpose(1, 2).flatten(2, 3)
+            past = (shared @ past_k.mT + self.unread[:, None, None]).view(groups, self.kv_heads, n, group, -1)
+            past = past.transpose(1, 2).flatten(0, 1)
+            weights = torch.cat([past, q @ keys[:, :, :seen].mT + later], -1).softmax(-1)
+            old, new = weights.split([past.shape[-1], seen], -1)
+            old = old.view(groups, n, self.kv_heads, group, -1).transpose(1, 2).flatten(2, 3) @ past_v
+            old = old.view(groups, self.kv_heads, n, group, self.dim).transpose(1, 2).flatten(0, 1)
+            return (old + new @ values[:, :, :seen]).flatten(1, 2)[:, :, None]
+
+        self.hidden = self._forward(tokens[:, None], (self._start() + at)[:, None], attend)[:, -1]
+        self.fill = at + moving
+
+    def feed(self, rows: Tensor, tokens: Sequence[Sequence[int]]) -> None:
+        """Feed a run of tokens to each of some rows at once: what was not sampled but answered."""
+        lengths = torch.tensor([len(run) for run in tokens])
+        at = self.fill[rows, None] + torch.arange(int(lengths.max()))  # (R, T)
+        seen, groups = int(at.max()) + 1, rows // self.samples
+        ids = padded(tokens, int(lengths.max()))
+        own = torch.arange(seen) <= at[..., None]  # (R, T, seen)
+        past = (self.unread[groups] == 0)[:, None].expand(-1, at.shape[1], -1)
+        allowed = torch.cat([past, own], -1)[:, None]
+
+        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            (past_k, past_v), (keys, values) = self.prefix[layer], self.own[layer]
+            keys[rows[:, None], :, at] = k.transpose(1, 2)
+            values[rows[:, None], :, at] = v.transpose(1, 2)
+            k = torch.cat([past_k[groups], keys[rows, :, :seen]], 2)
+            v = torch.cat([past_v[groups], values[rows, :, :seen]], 2)
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, enable_gqa=True)
+
+        hidden = self._forward(ids, self._start()[rows, None] + at, attend)
+        self.hidden[rows] = hidden[torch.arange(len(rows)), lengths - 1]
+        self.fill[rows] += lengths
+
+    def keep(self, groups: Sequence[int], rows: Sequence[int]) -> None:
+        """Go on with these prompts and these rows only: `rows` holds the same number of rows per kept prompt, in order."""
+        kept, index = torch.tensor(groups), torch.tensor(rows)
+        self.samples = len(rows) // len(groups)
+        self.lengths, self.unread = self.lengths[kept], self.unread[kept]
+        self.prefix = [(k[kept], v[kept]) for k, v in self.prefix]
+        self.own = [(k[index], v[index]) for k, v in self.own]
+        self.fill, self.hidden = self.fill[index], self.hidden[index]
+
+    def _start(self) -> Tensor:
+        return self.lengths.repeat_interleave(self.samples)
+
+    def _prefill(self, prompts: Sequence[Sequence[int]], longest: int) -> Tensor:
+        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            self.prefix.append((k.contiguous(), v.contiguous()))
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+        positions = torch.arange(longest).expand(len(prompts), -1)
+        hidden = self._forward(padded(prompts, longest), positions, attend)
+        return hidden[torch.arange(len(prompts)), self.lengths - 1]
+
+    def _forward(self, ids: Tensor, positions: Tensor, attend: Attend) -> Tensor:
+        """Hidden states (rows, T, width) of ids (rows, T) at these positions."""
+        body = self.model.model
+        x = body.embed_tokens(ids)
+        rows, time = ids.shape
+        cos, sin = self.cos[positions][:, None], self.sin[positions][:, None]
+        for number, layer in enumerate(body.layers):
+            part, h = layer.self_attn, layer.input_layernorm(x)
+            q = turned(part.q_norm(part.q_proj(h).view(rows, time, self.heads, self.dim)).transpose(1, 2), cos, sin)
+            k = turned(part.k_norm(part.k_proj(h).view(rows, time, self.kv_heads, self.dim)).transpose(1, 2), cos, sin)
+            v = part.v_proj(h).view(rows, time, self.kv_heads, self.dim).transpose(1, 2)
+            mixed = attend(number, q, k, v).transpose(1, 2).reshape(rows, time, self.heads * self.dim)
+            x = x + part.o_proj(mixed)
+            x = x + layer.mlp(layer.post_attention_layernorm(x))
+        return body.norm(x)
+
+
+def rotary(config: object, positions: int) -> tuple[Tensor, Tensor]:
+    """Cosines and sines (positions, head_dim) of the rotary embedding."""
+    dim, theta = config.head_dim, config.rope_parameters["rope_theta"]  # type: ignore[attr-defined]
+    turns = 1.0 / theta ** (torch.arange(0, dim, 2).float() / dim)
+    turns = torch.outer(torch.arange(positions).float(), turns)
+    angles = torch.cat([turns, turns], -1)
+    return angles.cos(), angles.sin()
+
+
+def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    half = x.shape[-1] // 2
+    return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
+
+
+def padded(runs: Sequence[Sequence[int]], length: int) -> Tensor:
+    """Ids (runs, length), padded on the right with 0; what is padded is masked or written over, never read."""
+    return torch.tensor([[*run, *[0] * (length - len(run))] for run in runs])

@@ -1,0 +1,128 @@
+"""How good a policy is on given examples, and whether one policy is better than another on the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.stats import bootstrap
+from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
+
+from ..prove.rollout import Attempt
+from ..prove.trajectory import Example, Rollout
+from .conversation import prompt_ids
+from .metrics import component_means, mean
+from .sampler import DEFAULT, Conversation, TokenLimits, sample
+
+ROWS = 48  # rollouts that run together
+Rollouts = list[list[Rollout]]
+
+
+def evaluate(
+    model: Qwen3ForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    examples: Sequence[Example],
+    samples: int = 1,
+    temperature: float = 1.0,
+    seed: int = 0,
+    *,
+    limits: TokenLimits = DEFAULT,
+    attempt: Callable[[Example], Conversation] = Attempt,
+) -> Rollouts:
+    """`samples` rollouts of every example, in the order of the examples; temperature 0 is greedy.
+
+    Prompts of like length run together. The same seed gives the same rollouts for the same examples in the same order.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    asked = [attempt(example) for example in examples]
+    lengths = [len(prompt_ids(tokenizer, one.opening, one.tools)) for one in asked]
+    order = sorted(range(len(examples)), key=lambda i: lengths[i])
+    together = max(1, ROWS // samples)
+    found: dict[int, list[Rollout]] = {}
+    for start in range(0, len(order), together):
+        batch = order[start : start + together]
+        made = sample(
+            model,
+            tokenizer,
+            [examples[i] for i in batch],
+            samples,
+            temperature=temperature,
+            generator=generator,
+            limits=limits,
+            attempt=attempt,
+        )
+        for place, i in enumerate(batch):
+            found[i] = [one.rollout for one in made[place * samples : (place + 1) * samples]]
+    return [found[i] for i in range(len(examples))]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean reward before and after over the same examples, the mean paired difference and its 95% interval."""
+
+    before: float
+    after: float
+    difference: float
+    low: float
+    high: float
+    examples: int
+
+    @property
+    def better(self) -> bool:
+        return self.low > 0
+
+
+def paired(before: Rollouts, after: Rollouts, seed: int = 0) -> Difference:
+    """Compare two policies example by example (the mean over an example's valid samples).
+
+    The interval is a BCa bootstrap over examples (Efron 1987). An example without a valid rollout on both sides is left out.
+    """
+    pairs = [
+        (np.mean(first), np.mean(second))
+        for old, new in zip(before, after, strict=True)
+        if (first := totals_of(old)) and (second := totals_of(new))
+    ]
+    if not pairs:
+        raise ValueError("There is no example with a valid rollout on both sides.")
+    old_means, new_means = (np.array(side) for side in zip(*pairs, strict=True))
+    gains = new_means - old_means
+    low, high = interval(gains, seed)
+    return Difference(float(old_means.mean()), float(new_means.mean()), float(gains.mean()), low, high, len(gains))
+
+
+def interval(gains: np.ndarray, seed: int) -> tuple[float, float]:
+    """The 95% interval of the mean; a single point when nothing varies."""
+    if len(gains) < 2 or np.ptp(gains) < 1e-12:
+        return float(gains.mean()), float(gains.mean())
+    found = bootstrap((gains,), np.mean, rng=np.random.default_rng(seed)).confidence_interval
+    return float(found.low), float(found.high)
+
+
+def totals_of(rollouts: Iterable[Rollout]) -> list[float]:
+    return [rollout.reward.total for rollout in rollouts if rollout.reward is not None]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: examples of one chain length, and the mean reward and components of their rollouts."""
+
+    steps: str
+    examples: int
+    means: dict[str, float]
+    calls: float
+
+
+def table(examples: Sequence[Example], rollouts: Rollouts) -> list[Line]:
+    """Reward and components by chain length ("0" is abstention), and over all."""
+    groups: dict[str, list[int]] = {}
+    for i, example in enumerate(examples):
+        groups.setdefault(str(len(example.steps)), []).append(i)
+    lines = [*sorted(groups.items()), ("all", list(range(len(examples))))]
+    return [line(name, [rollouts[i] for i in chosen]) for name, chosen in lines]
+
+
+def line(name: str, chosen: Rollouts) -> Line:
+    flat = [rollout for rollouts in chosen for rollout in rollouts]
+    return Line(name, len(chosen), component_means(flat), mean([len(rollout.calls) for rollout in flat]))

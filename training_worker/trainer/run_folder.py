@@ -1,0 +1,99 @@
+"""The folder of a run: metrics line by line, rollouts step by step, checkpoints, and how to go on after a kill.
+
+A checkpoint counts only once its `progress.json` is there, which is written last. Going on from it forgets the metrics and
+rollouts of later steps, so that no step is ever told twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..prove.trajectory import Rollout, write_lines
+from .policy import write_whole
+
+PROGRESS = "progress.json"
+
+
+class RunMismatch(Exception):
+    """A folder that holds another run; the message says what differs and what to do."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A complete checkpoint: its folder, its step and what was noted beside the trainer's own state."""
+
+    folder: Path
+    step: int
+    progress: dict[str, Any]
+
+
+class RunFolder:
+    def __init__(self, path: Path):
+        self.path = path
+        self.metrics = path / "metrics.jsonl"
+        self.rollouts = path / "rollouts"
+        self.checkpoints = path / "checkpoints"
+
+    def open(self, run: Mapping[str, Any]) -> None:
+        """Claim the folder for this run, or find it claimed by the same one. Raises RunMismatch, OSError."""
+        for folder in (self.path, self.rollouts, self.checkpoints):
+            folder.mkdir(parents=True, exist_ok=True)
+        card, wanted = self.path / "run.json", json.loads(json.dumps(run))
+        known = json.loads(card.read_text(encoding="utf-8")) if card.exists() else wanted
+        if changed := sorted(key for key in {*known, *wanted} if known.get(key) != wanted.get(key)):
+            raise RunMismatch(
+                f"{self.path} holds a run with other {', '.join(changed)}. Use a new folder, or delete it."
+            )
+        write_whole(card, json.dumps(wanted, indent=2, sort_keys=True) + "\n")
+
+    def newest(self) -> Checkpoint | None:
+        """The newest complete checkpoint; incomplete ones are removed."""
+        found = []
+        for folder in self.checkpoints.glob("checkpoint-*"):
+            if (folder / PROGRESS).is_file():
+                progress = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
+                found.append(Checkpoint(folder, int(progress["step"]), progress))
+            else:
+                shutil.rmtree(folder)
+        return max(found, key=lambda checkpoint: checkpoint.step, default=None)
+
+    def complete(self, step: int, progress: Mapping[str, Any]) -> Path:
+        """Mark the checkpoint of a step as complete."""
+        folder = self.checkpoints / f"checkpoint-{step}"
+        write_whole(folder / PROGRESS, json.dumps({"step": step, **progress}) + "\n")
+        return folder
+
+    def rewind(self, step: int) -> None:
+        """Forget metrics and rollouts of later steps, and a line that was cut by a kill."""
+        if self.metrics.exists():
+            write_whole(self.metrics, "".join(f"{json.dumps(line)}\n" for line in self.lines() if line["step"] <= step))
+        for file in self.rollouts.iterdir():
+            number = re.fullmatch(r"step-(\d+)\.jsonl", file.name)
+            if not number or int(number[1]) > step:
+                file.unlink()
+
+    def lines(self) -> Iterable[dict[str, Any]]:
+        """The metrics of every step so far; a line cut short by a kill ends them."""
+        for line in self.metrics.read_text(encoding="utf-8").splitlines(keepends=True):
+            if not line.endswith("\n"):
+                return
+            yield json.loads(line)
+
+    def note(self, metrics: Mapping[str, Any]) -> None:
+        """Append one line in one write."""
+        line = (json.dumps(metrics) + "\n").encode()
+        file = os.open(self.metrics, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(file, line)
+        finally:
+            os.close(file)
+
+    def keep_rollouts(self, step: int, rollouts: Iterable[Rollout]) -> None:
+        write_lines(self.rollouts / f"step-{step:06d}.jsonl", rollouts)

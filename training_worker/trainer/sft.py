@@ -1,0 +1,232 @@
+"""Supervised training on demonstrations: the warm-up, and the baseline that GRPO is measured against.
+
+Data come in stages, by share of the budget. Matrices are updated by Muon, everything else by AdamW. The order of the data
+depends on the seed alone, so a run with a budget in steps is reproducible, and one that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import Qwen3ForCausalLM
+
+from .conversation import Encoded
+from .stopping import Stop, on_signals
+
+WINDOW = 8  # batches that are sorted by length together, so that little is padding
+OnEvent = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Conversations to train on during a share of the budget, `batch` at a time."""
+
+    name: str
+    data: Sequence[Encoded]
+    batch: int
+    share: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SFTRun:
+    """A supervised run; it ends after `steps` or `minutes` of training, whichever comes first.
+
+    The rate rises over `warmup_steps` and falls linearly over the last `decay` share. `prompt_weight` is the loss weight of
+    tokens the model does not speak. With a `state` file the run survives a kill.
+    """
+
+    steps: int = 1_000_000
+    minutes: float = 1e6
+    matrix_rate: float = 0.015
+    rate: float = 3e-3
+    prompt_weight: float = 0.1
+    warmup_steps: int = 30
+    decay: float = 0.4
+    seed: int = 0
+    threads: int = 2
+    state: Path | None = None
+    save_every_s: float = 60.0
+    report_every: int = 20
+
+
+@dataclass
+class Progress:
+    """How far a run is; `batches` counts the batches drawn from each stage, `losses` the latest of each kind."""
+
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    batches: dict[str, int] = field(default_factory=dict)
+    losses: dict[str, float] = field(default_factory=dict)
+
+    def share(self, run: SFTRun) -> float:
+        return max(self.step / run.steps, self.seconds / 60 / run.minutes)
+
+
+def fit(
+    model: Qwen3ForCausalLM,
+    stages: Sequence[Stage],
+    run: SFTRun,
+    on_event: OnEvent,
+    *,
+    stop: Stop | None = None,
+) -> Progress:
+    """Train the model in place. A `stop` or a signal ends it after the current step, with its state saved."""
+    torch.set_num_threads(run.threads)
+    torch.manual_seed(run.seed)
+    optimizers = optimizers_for(model, run)
+    bases = [group["lr"] for optimizer in optimizers for group in optimizer.param_groups]
+    progress = restore(run.state, model, optimizers) or Progress()
+    orders = {stage.name: Order(stage, run.seed, number) for number, stage in enumerate(stages)}
+    model.train()
+    saved = time.perf_counter()
+    with on_signals() as signalled:
+        stop = stop or signalled
+        while progress.share(run) < 1 and not stop.requested:
+            began = time.perf_counter()
+            stage = stage_at(stages, progress.share(run))
+            count = progress.batches.get(stage.name, 0)
+            set_rates(optimizers, bases, run, progress)
+            report = update(model, optimizers, orders[stage.name].batch(count), run.prompt_weight)
+            progress.batches[stage.name] = count + 1
+            progress.step += 1
+            progress.tokens += report.tokens
+            progress.seconds += time.perf_counter() - began
+            progress.losses = {"loss": report.loss, "model_nll": report.model_nll}
+            if progress.step % run.report_every == 0:
+                on_event({"event": "sft", "stage": stage.name, **told(progress), "share": progress.share(run)})
+            if run.state and time.perf_counter() - saved > run.save_every_s:
+                keep(run.state, model, optimizers, progress)
+                saved = time.perf_counter()
+    if run.state:
+        keep(run.state, model, optimizers, progress)
+    model.eval()
+    return progress
+
+
+def told(progress: Progress) -> dict[str, Any]:
+    speed = progress.tokens / max(progress.seconds, 1e-9)
+    return {"step": progress.step, "seconds": progress.seconds, "tokens_per_s": speed, **progress.losses}
+
+
+def stage_at(stages: Sequence[Stage], share: float) -> Stage:
+    """The stage that is due at a share of the budget."""
+    total, passed = sum(stage.share for stage in stages), 0.0
+    for stage in stages:
+        passed += stage.share / total
+        if share < passed:
+            return stage
+    return stages[-1]
+
+
+class Order:
+    """The batches of one stage in a fixed order: shuffled epochs, sorted by length inside windows of batches."""
+
+    def __init__(self, stage: Stage, seed: int, number: int):
+        if len(stage.data) < stage.batch:
+            raise ValueError(f"The stage {stage.name!r} has {len(stage.data)} examples, fewer than one batch.")
+        self.stage, self.seed, self.number = stage, seed, number
+        self.epoch, self.batches = -1, list[list[int]]()
+
+    def batch(self, count: int) -> list[Encoded]:
+        """The batch after `count` others."""
+        epoch, at = divmod(count, len(self.stage.data) // self.stage.batch)
+        if epoch != self.epoch:
+            self.epoch, self.batches = epoch, list(self.shuffled(epoch))
+        return [self.stage.data[i] for i in self.batches[at]]
+
+    def shuffled(self, epoch: int) -> Iterator[list[int]]:
+        generator = torch.Generator().manual_seed((self.seed * 1_000 + self.number) * 100_000 + epoch)
+        size, total = self.stage.batch, len(self.stage.data) // self.stage.batch * self.stage.batch
+        order = torch.randperm(len(self.stage.data), generator=generator).tolist()[:total]
+        windows = [order[i : i + WINDOW * size] for i in range(0, total, WINDOW * size)]
+        sorted_by_length = [i for window in windows for i in sorted(window, key=lambda i: len(self.stage.data[i].ids))]
+        for k in torch.randperm(total // size, generator=generator).tolist():
+            yield sorted_by_length[k * size : (k + 1) * size]
+
+
+@dataclass(frozen=True)
+class Update:
+    loss: float
+    model_nll: float
+    tokens: int
+
+
+def update(
+    model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.Optimizer], batch: Sequence[Encoded], prompt_weight: float
+) -> Update:
+    """One step on the weighted mean negative log-likelihood; padding is on the right, so the causal mask is enough."""
+    ids, weights = tensors(batch, prompt_weight)
+    hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state[:, :-1]
+    targets, weights = ids[:, 1:], weights[:, 1:]
+    kept = weights > 0
+    nll = F.cross_entropy(model.lm_head(hidden[kept]).float(), targets[kept], reduction="none")
+    weights = weights[kept]
+    loss = (nll * weights).sum() / weights.sum()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    for optimizer in optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
+    spoken = weights == 1
+    return Update(loss.item(), (nll.detach()[spoken].mean()).item(), int(kept.sum()))
+
+
+def tensors(batch: Sequence[Encoded], prompt_weight: float) -> tuple[Tensor, Tensor]:
+    """Ids and loss weights (batch, longest), 0 where padded."""
+    longest = max(len(one.ids) for one in batch)
+    ids, weights = torch.zeros(len(batch), longest, dtype=torch.long), torch.zeros(len(batch), longest)
+    for row, one in enumerate(batch):
+        ids[row, : len(one.ids)] = torch.tensor(one.ids)
+        mask = torch.tensor(one.mask, dtype=torch.float)
+        weights[row, : len(one.ids)] = mask + (1 - mask) * prompt_weight
+    return ids, weights
+
+
+def optimizers_for(model: Qwen3ForCausalLM, run: SFTRun) -> list[torch.optim.Optimizer]:
+    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]
+    others = [p for name, p in model.named_parameters() if p.ndim != 2 or "embed" in name]
+    return [
+        torch.optim.Muon(matrices, lr=run.matrix_rate, weight_decay=0.01),
+        torch.optim.AdamW(others, lr=run.rate, betas=(0.9, 0.95), weight_decay=0.0),
+    ]
+
+
+def set_rates(
+    optimizers: Sequence[torch.optim.Optimizer], bases: Sequence[float], run: SFTRun, progress: Progress
+) -> None:
+    up = min(1.0, (progress.step + 1) / max(1, run.warmup_steps))
+    down = min(1.0, (1 - progress.share(run)) / run.decay + 0.02) if run.decay else 1.0
+    groups = [group for optimizer in optimizers for group in optimizer.param_groups]
+    for group, base in zip(groups, bases, strict=True):
+        group["lr"] = base * up * down
+
+
+def keep(path: Path, model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.Optimizer], progress: Progress) -> None:
+    """Write all it takes to go on; the file appears whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    state = {
+        "model": model.state_dict(),
+        "optimizers": [o.state_dict() for o in optimizers],
+        "progress": vars(progress),
+    }
+    torch.save(state, partial)
+    partial.replace(path)
+
+
+def restore(path: Path | None, model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.Optimizer]) -> Progress | None:
+    """Go on from a kept state, if there is one. Only tensors and plain values are read (`weights_only`)."""
+    if path is None or not path.exists():
+        return None
+    state = torch.load(path, weights_only=True)
+    model.load_state_dict(state["model"])
+    for optimizer, kept in zip(optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(kept)
+    return Progress(**state["progress"])

@@ -1,0 +1,101 @@
+"""The tokenizer of the tiny policy: a byte-level BPE trained on rendered conversations, made for copying values.
+
+A value must be the same tokens wherever it stands, in a question, a tool's answer or a call, for a small model to copy it.
+So numbers are cut in pairs of digits, an id is its prefix and its digits, capitalised words never swallow the space
+before them, and names are whole tokens. What every prompt repeats (the template's own text, the JSON between the words
+of a tool schema) becomes one token a piece, which makes prompts about three times shorter.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+from trl.chat_template_utils import qwen3_instruct_2507_chat_template
+
+END_OF_TEXT, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
+MARKS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<tools>", "</tools>")
+ID_PREFIX = r"\p{Lu}{2,6}-(?=\p{N})"
+PUNCTUATION = r" ?[^\s\p{L}\p{N}_]+(?: (?=[\p{Lu}\p{N}]))?"  # with the space that a capital does not take
+PIECES = rf"\n|{ID_PREFIX}|\p{{N}}{{1,2}}|\p{{Lu}}\p{{L}}*| ?[\p{{Ll}}\p{{Lo}}_]+|{PUNCTUATION}|\s"
+# Words of JSON Schema between the punctuation; a parameter that is called `name` or `type` is no such word.
+KEYWORD = (
+    r'"(?:(?:type|name|description|format)"(?=: ")|(?:parameters|properties|items|arguments)"(?=: \{)'
+    r'|(?:required|enum)"(?=: \[)|(?:function|object|string|integer|number|boolean|array)")'
+)
+GLUE = re.compile(rf'(?:[{{}}\[\]:, ]|{KEYWORD}|")+')
+ARGUMENTS = re.compile(r'(?<="arguments": \{")')  # what follows is an argument's name, whatever it is called
+LOUD = 1_000  # how often a name is repeated in the training text, so that it surely becomes one token
+
+
+def train_tokenizer(
+    texts: Sequence[str], names: Iterable[str] = (), vocabulary: int = 2048, glue: int = 96
+) -> PreTrainedTokenizerFast:
+    """A tokenizer with Qwen3's chat format, trained on rendered conversations; `names` become single tokens.
+
+    `vocabulary` counts the learned pieces without names and glue. The same input gives the same tokenizer.
+    """
+    found = {word for name in names for word in re.findall(r"[^\W\d_]+", name)}
+    words = sorted(found | {word.lower() for word in found})  # in lower case too, as e-mail addresses have them
+    pieces = [*boilerplate(), *glue_pieces(texts, glue)]
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(PIECES), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    bpe.decoder = decoders.ByteLevel()
+    cut = re.compile(
+        "|".join(re.escape(piece) for piece in sorted([*pieces, *MARKS, START, END], key=len, reverse=True))
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary + len(words),
+        min_frequency=max(2, len(texts) // 200),
+        special_tokens=[END_OF_TEXT, START, END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    corpus = [part for text in texts for part in cut.split(text) if part]
+    bpe.train_from_iterator([*corpus, *(word for word in words for _ in range(LOUD))], trainer)
+    bpe.add_tokens([AddedToken(piece, normalized=False) for piece in (*MARKS, *pieces)])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bpe,
+        eos_token=END,
+        pad_token=END_OF_TEXT,
+        additional_special_tokens=[START],
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
+    )
+    tokenizer.chat_template = qwen3_instruct_2507_chat_template
+    return tokenizer
+
+
+def plain_tokenizer() -> PreTrainedTokenizerFast:
+    """A tokenizer that can only render: the template without a vocabulary."""
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()))
+    tokenizer.chat_template = qwen3_instruct_2507_chat_template
+    return tokenizer
+
+
+def boilerplate() -> list[str]:
+    """The template's own sentences around the tools, each to be one token."""
+    text: Any = plain_tokenizer().apply_chat_template(
+        [{"role": "user", "content": "@"}], tools=[{"tool": "@"}], add_generation_prompt=True, tokenize=False
+    )
+    before, after = text.split(json.dumps({"tool": "@"}))
+    return [before.removeprefix(START), after.split(END)[0]]
+
+
+def glue_pieces(texts: Iterable[str], limit: int) -> list[str]:
+    """The runs of JSON between the words of schemas, calls and answers that would save most tokens, best first."""
+    seen = Counter(
+        run for text in texts for part in ARGUMENTS.split(text) for run in GLUE.findall(part) if len(run) > 2
+    )
+    worth = {run: (len(re.findall(r"\w+|[^\w\s]", run)) - 1) * count for run, count in seen.items() if count > 1}
+    return sorted(worth, key=lambda run: (-worth[run], run))[:limit]
