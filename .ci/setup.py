@@ -113,7 +113,7 @@ def installer(uv: str | None) -> list[str]:
     """The command that installs what follows it into .venv."""
     if uv:
         return [uv, "pip", "install", "--quiet", "--python", str(VENV_PYTHON)]
-    return [str(VENV_PYTHON), "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
+    return [str(VENV_PYTHON), "-m", "pip", "install", "-qq", "--no-compile", "--disable-pip-version-check"]
 
 
 def run(command: list[str]) -> None:

@@ -49,6 +49,14 @@ class World:
         tables = ";".join(f"{name}={self.sessions[name].state.tables_digest()}" for name in sorted(self.sessions))
         return blake2b(f"{self.now.isoformat()};{tables}".encode(), digest_size=16).hexdigest()
 
+    def known_by_heart(self) -> dict[tuple[str, str], str]:
+        """What the user of this world knows though no tool tells it: by id and parameter name."""
+        return {
+            key: value
+            for session in self.sessions.values()
+            for key, value in session.server.known(session.state).items()
+        }
+
     def tools(self) -> dict[str, Tool]:
         """The tools of all servers of this world, by name."""
         return {name: tool for session in self.sessions.values() for name, tool in session.server.tools.items()}

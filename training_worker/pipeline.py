@@ -46,7 +46,7 @@ class Options:
     policy: Path
     seed: int = 0
     minutes: float = 6.5
-    examples: int = 1_200
+    examples: int = 4_000
     held_out: int = 200
     max_steps: int = 350
     learning_rate: float = 2e-4
@@ -75,7 +75,9 @@ class Pipeline:
         took = "kept from before" if outcome.kept else f"{time.monotonic() - began:.0f} s"
         if outcome.changed:
             self.console.print(f"  {name} was made again: {outcome.changed} changed.", highlight=False)
-        self.console.print(f"[green]✓[/] [bold]{name:<10}[/] {outcome.summary['line']} [dim]({took})[/]", highlight=False)
+        self.console.print(
+            f"[green]✓[/] [bold]{name:<10}[/] {outcome.summary['line']} [dim]({took})[/]", highlight=False
+        )
         return outcome
 
     def graph(self) -> Outcome:
@@ -118,7 +120,9 @@ class Pipeline:
             if leaks:
                 raise StageFailed(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
             if len(kept["held_out"]) < options.held_out:
-                raise StageFailed(f"Only {len(kept['held_out'])} of {options.held_out} held-out examples could be made.")
+                raise StageFailed(
+                    f"Only {len(kept['held_out'])} of {options.held_out} held-out examples could be made."
+                )
             lengths = Counter(len(example.steps) for example in kept["train"])
             line = (
                 f"{len(kept['train']):,} training and {len(kept['held_out'])} held-out conversations, all replayed, "

@@ -102,7 +102,9 @@ def plot_held_out(examples: Sequence[Example], pair: tuple[Rollouts, Rollouts], 
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     places = range(len(old))
     for offset, lines, colour, name in ((-0.2, old, GREY, "before"), (0.2, new, BLUE, "after GRPO")):
-        bars = axes.bar([p + offset for p in places], [line.means["reward"] for line in lines], 0.38, color=colour, label=name)
+        bars = axes.bar(
+            [p + offset for p in places], [line.means["reward"] for line in lines], 0.38, color=colour, label=name
+        )
         axes.bar_label(bars, fmt="%.2f", fontsize=8)
     labels = ["abstain" if line.steps == "0" else line.steps for line in old]
     axes.set_xticks(list(places), [f"{label}\n({line.examples})" for label, line in zip(labels, old, strict=True)])

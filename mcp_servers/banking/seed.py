@@ -40,7 +40,7 @@ SIZES = {
 
 def seed(seed: int, size: str) -> Bank:
     """The bank of this seed; sizes are small, default and large."""
-    bank = Bank(seed, beginning(seed))  # type: ignore[arg-type, call-arg]
+    bank = Bank(seed, beginning(seed))
     draw, scale = Draw("banking", seed, size), SIZES[size]
     people = [person.name for person in cast(seed, scale.people + 1)[1:]]
     names = draw.shuffled([*people, *draw.sample(tuple(COMPANIES.values()), scale.companies)])

@@ -101,6 +101,12 @@ def change_card_pin(bank: Bank, card: CardRef, pin: CurrentPin, new_pin: NewPin)
     return view(bank.cards.change(card, pin=new_pin))
 
 
+@server.known_by_heart
+def pins(bank: Bank) -> dict[tuple[str, str], str]:
+    """The user knows the PIN of every card."""
+    return {(card.id, "pin"): card.pin for card in bank.cards}
+
+
 def is_weak(pin: str) -> bool:
     """Whether all digits go on by the same step of -1, 0 or 1: 4321, 7777, 1234."""
     steps = [int(right) - int(left) for left, right in pairwise(pin)]

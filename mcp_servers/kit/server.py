@@ -20,6 +20,7 @@ from .state import State
 
 S = TypeVar("S", bound=State)
 Function = TypeVar("Function", bound=Callable[..., Any])
+Knowledge = Callable[[S], dict[tuple[str, str], str]]
 WORLDS_KEPT = 512
 
 
@@ -112,6 +113,7 @@ class Server(Generic[S]):
         self.name, self.description, self.seed = name, description, seed
         self.tools: dict[str, Tool] = {}
         self.invariants: dict[str, Callable[[S], bool]] = {}
+        self.known: Knowledge[S] = lambda state: {}
         self.opening = lru_cache(maxsize=WORLDS_KEPT)(self._opening)
 
     def read(self, *asks: str) -> Callable[[Function], Function]:
@@ -136,6 +138,11 @@ class Server(Generic[S]):
         """Something true of every state a session can reach."""
         self.invariants[law.__name__] = law
         return law
+
+    def known_by_heart(self, known: Knowledge[S]) -> Knowledge[S]:
+        """What the user knows though no tool tells it, such as a PIN: by the id it belongs to and its parameter's name."""
+        self.known = known
+        return known
 
     def broken(self, state: S) -> list[str]:
         """The names of the laws this state breaks: none, or the server has a bug."""

@@ -17,6 +17,7 @@ from typing import (
     Any,
     ClassVar,
     Generic,
+    Literal,
     Protocol,
     TypeVar,
     cast,
@@ -81,18 +82,8 @@ class Table(Generic[Id, Row]):
     """Rows of one kind by id, in the order they came to be."""
 
     __slots__ = (
-        "base",
-        "cause",
-        "changes",
-        "index",
-        "kind",
-        "name",
-        "noun",
-        "prefix",
-        "seed",
-        "sum",
-        "tried",
-        "width",
+        *("base", "cause", "changes", "index", "kind", "name"),
+        *("noun", "prefix", "seed", "sum", "tried", "width"),
     )
 
     def __init__(self, prefix: str, noun: str, index: tuple[str, ...] = (), width: int = 4):
@@ -171,8 +162,7 @@ class Table(Generic[Id, Row]):
         twin = object.__new__(Table)
         twin.prefix, twin.noun, twin.index, twin.width = self.prefix, self.noun, self.index, self.width
         twin.base, twin.changes, twin.sum = self.base, self.changes.copy(), self.sum
-        twin.seed, twin.cause, twin.name, twin.kind = self.seed, self.cause, self.name, self.kind
-        twin.tried = 0
+        twin.seed, twin.cause, twin.tried, twin.name, twin.kind = self.seed, self.cause, 0, self.name, self.kind
         return twin
 
     def settle(self) -> None:
@@ -222,25 +212,24 @@ def as_json(kind: Any, value: Any) -> Any:
     return adapter(kind).dump_python(value, mode="json")
 
 
-def table(prefix: str, noun: str, *, index: tuple[str, ...] = (), width: int = 4) -> Any:
+def table(prefix: str, noun: str, *, index: tuple[str, ...] = (), width: int = 4, init: Literal[False] = False) -> Any:
     """A state's field for one table: the prefix of its ids, what a row is called, the fields rows are found by."""
-    return field(default_factory=lambda: Table(prefix, noun, index, width), init=False)
+    return field(default_factory=lambda: Table(prefix, noun, index, width), init=init)
 
 
 @dataclass_transform(field_specifiers=(table,))
-class State:
+class Fields:
+    """What makes the annotations of a state its fields."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(eq=False)(cls)
+
+
+class State(Fields):
     """The world one session sees: a seed, a clock, and one table per kind of entity."""
 
     seed: int
     now: datetime
-
-    def __init_subclass__(cls) -> None:
-        cls.__annotations__ = {
-            "seed": int,
-            "now": datetime,
-            **cls.__dict__.get("__annotations__", {}),
-        }
-        dataclass(eq=False)(cls)
 
     def __post_init__(self) -> None:
         for name, row_type in self.row_types().items():

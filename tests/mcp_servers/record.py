@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from walk import Call, Walker
@@ -44,7 +44,7 @@ class Record:
         return [moment.reply for moment in self.moments]
 
 
-@lru_cache(maxsize=None)
+@cache
 def record(server: Server[Any], seed: int, size: str, steps: int, key: str = "") -> Record:
     """Walk a fresh session of this world; `key` tells apart several walks in the same world."""
     session = server.open(seed, size)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import Annotated
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from mini import Till
 from mini import server as mini
+from pydantic import Field
 from walk import WRONG, Walker
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit import Session, Tool
+from mcp_servers.kit import Server, Session, Tool
 
 ALL = (*SERVERS.values(), mini)
 JSON = st.recursive(
@@ -132,9 +135,7 @@ def wrong_parameters(tool: Tool, arguments: dict) -> tuple[list[str], bool]:
     loose = False
     for name, value in arguments.items():
         part = schema["properties"].get(name)
-        if part is None:
-            wrong.append(name)
-        elif not Draft202012Validator({**part, "$defs": schema.get("$defs", {})}).is_valid(value):
+        if part is None or not Draft202012Validator({**part, "$defs": schema.get("$defs", {})}).is_valid(value):
             wrong.append(name)
         else:
             loose = loose or "'format'" in str(part)
@@ -148,6 +149,24 @@ def test_every_fault_of_a_call_is_named_at_once():
         "mini_move: source must be a string; target is required; amount must be an integer; pin must be a string; "
         " is not a parameter of this tool; a[b is not a parameter of this tool; int is not a parameter of this tool."
     ).replace(";  is not", "; arguments is not")
+
+
+def test_what_may_be_one_of_two_types_is_named_once_with_both():
+    server = Server("either", "A server with one tool.", mini.seed)
+
+    @server.read("pick {places}")
+    def either_pick(
+        till: Till, places: Annotated[int | tuple[int, ...], Field(description="One place or some")]
+    ) -> int:
+        """Pick places."""
+        return places if isinstance(places, int) else sum(places)
+
+    session = server.open(7)
+    assert refused(session, "either_pick", {"places": "x"})["message"] == (
+        "either_pick: places must be an integer or must be an array."
+    )
+    assert "places.1 must be an integer" in refused(session, "either_pick", {"places": [1, "x"]})["message"]
+    assert session.call("either_pick", {"places": [1, 2]}).text == "3"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from walk import Call, Walker
 
@@ -55,6 +57,12 @@ def test_what_happens_on_one_server_makes_it_later_on_all():
     assert {TOOLS[name][0].name for name in wrote} == set(ALL)
     minutes = (world.now - World.open(4, ALL, "small").now).total_seconds() / 60
     assert minutes == len(wrote)
+
+
+def test_the_time_is_part_of_a_world():
+    early, late = World.open(4, ALL, "small"), World.open(4, ALL, "small")
+    late.now += timedelta(minutes=1)
+    assert early.digest() != late.digest()
 
 
 def test_a_world_of_one_server_is_a_session():

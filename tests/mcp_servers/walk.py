@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
 from mcp_servers.kit import Draw, Seen, State, Tool

@@ -38,16 +38,15 @@ def test_the_mask_is_one_exactly_where_the_model_speaks(
         assert spoken == "".join(said)
 
 
+USER = "\n<|im_start|>user\nAnd?<|im_end|>\n<|im_start|>assistant\n"
+TOOLS = (
+    "\n<|im_start|>user\n<tool_response>\n{}\n</tool_response>\n<tool_response>\n[]\n</tool_response>"
+    "<|im_end|>\n<|im_start|>assistant\n"
+)
+
+
 @pytest.mark.parametrize(
-    ("between", "text"),
-    [
-        ([Message("user", "And?")], "\n<|im_start|>user\nAnd?<|im_end|>\n<|im_start|>assistant\n"),
-        (
-            [Message("tool", "{}"), Message("tool", "[]")],
-            "\n<|im_start|>user\n<tool_response>\n{}\n</tool_response>\n<tool_response>\n[]\n</tool_response>"
-            "<|im_end|>\n<|im_start|>assistant\n",
-        ),
-    ],
+    ("between", "text"), [([Message("user", "And?")], USER), ([Message("tool", "{}"), Message("tool", "[]")], TOOLS)]
 )
 def test_glue_begins_after_the_end_token_and_opens_the_next_turn(
     tokenizer: PreTrainedTokenizerFast, between: list[Message], text: str

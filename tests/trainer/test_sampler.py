@@ -20,7 +20,9 @@ from .double import Bank
 LIMITS = TokenLimits(turn=40, completion=200)
 
 
-def run(model: Any, tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], n: int = 1, **more: Any) -> list[Sample]:
+def run(
+    model: Any, tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], n: int = 1, **more: Any
+) -> list[Sample]:
     return sample(model, tokenizer, examples, n, **{"limits": LIMITS, "attempt": Bank, **more})
 
 
@@ -83,8 +85,12 @@ def test_uniform_logits_give_uniform_log_probabilities_and_end_at_the_limit(
 def test_a_cut_turn_runs_no_call(
     taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
 ) -> None:
-    for one in run(taught, tokenizer, examples[:4], 2, limits=TokenLimits(turn=4, completion=100)):
-        assert (one.rollout.end, one.rollout.calls) == ("tokens", ())
+    whole, cut = (
+        run(taught, tokenizer, examples[1:4], temperature=0.0, limits=TokenLimits(turn=turn, completion=100))
+        for turn in (40, 4)
+    )
+    assert all(one.rollout.calls for one in whole)
+    assert [(one.rollout.end, one.rollout.calls) for one in cut] == [("tokens", ())] * 3
 
 
 def test_no_completion_is_longer_than_its_limit(

@@ -1,6 +1,7 @@
 """The only package that imports torch, transformers and trl: the tiny policy, its warm-up, GRPO and evaluation.
 
-The environment is set before torch is imported: idle OpenMP threads sleep instead of spinning, and nothing is downloaded.
+The environment is set before torch is imported: idle OpenMP threads sleep instead of spinning, nothing is downloaded, and
+the libraries' chatter stays out of the progress of a run.
 """
 
 import os
@@ -9,6 +10,8 @@ for name, value in {
     "OMP_WAIT_POLICY": "PASSIVE",
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TRANSFORMERS_VERBOSITY": "error",
     "TRL_EXPERIMENTAL_SILENCE": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }.items():

@@ -6,15 +6,14 @@ of its own for what follows. Only the Qwen3 architecture with plain rotary posit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from transformers import Qwen3ForCausalLM
 
-Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
-FORBIDDEN = float("-inf")
+from .qwen3 import FORBIDDEN, forbidden_from, hidden_states, padded, rotary
 
 
 class Decoder:
@@ -29,11 +28,9 @@ class Decoder:
         self.heads, self.kv_heads, self.dim = config.num_attention_heads, config.num_key_value_heads, config.head_dim
         self.samples, self.layers = samples, config.num_hidden_layers
         longest = max(map(len, prompts))
-        self.cos, self.sin = rotary(config, longest + room)
+        self.angles = rotary(model, longest + room)
         self.lengths = torch.tensor([len(prompt) for prompt in prompts])
-        self.unread = torch.zeros(len(prompts), longest).masked_fill_(
-            torch.arange(longest)[None] >= self.lengths[:, None], FORBIDDEN
-        )
+        self.unread = forbidden_from(self.lengths, longest)
         self.prefix: list[tuple[Tensor, Tensor]] = []
         self.hidden = self._prefill(prompts, longest).repeat_interleave(samples, 0)
         rows = len(prompts) * samples
@@ -65,7 +62,9 @@ class Decoder:
             old = old.view(groups, self.kv_heads, n, group, self.dim).transpose(1, 2).flatten(0, 1)
             return (old + new @ values[:, :, :seen]).flatten(1, 2)[:, :, None]
 
-        self.hidden = self._forward(tokens[:, None], (self._start() + at)[:, None], attend)[:, -1]
+        self.hidden = hidden_states(self.model, tokens[:, None], (self._start() + at)[:, None], self.angles, attend)[
+            :, -1
+        ]
         self.fill = at + moving
 
     def feed(self, rows: Tensor, tokens: Sequence[Sequence[int]]) -> None:
@@ -86,7 +85,7 @@ class Decoder:
             v = torch.cat([past_v[groups], values[rows, :, :seen]], 2)
             return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, enable_gqa=True)
 
-        hidden = self._forward(ids, self._start()[rows, None] + at, attend)
+        hidden = hidden_states(self.model, ids, self._start()[rows, None] + at, self.angles, attend)
         self.hidden[rows] = hidden[torch.arange(len(rows)), lengths - 1]
         self.fill[rows] += lengths
 
@@ -108,40 +107,5 @@ class Decoder:
             return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
 
         positions = torch.arange(longest).expand(len(prompts), -1)
-        hidden = self._forward(padded(prompts, longest), positions, attend)
+        hidden = hidden_states(self.model, padded(prompts, longest), positions, self.angles, attend)
         return hidden[torch.arange(len(prompts)), self.lengths - 1]
-
-    def _forward(self, ids: Tensor, positions: Tensor, attend: Attend) -> Tensor:
-        """Hidden states (rows, T, width) of ids (rows, T) at these positions."""
-        body = self.model.model
-        x = body.embed_tokens(ids)
-        rows, time = ids.shape
-        cos, sin = self.cos[positions][:, None], self.sin[positions][:, None]
-        for number, layer in enumerate(body.layers):
-            part, h = layer.self_attn, layer.input_layernorm(x)
-            q = turned(part.q_norm(part.q_proj(h).view(rows, time, self.heads, self.dim)).transpose(1, 2), cos, sin)
-            k = turned(part.k_norm(part.k_proj(h).view(rows, time, self.kv_heads, self.dim)).transpose(1, 2), cos, sin)
-            v = part.v_proj(h).view(rows, time, self.kv_heads, self.dim).transpose(1, 2)
-            mixed = attend(number, q, k, v).transpose(1, 2).reshape(rows, time, self.heads * self.dim)
-            x = x + part.o_proj(mixed)
-            x = x + layer.mlp(layer.post_attention_layernorm(x))
-        return body.norm(x)
-
-
-def rotary(config: object, positions: int) -> tuple[Tensor, Tensor]:
-    """Cosines and sines (positions, head_dim) of the rotary embedding."""
-    dim, theta = config.head_dim, config.rope_parameters["rope_theta"]  # type: ignore[attr-defined]
-    turns = 1.0 / theta ** (torch.arange(0, dim, 2).float() / dim)
-    turns = torch.outer(torch.arange(positions).float(), turns)
-    angles = torch.cat([turns, turns], -1)
-    return angles.cos(), angles.sin()
-
-
-def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    half = x.shape[-1] // 2
-    return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
-
-
-def padded(runs: Sequence[Sequence[int]], length: int) -> Tensor:
-    """Ids (runs, length), padded on the right with 0; what is padded is masked or written over, never read."""
-    return torch.tensor([[*run, *[0] * (length - len(run))] for run in runs])

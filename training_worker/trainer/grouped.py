@@ -1,85 +1,94 @@
-"""Log-probabilities of whole groups in one pass: the prompt a group shares is read once, not once per rollout.
-
-Each group becomes one row: the prompt, then its completions one after another. A tree mask lets a completion see the
-prompt and itself, and positions start again after the prompt, so the numbers are those of separate rows.
-"""
+"""Log-probabilities of whole groups with gradients: the prompt a group shares is read once, not once per rollout."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from transformers import Qwen3ForCausalLM
 
-Span = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Packed:
-    """Groups as rows: ids, positions and branch (groups, T); branch 0 is the prompt, -1 padding.
-
-    `predictors` (tokens, 2) is the row and column whose output predicts each completion token, `targets` (tokens, 2) the
-    sample and place of that token in the padded completions.
-    """
-
-    ids: Tensor
-    positions: Tensor
-    branch: Tensor
-    predictors: Tensor
-    targets: Tensor
-
-
-def pack(prompts: Tensor, prompt_mask: Tensor, completions: Tensor, completion_mask: Tensor) -> Packed:
-    """Pack padded samples (prompts on the left, completions on the right) into one row per distinct prompt."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for i, (prompt, mask) in enumerate(zip(prompts, prompt_mask, strict=True)):
-        groups.setdefault(tuple(prompt[mask.bool()].tolist()), []).append(i)
-    lengths = completion_mask.sum(1).tolist()
-    width = max(len(prompt) + sum(lengths[i] for i in rows) for prompt, rows in groups.items())
-    ids, positions = (torch.zeros(len(groups), width, dtype=torch.long) for _ in range(2))
-    branch = torch.full((len(groups), width), -1)
-    predictors, targets = [], []
-    for row, (prompt, members) in enumerate(groups.items()):
-        start = len(prompt)
-        ids[row, :start], positions[row, :start], branch[row, :start] = torch.tensor(prompt), torch.arange(start), 0
-        for number, sample in enumerate(members, 1):
-            length = lengths[sample]
-            here = slice(start, start + length)
-            ids[row, here] = completions[sample, :length]
-            positions[row, here] = len(prompt) + torch.arange(length)
-            branch[row, here] = number
-            predictors += [(row, len(prompt) - 1 if place == 0 else start + place - 1) for place in range(length)]
-            targets += [(sample, place) for place in range(length)]
-            start += length
-    return Packed(ids, positions, branch, torch.tensor(predictors), torch.tensor(targets))
-
-
-def tree_mask(branch: Tensor) -> Tensor:
-    """Who may see whom, (groups, 1, T, T): earlier tokens of the prompt and of one's own completion."""
-    seen = branch[:, None, :]
-    allowed = ((seen == 0) | (seen == branch[:, :, None])).tril()
-    return allowed[:, None]
+from .qwen3 import FORBIDDEN, forbidden_from, hidden_states, padded, rotary
 
 
 def group_logprobs(
-    model: Qwen3ForCausalLM,
-    prompts: Tensor,
-    prompt_mask: Tensor,
-    completions: Tensor,
-    completion_mask: Tensor,
-    temperature: float = 1.0,
+    model: Qwen3ForCausalLM, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]], temperature: float
 ) -> tuple[Tensor, Tensor]:
-    """Log-probabilities and entropies (samples, completion length) of the completion tokens; 0 where padded."""
-    packed = pack(prompts, prompt_mask, completions, completion_mask)
-    hidden = model.model(
-        input_ids=packed.ids, position_ids=packed.positions, attention_mask=tree_mask(packed.branch), use_cache=False
-    ).last_hidden_state
-    logits = model.lm_head(hidden[packed.predictors[:, 0], packed.predictors[:, 1]]).float() / temperature
-    spread = torch.log_softmax(logits, -1)
-    sample, place = packed.targets[:, 0], packed.targets[:, 1]
-    said = spread.gather(1, completions[sample, place][:, None])[:, 0]
+    """Log-probabilities and entropies (samples, longest completion) of the completions' tokens; 0 where padded.
+
+    Samples may come in any order; those with equal prompts share them. Entropies carry no gradient.
+    """
+    shared, order = by_prompt(prompts)
+    size = len(order) // len(shared)
+    longest = max(map(len, completions))
+    angles = rotary(model, max(map(len, shared)) + longest)
+    last, prefix = read_prompts(model, shared, angles)
+    ids = padded([completions[i] for i in order], longest)
+    own = read_completions(model, ids, torch.tensor([len(p) for p in shared]), size, prefix, angles)
+    hidden = torch.cat([last.repeat_interleave(size, 0)[:, None], own[:, :-1]], 1)  # (samples, longest, width)
+    real = torch.arange(longest) < torch.tensor([len(completions[i]) for i in order])[:, None]
+    spread = torch.log_softmax(model.lm_head(hidden[real]).float() / temperature, -1)
+    said = spread.gather(1, ids[real][:, None])[:, 0]
     with torch.no_grad():
         entropy = -(spread.exp() * spread).sum(-1)
-    blank = torch.zeros(completions.shape)
-    return blank.index_put((sample, place), said), blank.index_put((sample, place), entropy)
+    row, place = real.nonzero(as_tuple=True)
+    at, blank = (torch.tensor(order)[row], place), torch.zeros(ids.shape)
+    return blank.index_put(at, said), blank.index_put(at, entropy)
+
+
+def by_prompt(prompts: Sequence[Sequence[int]]) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Prompts to read, and the samples in an order in which each of them belongs to the same number of samples."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for i, prompt in enumerate(prompts):
+        groups.setdefault(tuple(prompt), []).append(i)
+    size = math.gcd(*map(len, groups.values()))
+    shared = [prompt for prompt, rows in groups.items() for _ in range(len(rows) // size)]
+    return shared, [i for rows in groups.values() for i in rows]
+
+
+def read_prompts(
+    model: Qwen3ForCausalLM, prompts: Sequence[Sequence[int]], angles: tuple[Tensor, Tensor]
+) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+    """The last hidden state of each prompt (prompts, width), and keys and values of every layer."""
+    prefix: list[tuple[Tensor, Tensor]] = []
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        prefix.append((k, v))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+
+    lengths, longest = [len(prompt) for prompt in prompts], max(map(len, prompts))
+    positions = torch.arange(longest).expand(len(prompts), -1)
+    hidden = hidden_states(model, padded(prompts, longest), positions, angles, attend)
+    return hidden[torch.arange(len(prompts)), torch.tensor(lengths) - 1], prefix
+
+
+def read_completions(
+    model: Qwen3ForCausalLM,
+    ids: Tensor,
+    lengths: Tensor,
+    size: int,
+    prefix: Sequence[tuple[Tensor, Tensor]],
+    angles: tuple[Tensor, Tensor],
+) -> Tensor:
+    """Hidden states (samples, T, width) of completions, `size` of them after each prompt of these lengths."""
+    config, (rows, time), groups = model.config, ids.shape, len(lengths)
+    kv, dim = config.num_key_value_heads, config.head_dim
+    group = config.num_attention_heads // kv
+    total = prefix[0][0].shape[2]
+    unread = forbidden_from(lengths, total)[:, None, None]
+    later = torch.full((time, time), FORBIDDEN).triu(1)
+
+    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        past_k, past_v = prefix[layer]
+        q = (q * dim**-0.5).view(groups, size, kv, group, time, dim).transpose(1, 2)
+        k, v = (x.view(groups, size, kv, 1, time, dim).transpose(1, 2) for x in (k, v))
+        past = (q.reshape(groups, kv, -1, dim) @ past_k.mT + unread).view(*q.shape[:-1], total)
+        weights = torch.cat([past, q @ k.mT + later], -1).softmax(-1)
+        old, new = weights.split([total, time], -1)
+        mixed = (old.reshape(groups, kv, -1, total) @ past_v).view(q.shape) + new @ v
+        return mixed.transpose(1, 2).reshape(rows, kv * group, time, dim)
+
+    positions = lengths.repeat_interleave(size)[:, None] + torch.arange(time)
+    return hidden_states(model, ids, positions, angles, attend)

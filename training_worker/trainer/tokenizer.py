@@ -30,7 +30,7 @@ KEYWORD = (
 )
 GLUE = re.compile(rf'(?:[{{}}\[\]:, ]|{KEYWORD}|")+')
 ARGUMENTS = re.compile(r'(?<="arguments": \{")')  # what follows is an argument's name, whatever it is called
-LOUD = 1_000  # how often a name is repeated in the training text, so that it surely becomes one token
+LOUD = 1_000  # how often names and pairs of digits are repeated, so that each surely becomes one token
 
 
 def train_tokenizer(
@@ -41,7 +41,8 @@ def train_tokenizer(
     `vocabulary` counts the learned pieces without names and glue. The same input gives the same tokenizer.
     """
     found = {word for name in names for word in re.findall(r"[^\W\d_]+", name)}
-    words = sorted(found | {word.lower() for word in found})  # in lower case too, as e-mail addresses have them
+    lower = {word.lower() for word in found}  # as e-mail addresses have them
+    words = [*sorted(found | lower), *(f"{pair:02}" for pair in range(100))]
     pieces = [*boilerplate(), *glue_pieces(texts, glue)]
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.Sequence(

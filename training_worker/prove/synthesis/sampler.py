@@ -24,10 +24,11 @@ class NothingFits(Exception):
 
 @dataclass
 class Context:
-    """What read-only tools showed: ids by type, and plain values by field name."""
+    """What read-only tools showed, ids by type and plain values by field name; and the PINs the user knows by heart."""
 
     ids: dict[str, dict[str, Found]] = field(default_factory=dict)
     values: dict[str, dict[Any, None]] = field(default_factory=dict)
+    secrets: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def learn(self, tool: str, result: Any) -> None:
         for found in found_in(tool, result):
@@ -40,7 +41,8 @@ class Context:
 
 def sample(world: World, draw: Draw) -> Context:
     """Call the read-only tools of a world: first those that need nothing, then those whose needs are known by then."""
-    context, waiting = Context(), [tool for tool in world.tools().values() if not tool.writes]
+    context = Context(secrets=world.known_by_heart())
+    waiting = [tool for tool in world.tools().values() if not tool.writes]
     progress = True
     while waiting and progress:
         progress = False
@@ -100,6 +102,8 @@ def value(
         return pick([id for id in context.ids.get(tool.ids[name], ()) if id not in used], draw, name)
     if name in tool.seen:
         return pick(list(context.values.get(tool.seen[name], ())), draw, name)
+    if name in tool.sensitive and not part.get("examples"):
+        return pick([secret for (id, of), secret in context.secrets.items() if of == name and id in used], draw, name)
     if part.get("enum") or part.get("examples"):
         return draw.choice(part.get("enum") or part["examples"])
     match part:

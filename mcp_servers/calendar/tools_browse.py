@@ -1,0 +1,99 @@
+"""Tools that look: calendars, contacts, events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from itertools import islice
+
+from ..kit import ToolError
+from ..people import Person
+from .parameters import ROWS, AskedCalendar, AskedName, EventRef, Limit, Query, Since, Until
+from .server import server
+from .state import Agenda, Calendar, Event, words_of
+from .views import EventDetails, EventLine, details_of
+
+USUAL_DAYS, MOST_DAYS = 28, 366
+
+
+@server.read(
+    "list my calendars",
+    "show which calendars I have",
+    "tell me what calendars there are",
+    "look up my calendars",
+)
+def list_calendars(agenda: Agenda) -> tuple[Calendar, ...]:
+    """List your calendars."""
+    return tuple(agenda.calendars)
+
+
+@server.read(
+    "find the contacts I can invite to events[, only {name}][, at most {limit}]",
+    "list the people I can invite[ named {name}][, no more than {limit}]",
+    "show my calendar contacts[ called {name}][, up to {limit} of them]",
+    "tell me who can be invited to my events[, looking for {name}][, {limit} at most]",
+)
+def find_contacts(agenda: Agenda, name: AskedName = None, limit: Limit = ROWS) -> tuple[Person, ...]:
+    """Find the contacts you can invite, all or by name."""
+    wanted = (name or "").strip().casefold()
+    return tuple(islice((row for row in agenda.contacts if wanted in row.name.casefold()), limit))
+
+
+@server.read(
+    "list my events[ in {calendar}][ from {since} on][ until {until}][, at most {limit}]",
+    "show what is coming up[ in {calendar}][ starting on {since}][ up to {until}][, no more than {limit} events]",
+    "tell me what events I have[ in {calendar}][ since {since}][ through {until}][, {limit} at most]",
+    "look at my coming events[ of {calendar}][ after {since}][ before {until}][, up to {limit} of them]",
+)
+def list_events(
+    agenda: Agenda, calendar: AskedCalendar = None, since: Since = None, until: Until = None, limit: Limit = ROWS
+) -> tuple[EventLine, ...]:
+    """List events by start, from now on unless told otherwise."""
+    if calendar is not None:
+        agenda.calendars[calendar]
+    first = since or agenda.now.date()
+    last = until or date.fromordinal(min(first.toordinal() + USUAL_DAYS - 1, date.max.toordinal()))
+    if last < first:
+        raise ToolError("invalid_period", f"{last} is before {first}; give a first day that comes before the last.")
+    if last - first > timedelta(days=MOST_DAYS):
+        raise ToolError("period_too_long", f"A list covers up to {MOST_DAYS} days; choose days closer together.")
+    earliest = agenda.now if since is None else datetime.combine(first, time())
+    found = (pair for pair in timetable(agenda, first, last) if pair[0] >= earliest)
+    return tuple(
+        EventLine(id=event.id, title=event.title, start=start, duration=event.duration, series=event.series)
+        for start, event in islice((pair for pair in found if calendar in (None, pair[1].calendar)), limit)
+    )
+
+
+def timetable(agenda: Agenda, first: date, last: date) -> Iterator[tuple[datetime, Event]]:
+    """The confirmed events of these days by start."""
+    for day in range(first.toordinal(), last.toordinal() + 1):
+        yield from sorted(agenda.on(date.fromordinal(day)), key=lambda pair: (pair[0], pair[1].id))
+
+
+@server.read(
+    "search my events for {query}[, at most {limit}]",
+    "find the events titled {query}[, no more than {limit}]",
+    "look for {query} among my events[, up to {limit} results]",
+    "search my calendar for {query}[, {limit} results at most]",
+)
+def search_events(agenda: Agenda, query: Query, limit: Limit = ROWS) -> tuple[EventLine, ...]:
+    """Search events, past ones too, by words of the title."""
+    first, *rest = words_of(query)
+    rows = [row for row in agenda.events.where(words=first, status="confirmed") if set(rest) <= set(row.words)]
+    rows.sort(key=lambda row: (row.start, row.id))
+    return tuple(
+        EventLine(id=row.id, title=row.title, start=row.start, duration=row.duration, series=row.series)
+        for row in rows[:limit]
+    )
+
+
+@server.read(
+    "show all details of {event}",
+    "tell me everything about {event}",
+    "look up who attends {event} and where it is",
+    "get the full details of {event}",
+)
+def get_event(agenda: Agenda, event: EventRef) -> EventDetails:
+    """Get everything about one event: attendees, place, reminders, series."""
+    return details_of(agenda, agenda.events[event])

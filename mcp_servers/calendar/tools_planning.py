@@ -1,0 +1,88 @@
+"""Tools on time: free slots, and events that repeat."""
+
+from __future__ import annotations
+
+from datetime import datetime, time, timedelta
+
+from ..kit import ToolError
+from .parameters import CalendarRef, Count, Duration, Number, OnDay, Repeats, SeriesRef, Start, Title
+from .recurrence import occurrences
+from .rules import own_event, require_free, require_future, spoken
+from .server import server
+from .state import Agenda, Event, Series
+from .views import SeriesView, Slot, series_of
+
+OPENING, CLOSING = time(8), time(20)
+
+
+@server.read(
+    "find free slots of {duration} minutes in {calendar} on {day}",
+    "show when {calendar} has {duration} minutes free on {day}",
+    "look for {duration} free minutes in {calendar} on {day}",
+    "tell me where {duration} minutes still fit into {calendar} on {day}",
+)
+def find_free_slots(agenda: Agenda, calendar: CalendarRef, day: OnDay, duration: Duration) -> tuple[Slot, ...]:
+    """Find free time in a calendar on a day, between 8 and 20 o'clock."""
+    agenda.calendars[calendar]
+    closing = datetime.combine(day, CLOSING)
+    require_future(agenda, closing)
+    free_from, slots = max(datetime.combine(day, OPENING), agenda.now + timedelta(minutes=1)), []
+    for start, event in agenda.between(calendar, free_from, closing):
+        slots.append(Slot(start=free_from, end=start))
+        free_from = max(free_from, start + event.length)
+    slots.append(Slot(start=free_from, end=closing))
+    return tuple(slot for slot in slots if slot.end - slot.start >= timedelta(minutes=duration))
+
+
+@server.write(
+    "create a {frequency} event titled {title}, first at {start}, {duration} minutes long, {count} times",
+    "set up {title} as a {frequency} event from {start} on, {count} times for {duration} minutes",
+    "plan a {frequency} series called {title} with {count} occurrences of {duration} minutes, the first at {start}",
+    "make {title} a recurring event, {frequency} and {count} times, {duration} minutes each, beginning at {start}",
+)
+def create_recurring_event(
+    agenda: Agenda, title: Title, start: Start, duration: Duration, frequency: Repeats, count: Count
+) -> SeriesView:
+    """Create an event that repeats, in your first calendar."""
+    calendar = next(row for row in agenda.calendars if not row.read_only)
+    require_future(agenda, start)
+    require_free(agenda, calendar.id, occurrences(start, frequency, count).values(), duration)
+    id = agenda.series.new_id()
+    event = agenda.events.put(
+        Event(
+            id=agenda.events.new_id(),
+            calendar=calendar.id,
+            title=title,
+            start=start,
+            duration=duration,
+            status="confirmed",
+            organizer=agenda.me,
+            series=id,
+        )
+    )
+    rule = agenda.series.put(Series(id=id, event=event.id, frequency=frequency, count=count))
+    return series_of(agenda, rule)
+
+
+@server.write(
+    "skip occurrence {number} of {series}",
+    "leave out occurrence {number} of {series}",
+    "drop occurrence number {number} from {series}",
+    "let occurrence {number} of {series} not take place",
+    destructive=True,
+)
+def skip_occurrence(agenda: Agenda, series: SeriesRef, number: Number) -> SeriesView:
+    """Skip one occurrence of a recurring event."""
+    rule = agenda.series[series]
+    event = own_event(agenda, rule.event)
+    days = list(occurrences(event.start, rule.frequency, rule.count).items())
+    if number > len(days):
+        raise ToolError("no_such_occurrence", f"{series} has {len(days)} occurrences; choose one of these.")
+    day, start = days[number - 1]
+    if day in rule.skipped:
+        raise ToolError("already_skipped", f"Occurrence {number} on {day} is skipped already; choose another one.")
+    if start <= agenda.now:
+        raise ToolError("in_the_past", f"Occurrence {number} was at {spoken(start)}; choose one still to come.")
+    if agenda.upcoming(event) == [start]:
+        raise ToolError("last_occurrence", f"Nothing else is left of {series}; use cancel_event to cancel it.")
+    return series_of(agenda, agenda.series.change(series, skipped=tuple(sorted((*rule.skipped, day)))))

@@ -1,0 +1,190 @@
+"""What callers see of events, series and invitations: short rows in lists, everything about one event."""
+
+from __future__ import annotations
+
+from ..kit import Day, Entity, Minute
+from ..people import EmailAddress
+from .recurrence import Frequency
+from .state import Agenda, Answer, CalendarId, Event, EventId, Invitation, InvitationId, Series, SeriesId, Status
+
+
+class EventLine(Entity):
+    """An event in a list; one that repeats has a line for each time."""
+
+    __label__ = "the event {title}"
+    id: EventId
+    title: str
+    start: Minute
+    duration: int
+    series: SeriesId | None = None
+
+
+class EventState(Entity):
+    """An event after a change."""
+
+    __label__ = "the event {title}"
+    id: EventId
+    title: str
+    start: Minute
+    duration: int
+    status: Status
+    location: str | None = None
+
+
+class Attendee(Entity):
+    """Somebody asked to an event, and the answer so far."""
+
+    __label__ = "{name}"
+    id: EmailAddress
+    name: str
+    answer: Answer
+
+
+class EventDetails(Entity):
+    """Everything about an event; reminders are in minutes before its start."""
+
+    __label__ = "the event {title}"
+    id: EventId
+    title: str
+    start: Minute
+    duration: int
+    status: Status
+    calendar: CalendarId
+    attendees: tuple[Attendee, ...]
+    reminders: tuple[int, ...]
+    organizer: str | None = None
+    location: str | None = None
+    series: SeriesId | None = None
+    frequency: Frequency | None = None
+    count: int | None = None
+    skipped: tuple[Day, ...] | None = None
+
+
+class Attendance(Entity):
+    """Who is asked to an event."""
+
+    __label__ = "the event {title}"
+    id: EventId
+    title: str
+    attendees: tuple[Attendee, ...]
+
+
+class Reminders(Entity):
+    """The reminders of an event, in minutes before its start."""
+
+    __label__ = "the event {title}"
+    id: EventId
+    title: str
+    reminders: tuple[int, ...]
+
+
+class SeriesView(Entity):
+    """An event that repeats, and its rule; `next` is when it takes place next."""
+
+    __label__ = "the series {title}"
+    id: SeriesId
+    event: EventId
+    title: str
+    next: Minute
+    frequency: Frequency
+    count: int
+    skipped: tuple[Day, ...]
+
+
+class InvitationLine(Entity):
+    """An invitation of the user in a list."""
+
+    __label__ = "the invitation to the {meeting}"
+    id: InvitationId
+    meeting: str
+    organizer: str
+    start: Minute
+    expires: Minute
+    answer: Answer
+
+
+class InvitationAnswer(Entity):
+    """An invitation after the user's answer."""
+
+    __label__ = "the invitation to the {meeting}"
+    id: InvitationId
+    event: EventId
+    meeting: str
+    start: Minute
+    answer: Answer
+
+
+class Slot(Entity):
+    """Free time."""
+
+    start: Minute
+    end: Minute
+
+
+def state_of(event: Event) -> EventState:
+    return EventState(
+        id=event.id,
+        title=event.title,
+        start=event.start,
+        duration=event.duration,
+        status=event.status,
+        location=event.location,
+    )
+
+
+def attendees_of(agenda: Agenda, event: Event) -> tuple[Attendee, ...]:
+    """The contacts asked to an event, in the order they were; the user is not among them."""
+    rows = [row for row in agenda.invitations.where(event=event.id) if row.invitee != agenda.me]
+    return tuple(Attendee(id=row.invitee, name=agenda.contacts[row.invitee].name, answer=row.answer) for row in rows)
+
+
+def details_of(agenda: Agenda, event: Event) -> EventDetails:
+    rule = None if event.series is None else agenda.series[event.series]
+    return EventDetails(
+        id=event.id,
+        title=event.title,
+        start=event.start,
+        duration=event.duration,
+        status=event.status,
+        calendar=event.calendar,
+        attendees=attendees_of(agenda, event),
+        reminders=event.reminders,
+        organizer=organizer_of(agenda, event),
+        location=event.location,
+        series=event.series,
+        frequency=rule.frequency if rule else None,
+        count=rule.count if rule else None,
+        skipped=rule.skipped if rule else None,
+    )
+
+
+def organizer_of(agenda: Agenda, event: Event) -> str | None:
+    """Who organizes an event, by name; "you" when it is the user."""
+    if event.organizer is None:
+        return None
+    return "you" if event.organizer == agenda.me else agenda.contacts[event.organizer].name
+
+
+def series_of(agenda: Agenda, rule: Series) -> SeriesView:
+    event = agenda.events[rule.event]
+    return SeriesView(
+        id=rule.id,
+        event=event.id,
+        title=event.title,
+        next=agenda.upcoming(event)[0],
+        frequency=rule.frequency,
+        count=rule.count,
+        skipped=rule.skipped,
+    )
+
+
+def line_of(agenda: Agenda, row: Invitation) -> InvitationLine:
+    event = agenda.events[row.event]
+    return InvitationLine(
+        id=row.id,
+        meeting=event.title,
+        organizer=organizer_of(agenda, event) or "",
+        start=event.start,
+        expires=row.expires,
+        answer=row.answer,
+    )

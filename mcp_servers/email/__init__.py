@@ -1,0 +1,5 @@
+"""A mailbox: messages in threads, contacts, drafts and labels."""
+
+from .tools import server
+
+__all__ = ["server"]

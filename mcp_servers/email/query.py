@@ -1,0 +1,99 @@
+"""Search queries: words that must all occur, and filters such as from:, label: or before:."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ..kit import ToolError
+from ..kit.times import read_day
+from .state import Mail, Message
+
+Test = Callable[[Message], bool]
+PIECE = re.compile(r'([a-z]+):("[^"]*"|\S*)|"([^"]+)"|(\S+)')
+
+
+def parse(mail: Mail, query: str) -> list[Test]:
+    """What a message must pass. Raises ToolError for a filter that makes no sense."""
+    tests = []
+    for match in PIECE.finditer(query.casefold()):
+        key, value, quoted, word = match.groups()
+        if key in FILTERS:
+            tests.append(FILTERS[key](mail, wanted(key, value)))
+        else:
+            tests.append(contains(quoted or word or match[0]))
+    return tests
+
+
+def wanted(key: str, value: str) -> str:
+    text = value.strip('"').strip()
+    if not text:
+        raise ToolError("bad_filter", f"{key}: needs its value right behind it, without a space.")
+    return text
+
+
+def contains(text: str) -> Test:
+    return lambda message: text in f"{message.subject}\n{message.name}\n{message.body}".casefold()
+
+
+def other_side(message: Message) -> str:
+    return f"{message.name} {message.address or ''}".casefold()
+
+
+def own_side(mail: Mail) -> str:
+    return f"me {mail.owner.name} {mail.owner.id}".casefold()
+
+
+def from_filter(mail: Mail, value: str) -> Test:
+    mine = value in own_side(mail)
+    return lambda message: mine if message.folder == "sent" else value in other_side(message)
+
+
+def to_filter(mail: Mail, value: str) -> Test:
+    mine = value in own_side(mail)
+    return lambda message: value in other_side(message) if message.folder == "sent" else mine
+
+
+def subject_filter(mail: Mail, value: str) -> Test:
+    return lambda message: value in message.subject.casefold()
+
+
+def label_filter(mail: Mail, value: str) -> Test:
+    labels = mail.labels.where(label=value)
+    if not labels:
+        raise ToolError("no_such_label", f"There is no label {value}; list_labels shows those there are.")
+    return lambda message: labels[0].id in message.labels
+
+
+def before_filter(mail: Mail, value: str) -> Test:
+    day = day_of("before", value)
+    return lambda message: message.at.date().isoformat() < day
+
+
+def after_filter(mail: Mail, value: str) -> Test:
+    day = day_of("after", value)
+    return lambda message: message.at.date().isoformat() > day
+
+
+def day_of(key: str, value: str) -> str:
+    try:
+        return str(read_day(value).isoformat())
+    except ValueError:
+        raise ToolError("bad_filter", f"{key}: takes a day that exists, such as {key}:2026-03-05.") from None
+
+
+def is_filter(mail: Mail, value: str) -> Test:
+    if value not in ("unread", "read"):
+        raise ToolError("bad_filter", "is: takes unread or read.")
+    return lambda message: message.unread == (value == "unread")
+
+
+FILTERS: dict[str, Callable[[Mail, str], Test]] = {
+    "from": from_filter,
+    "to": to_filter,
+    "subject": subject_filter,
+    "label": label_filter,
+    "before": before_filter,
+    "after": after_filter,
+    "is": is_filter,
+}

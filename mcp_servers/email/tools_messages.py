@@ -1,0 +1,93 @@
+"""Tools that look: messages, threads and addresses."""
+
+from __future__ import annotations
+
+from .parameters import ROWS, AskedFolder, AskedLabel, AskedStatus, Limit, MessageRef, PersonName, Query, ThreadRef
+from .query import parse
+from .server import server
+from .state import Contact, Mail, MessageDetails, MessageView, ThreadView, view
+
+
+@server.read(
+    "list my[ {status}] messages[ in the {folder} folder][ under {label}][, at most {limit}]",
+    "show me my[ {status}] email[ from the {folder} folder][ with {label}][, no more than {limit}]",
+    "check which[ {status}] messages I have[ in {folder}][ under {label}][, {limit} at most]",
+    "go through my mailbox[, {status} ones only][, folder {folder}][, only those under {label}][, up to {limit}]",
+)
+def list_messages(
+    mail: Mail, folder: AskedFolder = None, label: AskedLabel = None, status: AskedStatus = None, limit: Limit = None
+) -> tuple[MessageView, ...]:
+    """List messages of a folder, newest first."""
+    if label is not None:
+        mail.labels[label]
+    found = [
+        row
+        for row in mail.messages.where(folder=folder or "inbox")
+        if (label is None or label in row.labels) and (status is None or row.unread == (status == "unread"))
+    ]
+    return tuple(view(row) for row in found[::-1][: limit or ROWS])
+
+
+@server.read(
+    "search my mail for {query}[, at most {limit} results]",
+    "search all messages for {query}[, no more than {limit}]",
+    "find the messages that match {query}[, up to {limit}]",
+    "run a mail search for {query}[, {limit} results at most]",
+)
+def search_messages(mail: Mail, query: Query, limit: Limit = None) -> tuple[MessageView, ...]:
+    """Search the messages of all folders, newest first."""
+    tests = parse(mail, query)
+    found = [row for row in mail.messages if all(test(row) for test in tests)]
+    return tuple(view(row) for row in found[::-1][: limit or ROWS])
+
+
+@server.read(
+    "open {message}",
+    "read {message} to me in full",
+    "show me the full text of {message}",
+    "tell me what {message} says",
+)
+def get_message(mail: Mail, message: MessageRef) -> MessageDetails:
+    """Show a message in full; it stays unread."""
+    row = mail.messages[message]
+    return MessageDetails(
+        id=row.id,
+        subject=row.subject,
+        name=row.name,
+        address=row.address,
+        body=row.body,
+        at=row.at,
+        folder=row.folder,
+        unread=row.unread,
+        labels=mail.label_names(row),
+        thread=row.thread,
+        attachment=row.attachment,
+        attachment_kb=row.attachment_kb,
+    )
+
+
+@server.read(
+    "show the whole conversation in {thread}[, at most the last {limit} messages]",
+    "list all messages of {thread}[, no more than {limit}]",
+    "go through the conversation of {thread}[, only the newest {limit}]",
+    "show me everything said in {thread}[, up to {limit} messages]",
+)
+def get_thread(mail: Mail, thread: ThreadRef, limit: Limit = None) -> ThreadView:
+    """Show a conversation with its newest messages, oldest first."""
+    row = mail.threads[thread]
+    newest = mail.messages.where(thread=thread)[-(limit or ROWS) :]
+    return ThreadView(id=row.id, subject=row.subject, locked=row.locked, messages=tuple(map(view, newest)))
+
+
+@server.read(
+    "look up the email address of {name}[, at most {limit} people]",
+    "find {name} in my address book[, no more than {limit} results]",
+    "find out under which address to reach {name}[, up to {limit} matches]",
+    "get the email address for {name}[, {limit} results at most]",
+)
+def look_up_address(mail: Mail, name: PersonName, limit: Limit = None) -> tuple[Contact, ...]:
+    """Look up email addresses by the name of a person or company."""
+    wanted = " ".join(name.split()).casefold()
+    found = [row for row in mail.contacts if wanted in row.name.casefold() or wanted == row.company.casefold()]
+    found.sort(key=lambda row: row.name.casefold() != wanted)
+    return tuple(found[: limit or ROWS])

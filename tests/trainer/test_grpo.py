@@ -1,0 +1,190 @@
+"""GRPO: invalid groups do not teach, a run that was cut goes on as if it had not been, and no step is told twice."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
+
+from training_worker.prove.trajectory import Example, Rollout, read_lines, write_lines
+from training_worker.trainer.grouped import group_logprobs
+from training_worker.trainer.grpo import Event, GroupedTrainer, GRPORun, as_batch, train
+from training_worker.trainer.metrics import batch_metrics
+from training_worker.trainer.policy import load_policy, save_policy
+from training_worker.trainer.run_folder import RunMismatch
+from training_worker.trainer.sampler import TokenLimits, sample
+from training_worker.trainer.stopping import Stop
+
+from .double import Bank
+
+LIMITS = TokenLimits(turn=40, completion=160)
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
+) -> GRPORun:
+    save_policy(tmp_path / "warm", taught, tokenizer, {"made_by": "test"})
+    write_lines(tmp_path / "train.jsonl", examples)
+    return GRPORun(
+        policy=tmp_path / "warm",
+        data=tmp_path / "train.jsonl",
+        out=tmp_path / "run",
+        prompts=2,
+        group=4,
+        limits=LIMITS,
+        max_steps=4,
+        checkpoint_every=2,
+        threads=1,
+    )
+
+
+class Unplugged(Bank):
+    """Infrastructure that fails: no reward, for no fault of the policy."""
+
+    def finish(self) -> Rollout:
+        return replace(super().finish(), end="infrastructure", failed_at="infrastructure", reward=None)
+
+
+def weights(folder: Path) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in load_policy(folder).model.parameters()])
+
+
+def lines(run: GRPORun) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run.out / "metrics.jsonl").read_text().splitlines()]
+
+
+TIMES = {"rollout_s", "tokens_per_s", "step_s", "update_s", "elapsed_s"}
+
+
+def without_times(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in line.items() if name not in TIMES} for line in lines]
+
+
+def rollouts_of(run: GRPORun) -> list[list[Rollout]]:
+    return [list(read_lines(Rollout, file)) for file in sorted((run.out / "rollouts").iterdir())]
+
+
+def test_a_run_moves_the_policy_and_tells_every_step(run: GRPORun) -> None:
+    events: list[Event] = []
+    done = train(run, events.append, attempt=Bank)
+    assert (done.step, done.ended, done.policy) == (4, "steps", run.out / "policy")
+    assert [line["step"] for line in lines(run)] == [1, 2, 3, 4]
+    assert [{"event": "step", **line} for line in lines(run)] == [e for e in events if e["event"] == "step"]
+    assert [len(step) for step in rollouts_of(run)] == [8] * 4
+    assert not torch.equal(weights(run.policy), weights(done.policy))
+    wanted = {"reward", "validity", "coverage", "efficiency", "name", "arguments", "zero_variance", "entropy", *TIMES}
+    assert wanted <= lines(run)[0].keys()
+
+
+def test_a_run_that_was_cut_goes_on_as_if_it_had_not_been(run: GRPORun, tmp_path: Path) -> None:
+    whole = replace(run, out=tmp_path / "whole")
+    train(whole, lambda event: None, attempt=Bank)
+
+    class Killed(Exception):
+        pass
+
+    def kill(event: Event) -> None:
+        if event["event"] == "step" and event["step"] == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(run, kill, attempt=Bank)
+    assert [line["step"] for line in lines(run)] == [1, 2, 3], "the third step is told, and not in a checkpoint"
+    with (run.out / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 4, "rew')  # a line that the kill cut short
+    train(run, lambda event: None, attempt=Bank)
+    assert without_times(lines(run)) == without_times(lines(whole))
+    assert rollouts_of(run) == rollouts_of(whole)
+    assert torch.equal(weights(run.out / "policy"), weights(whole.out / "policy"))
+
+
+def test_a_request_to_stop_ends_after_the_step_with_a_checkpoint(run: GRPORun) -> None:
+    stop = Stop()
+    stopped = train(run, lambda event: stop.request(), attempt=Bank, stop=stop)
+    assert (stopped.step, stopped.ended) == (1, "stopped")
+    assert train(run, lambda event: None, attempt=Bank).step == 4
+    assert [line["step"] for line in lines(run)] == [1, 2, 3, 4]
+
+
+def test_a_half_written_checkpoint_is_not_gone_on_from(run: GRPORun) -> None:
+    train(replace(run, max_steps=2), lambda event: None, attempt=Bank)
+    half = run.out / "checkpoints" / "checkpoint-3"
+    half.mkdir()
+    (half / "model.safetensors").write_bytes(b"half")
+    events: list[Event] = []
+    train(run, events.append, attempt=Bank)
+    assert events[0] == {"event": "resumed", "step": 2, "seconds": pytest.approx(events[0]["seconds"])}
+    assert events[-1]["step"] == 4
+
+
+def test_minutes_count_training_over_all_resumes(run: GRPORun) -> None:
+    train(replace(run, max_steps=2), lambda event: None, attempt=Bank)
+    spent = lines(run)[-1]["elapsed_s"] / 60
+    done = train(replace(run, minutes=spent), lambda event: None, attempt=Bank)
+    assert (done.step, done.ended) == (2, "minutes")
+    assert torch.equal(weights(done.policy), weights(run.out / "policy"))
+
+
+def test_a_folder_of_another_run_is_refused(run: GRPORun) -> None:
+    train(replace(run, max_steps=1), lambda event: None, attempt=Bank)
+    with pytest.raises(RunMismatch, match="learning_rate"):
+        train(replace(run, learning_rate=1.0), lambda event: None, attempt=Bank)
+
+
+def test_batches_that_are_invalid_leave_the_policy_as_it_was(run: GRPORun) -> None:
+    done = train(replace(run, max_steps=2), lambda event: None, attempt=Unplugged)
+    assert torch.equal(weights(run.policy), weights(done.policy))
+    assert [line["invalid_groups"] for line in lines(run)] == [2, 2]
+
+
+def test_one_invalid_rollout_silences_its_group_and_no_other(
+    taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
+) -> None:
+    samples = sample(taught, tokenizer, examples[1:3], 4, limits=LIMITS, attempt=Bank)
+    samples[1] = replace(samples[1], rollout=replace(samples[1].rollout, end="infrastructure", reward=None))
+    batch = as_batch(samples, 4)
+    assert batch["total"][:4] == [None] * 4 and None not in batch["total"][4:]
+    assert not any(map(any, batch["env_mask"][:4]))
+    assert batch["env_mask"][4:] == [
+        one.env_mask if one.rollout.end != "tokens" else [0] * len(one.env_mask) for one in samples[4:]
+    ]
+    assert batch_metrics(samples, 4)["invalid_groups"] == 1
+
+
+def test_log_probabilities_of_groups_are_those_of_separate_rows(
+    taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
+) -> None:
+    samples = sample(taught, tokenizer, examples[:3], 3, limits=LIMITS, attempt=Bank)
+    samples = [samples[i] for i in torch.randperm(9, generator=torch.Generator().manual_seed(0))]
+    with torch.no_grad():
+        found, entropy = group_logprobs(
+            taught, [one.prompt_ids for one in samples], [one.completion_ids for one in samples], temperature=1.0
+        )
+    for i, one in enumerate(samples):
+        here = slice(0, len(one.completion_ids))
+        spoken = torch.tensor(one.env_mask).bool()
+        assert torch.allclose(found[i, here][spoken], torch.tensor(one.logprobs)[spoken], atol=1e-4)
+        assert (entropy[i, here] > 0).all() and not found[i, len(one.completion_ids) :].any()
+
+
+def test_the_cheaper_update_is_the_one_trl_makes(run: GRPORun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = replace(run, max_steps=1, prompts=4, temperature=1.5)
+    cheap = train(run, lambda event: None, attempt=Bank)
+    for name in ("_compute_loss", "_get_per_token_logps_and_entropies"):
+        monkeypatch.delattr(GroupedTrainer, name)
+    plain = train(replace(run, out=tmp_path / "plain"), lambda event: None, attempt=Bank)
+    moved = weights(plain.policy) - weights(run.policy)
+    assert moved.abs().max() > 1e-5
+    assert torch.allclose(weights(cheap.policy) - weights(run.policy), moved, atol=2e-6)
+
+
+def test_a_kl_term_is_told_and_starts_at_nothing(run: GRPORun) -> None:
+    train(replace(run, max_steps=2, beta=0.01, prompts=4, temperature=1.5), lambda event: None, attempt=Bank)
+    first, second = (line["kl"] for line in lines(run))
+    assert first == pytest.approx(0, abs=1e-6) and second > 0

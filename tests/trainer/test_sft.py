@@ -1,0 +1,96 @@
+"""Supervised training: it learns, its order is a matter of the seed, and a run that was cut goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
+
+from training_worker.prove.trajectory import Example
+from training_worker.trainer.conversation import Encoded
+from training_worker.trainer.curriculum import drills, values, warmup_stages
+from training_worker.trainer.model import tiny_model
+from training_worker.trainer.sft import Order, Progress, SFTRun, Stage, fit, stage_at, tensors
+from training_worker.trainer.stopping import Stop
+
+from .conftest import SMALL
+from .double import Bank
+
+RUN = SFTRun(steps=6, threads=1, warmup_steps=2, report_every=1)
+
+
+@pytest.fixture(scope="module")
+def stages(tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> list[Stage]:
+    return [replace(stage, batch=4) for stage in warmup_stages(tokenizer, examples, 600, 0, Bank)]
+
+
+def trained(tokenizer: PreTrainedTokenizerFast, stages: list[Stage], run: SFTRun, **more: Any) -> torch.Tensor:
+    model = tiny_model(tokenizer, seed=2, shape=SMALL)
+    fit(model, stages, run, more.pop("on_event", lambda event: None), **more)
+    return flat(model)
+
+
+def flat(model: Qwen3ForCausalLM) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def test_training_lowers_the_loss(tokenizer: PreTrainedTokenizerFast, stages: list[Stage]) -> None:
+    losses: list[float] = []
+    trained(tokenizer, stages[2:], replace(RUN, steps=20), on_event=lambda event: losses.append(event["model_nll"]))
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def test_a_budget_in_steps_is_reproducible(tokenizer: PreTrainedTokenizerFast, stages: list[Stage]) -> None:
+    assert torch.equal(trained(tokenizer, stages, RUN), trained(tokenizer, stages, RUN))
+
+
+def test_a_run_that_was_cut_goes_on_as_if_it_had_not_been(
+    tokenizer: PreTrainedTokenizerFast, stages: list[Stage], tmp_path: Path
+) -> None:
+    run, stop = replace(RUN, state=tmp_path / "state.pt"), Stop()
+    trained(tokenizer, stages, run, stop=stop, on_event=lambda event: stop.request() if event["step"] == 3 else None)
+    assert torch.equal(trained(tokenizer, stages, run), trained(tokenizer, stages, RUN))
+
+
+def test_stages_follow_their_shares(stages: list[Stage]) -> None:
+    assert [stage_at(stages, share).name for share in (0, 0.14, 0.16, 0.54, 0.56, 1)] == [
+        "drills",
+        "drills",
+        "short",
+        "short",
+        "full",
+        "full",
+    ]
+
+
+def test_an_epoch_shows_every_conversation_once_and_the_next_in_another_order(stages: list[Stage]) -> None:
+    stage = replace(stages[2], batch=5)
+    order, epoch = Order(stage, 0, 0), len(stage.data) // 5
+    first, second = ([one for k in range(epoch) for one in order.batch(k + start)] for start in (0, epoch))
+    assert first != second
+    assert sorted(map(str, first)) == sorted(map(str, second)) == sorted(map(str, stage.data))
+
+
+def test_a_stage_smaller_than_a_batch_is_named(stages: list[Stage]) -> None:
+    with pytest.raises(ValueError, match="'full' has 40 examples, fewer than one batch"):
+        Order(replace(stages[2], batch=41), 0, 0)
+
+
+def test_loss_weights_are_one_where_the_model_speaks_and_zero_on_padding() -> None:
+    _, weights = tensors([Encoded((5, 6, 7), (0, 1, 1)), Encoded((5,), (0,))], 0.1)
+    assert weights.tolist() == [pytest.approx([0.1, 1, 1]), pytest.approx([0.1, 0, 0])]
+
+
+def test_a_drill_is_said_twice(tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> None:
+    for drill in drills(tokenizer, values(examples), 20, 0):
+        said = [id for id, mine in zip(drill.ids, drill.mask, strict=True) if mine]
+        assert tuple(said[:-1]) == drill.ids[3 : 3 + len(said) - 1] and said[-1] == tokenizer.eos_token_id
+
+
+def test_progress_is_the_larger_of_steps_and_minutes() -> None:
+    assert Progress(step=5, seconds=30).share(SFTRun(steps=10, minutes=10)) == 0.5
+    assert Progress(step=5, seconds=480).share(SFTRun(steps=10, minutes=10)) == 0.8

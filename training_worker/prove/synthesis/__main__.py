@@ -1,0 +1,39 @@
+"""Make a data set by itself: `python -m training_worker.prove.synthesis --count 1000 --out train.jsonl`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..graph import build
+from ..trajectory import write_lines
+from .conversation import Recipe
+from .dataset import synthesize
+from .knobs import Knobs
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m training_worker.prove.synthesis", description=__doc__)
+    parser.add_argument("--count", type=int, default=1_000, help="conversations to try to make")
+    parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
+    parser.add_argument("--split", choices=("train", "held_out"), default="train")
+    parser.add_argument("--seed", type=int, choices=range(40), default=0, metavar="0..39", help="worlds of their own")
+    parser.add_argument("--candidates", type=int, default=Knobs.most, help="most tools a conversation may see")
+    options = parser.parse_args(argv)
+    recipe = Recipe(options.seed, knobs=Knobs(most=options.candidates))
+
+    def tell(done: int, total: int) -> None:
+        print(f"\r{done:,} of {total:,}", end="", file=sys.stderr, flush=True)
+
+    examples, report = synthesize(options.count, options.split, build(), recipe, tell)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    write_lines(options.out, examples)
+    by_kind = ", ".join(f"{count:,} {kind}" for kind, count in sorted(report.kinds.items()))
+    print(f"\r{len(examples):,} conversations in {options.out}: {by_kind}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+"""The experiment behind docs/benchmarks.md: three seeds of GRPO, each beside as many minutes of supervised training.
+
+`make seeds` runs it and writes the table between the marks in the page. Both start from the shipped warm policy, see the same
+training conversations and are measured on the same held-out ones. Interrupted, it goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from .pipeline import Options, Outcome, Pipeline, digest_of, explain, held_out, require_space
+from .prove.trajectory import Example, read_lines
+from .report import load
+from .stages import StageFailed, Summary, only_one, write
+from .trainer.curriculum import full
+from .trainer.evaluate import Difference, Rollouts, paired, table
+from .trainer.metrics import COMPONENTS
+from .trainer.policy import load_policy, save_policy
+from .trainer.sft import SFTRun, Stage, fit
+
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- seeds: begin -->", "<!-- seeds: end -->"
+BASELINE = SFTRun(matrix_rate=0.003, rate=6e-4, prompt_weight=0.1, warmup_steps=20)
+
+
+class Experiment(Pipeline):
+    """A pipeline with one more arm: supervised training for the same minutes."""
+
+    def run_both(self) -> dict[str, Any]:
+        data = self.data_set(self.graph())
+        before = self.evaluate("before", data, self.options.policy, "")
+        trained = self.train(data)
+        tuned = self.supervised(data)
+        examples = held_out(data)
+        arms = {
+            "grpo": self.evaluate("after", data, trained.folder / "policy", trained.key),
+            "sft": self.evaluate("after sft", data, tuned.folder / "policy", tuned.key),
+        }
+        result: dict[str, Any] = {"seed": self.options.seed, "steps": trained.summary["steps"]}
+        for arm, after in arms.items():
+            for mode in ("sampled", "greedy"):
+                old, new = load(before, mode, examples), load(after, mode, examples)
+                result[f"{arm} {mode}"] = asdict(paired(old, new))
+                result[f"{arm} {mode} rows"] = rows(examples, old, new)
+        return result
+
+    def supervised(self, data: Outcome) -> Outcome:
+        options = self.options
+
+        def work(folder: Path, shown: Any) -> Summary:
+            policy = load_policy(options.policy)
+            examples = [one for one in read_lines(Example, data.folder / "train.jsonl")]
+            encoded = [full(policy.tokenizer, example) for example in examples]
+            run = replace(BASELINE, minutes=options.minutes, seed=options.seed, state=folder / "state")
+            done = fit(
+                policy.model,
+                [Stage("full", encoded, 6)],
+                run,
+                lambda event: shown.set(event["share"], 1, f"step {event['step']}  loss {event['loss']:.3f}"),
+            )
+            if done.share(run) < 1:
+                raise KeyboardInterrupt
+            save_policy(folder / "policy", policy.model, policy.tokenizer, {"made_by": "sft", "from": policy.card})
+            return {"line": f"supervised, {done.step} steps in {done.seconds / 60:.1f} min", "steps": done.step}
+
+        inputs = {"data": data.key, "policy": digest_of(options.policy), "minutes": options.minutes}
+        return self.stage("sft", inputs | {"seed": options.seed}, work)
+
+
+def rows(examples: Sequence[Example], old: Rollouts, new: Rollouts) -> list[dict[str, Any]]:
+    pairs = zip(table(examples, old), table(examples, new), strict=True)
+    return [{"steps": a.steps, "examples": a.examples, "before": a.means, "after": b.means} for a, b in pairs]
+
+
+def markdown(results: Sequence[dict[str, Any]], options: Options) -> str:
+    """The tables of the page."""
+    lines = [
+        f"{len(results)} seeds, {options.minutes:g} minutes of training each on two CPU threads "
+        f"(Python {platform.python_version()}), {options.held_out} held-out examples, 2 samples each at temperature 1 and one "
+        "greedy. Paired differences with 95% bootstrap intervals over examples. The largest reward is 1.3.",
+        "",
+        "| arm | seed | sampled before | after | gain (95%) | greedy before | after | gain (95%) |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for arm, name in (("grpo", "GRPO"), ("sft", "supervised")):
+        for result in results:
+            cells = [
+                cell for mode in ("sampled", "greedy") for cell in gain_cells(Difference(**result[f"{arm} {mode}"]))
+            ]
+            steps = f" ({result['steps']} steps)" if arm == "grpo" else ""
+            lines.append(f"| {name}{steps} | {result['seed']} | " + " | ".join(cells) + " |")
+    for arm, name in (("grpo", "GRPO"), ("sft", "Supervised")):
+        lines += ["", f"{name}, sampled, mean over seeds, before → after:", ""]
+        lines += [
+            "| steps | examples | reward | " + " | ".join(COMPONENTS) + " |",
+            "| --- " * (3 + len(COMPONENTS)) + "|",
+        ]
+        lines += component_lines([result[f"{arm} sampled rows"] for result in results])
+    return "\n".join(lines)
+
+
+def gain_cells(gain: Difference) -> tuple[str, str, str]:
+    interval = f"{gain.difference:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
+    return f"{gain.before:.3f}", f"{gain.after:.3f}", interval
+
+
+def component_lines(by_seed: Sequence[Sequence[dict[str, Any]]]) -> list[str]:
+    lines = []
+    for group in zip(*by_seed, strict=True):
+        names = ("reward", *COMPONENTS) if group[0]["steps"] != "0" else ("reward",)
+        cells = []
+        for name in names:
+            old, new = (sum(row[side][name] for row in group) / len(group) for side in ("before", "after"))
+            cells.append(f"{old:.3f} → {new:.3f}")
+        cells += [""] * (1 + len(COMPONENTS) - len(names))
+        label = "abstain" if group[0]["steps"] == "0" else group[0]["steps"]
+        lines.append(f"| {label} | {group[0]['examples']} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="training_worker.seeds", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, default=Path("data") / "seeds")
+    parser.add_argument("--policy", type=Path, default=Path(__file__).parent / "trainer" / "warm")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--minutes", type=float, default=Options.minutes)
+    given = parser.parse_args(argv)
+    console, results = Console(), []
+    try:
+        for seed in given.seeds:
+            console.rule(f"seed {seed}")
+            options = Options(given.data / f"seed-{seed}", given.policy, seed=seed, minutes=given.minutes)
+            with only_one(options.data):
+                require_space(options.data)
+                results.append(Experiment(options, console).run_both())
+        write(given.data / "results.json", {"results": results})
+    except KeyboardInterrupt:
+        console.print("Stopped. What is done is kept; the same command goes on from here.")
+        return 130
+    except StageFailed as error:
+        console.print(f"[red]Failed:[/] {error}")
+        return 1
+    except OSError as error:
+        console.print(f"[red]Failed:[/] {explain(error, given.data)}")
+        return 1
+    text = PAGE.read_text("utf-8")
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    PAGE.write_text(f"{before}{BEGIN}\n{markdown(results, options)}\n{END}{after}", "utf-8")
+    console.print(f"Table written to {PAGE}.", highlight=False)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

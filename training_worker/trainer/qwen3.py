@@ -1,0 +1,55 @@
+"""The forward of a Hugging Face Qwen3 with attention left to the caller: what the decoder and the grouped pass share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from transformers import Qwen3ForCausalLM
+
+FORBIDDEN = float("-inf")
+Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+"""Layer, queries (rows, heads, T, dim), keys and values (rows, kv heads, T, dim) to what is mixed, shaped as queries."""
+
+
+def hidden_states(
+    model: Qwen3ForCausalLM, ids: Tensor, positions: Tensor, angles: tuple[Tensor, Tensor], attend: Attend
+) -> Tensor:
+    """Last hidden states (rows, T, width) of ids (rows, T) at positions (rows, T)."""
+    body, config, (rows, time) = model.model, model.config, ids.shape
+    cos, sin = (table[positions][:, None] for table in angles)
+    x = body.embed_tokens(ids)
+    for number, layer in enumerate(body.layers):
+        part, h = layer.self_attn, layer.input_layernorm(x)
+        q = part.q_norm(part.q_proj(h).view(rows, time, config.num_attention_heads, -1)).transpose(1, 2)
+        k = part.k_norm(part.k_proj(h).view(rows, time, config.num_key_value_heads, -1)).transpose(1, 2)
+        v = part.v_proj(h).view(rows, time, config.num_key_value_heads, -1).transpose(1, 2)
+        mixed = attend(number, turned(q, cos, sin), turned(k, cos, sin), v)
+        x = x + part.o_proj(mixed.transpose(1, 2).flatten(2))
+        x = x + layer.mlp(layer.post_attention_layernorm(x))
+    return body.norm(x)
+
+
+def rotary(model: Qwen3ForCausalLM, positions: int) -> tuple[Tensor, Tensor]:
+    """Cosines and sines (positions, head_dim) of the rotary embedding."""
+    dim, theta = model.config.head_dim, model.config.rope_parameters["rope_theta"]
+    turns = 1.0 / theta ** (torch.arange(0, dim, 2).float() / dim)
+    turns = torch.outer(torch.arange(positions).float(), turns)
+    angles = torch.cat([turns, turns], -1)
+    return angles.cos(), angles.sin()
+
+
+def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    half = x.shape[-1] // 2
+    return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
+
+
+def padded(runs: Sequence[Sequence[int]], length: int) -> Tensor:
+    """Ids (runs, length), padded on the right with 0."""
+    return torch.tensor([[*run, *[0] * (length - len(run))] for run in runs])
+
+
+def forbidden_from(lengths: Tensor, total: int) -> Tensor:
+    """A bias (rows, total) that hides what lies at or after each row's length."""
+    return torch.zeros(len(lengths), total).masked_fill_(torch.arange(total) >= lengths[:, None], FORBIDDEN)
