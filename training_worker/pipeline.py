@@ -36,6 +36,7 @@ TRAIN_RECIPE_SEED, HELD_OUT_RECIPE_SEED = 20, 0
 LONGEST_PROMPT = 1_024
 HELD_OUT_SPARE = 1.35
 NO_GAIN = 3
+SEEDS = range(20)  # data sets 20 to 39; 0 to 19 belong to warm-up and held-out data
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Options:
     data: Path
     policy: Path
     seed: int = 0
-    minutes: float = 6.5
+    minutes: float = 5.0
     examples: int = 4_000
     held_out: int = 200
     max_steps: int = 350
@@ -213,20 +214,31 @@ def digest_of(policy: Path) -> str:
     return file_digest(weights) if weights.exists() else "missing"
 
 
-def read_options(argv: Sequence[str] | None) -> tuple[Options, bool]:
+def option_parser() -> argparse.ArgumentParser:
     shipped = Path(__file__).parent / "trainer" / "warm"
     parser = argparse.ArgumentParser(prog="manage.py pipeline", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, default=Path("data"), help="folder for everything the run makes")
     parser.add_argument("--policy", type=Path, default=shipped, help="folder of the policy to start from")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the training data and of GRPO")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the training data and of GRPO, 0 to 19")
     parser.add_argument("--minutes", type=float, default=Options.minutes, help="minutes of GRPO")
     parser.add_argument("--examples", type=int, default=Options.examples, help="training conversations to make")
     parser.add_argument("--held-out", type=int, default=Options.held_out, help="held-out conversations to evaluate on")
     parser.add_argument("--max-steps", type=int, default=Options.max_steps, help="most GRPO steps")
-    parser.add_argument("--learning-rate", type=float, default=Options.learning_rate)
+    parser.add_argument("--learning-rate", type=float, default=Options.learning_rate, help="of GRPO")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs made")
+    return parser
+
+
+def read_options(argv: Sequence[str] | None) -> tuple[Options, bool]:
+    """The options and whether to start afresh; a value that makes no sense ends the program in one line."""
+    parser = option_parser()
     given = vars(parser.parse_args(argv))
     fresh = given.pop("fresh")
+    for name in ("minutes", "examples", "held_out", "max_steps", "learning_rate"):
+        if not given[name] > 0:
+            parser.error(f"--{name.replace('_', '-')} must be more than 0, not {given[name]}.")
+    if given["seed"] not in SEEDS:
+        parser.error(f"--seed must be from {SEEDS[0]} to {SEEDS[-1]}, not {given['seed']}.")
     return Options(**given), fresh
 
 

@@ -1,4 +1,4 @@
-"""Stages that remember: each keeps its results in a folder of its own and is not run again while its inputs are the same."""
+"""Stages that remember: each keeps its results in a folder of its own and is not run again for the same inputs."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Outcome:
 def run_stage(folder: Path, inputs: Summary, work: Callable[[Path], Summary]) -> Outcome:
     """Run `work` in the folder unless it is done for these inputs.
 
-    Interrupted work finds its folder again, to go on; work for other inputs finds it empty. The folder counts as done only
-    once `work` has returned, so a crash never leaves half a result that passes for a whole one.
+    Interrupted work finds its folder again, to go on; work for other inputs finds it empty. The folder counts as done
+    only once `work` has returned, so a crash never leaves half a result that passes for a whole one.
     """
     key = blake2b(json.dumps(inputs, sort_keys=True).encode(), digest_size=8).hexdigest()
     done = read(folder / DONE)

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees of long work: one line per finished stage, a live bar with an estimate for the present one."""
+"""What a person at a terminal sees of long work: a line per finished stage, a live bar for the present one."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal
 
-from dateutil.rrule import DAILY, MONTHLY, WEEKLY, rrule  # type: ignore[import-untyped]
+from dateutil.rrule import DAILY, MONTHLY, WEEKLY, rrule
 
 Frequency = Literal["daily", "weekly", "monthly"]
 FREQUENCIES = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}

@@ -20,7 +20,6 @@ HOLIDAYS = ("spring holiday", "labour day", "founders day", "harvest day", "wint
 PLACES = ("room 1", "room 2", "room 3", "main hall", "lab", "video call")
 SLOT_HOURS = (8, 10, 12, 14, 16, 18)
 LENGTHS = ((0, 30), (0, 45), (0, 60), (0, 90), (0, 120), (30, 30), (30, 60), (30, 90))
-EARLY, LATE = (1, 2), (3, 4)
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def seed(seed: int, size: str) -> Agenda:
     ]
     add_holidays(planner)
     for _ in range(plan.series):
-        add_series(planner, own[0])
+        add_series(planner, draw.choice(own))
     for place in range(plan.events + plan.past):
         add_event(planner, draw.choice(own), past=place >= plan.events)
     for place in range(plan.invited):
@@ -144,21 +143,27 @@ def add_series(planner: Planner, calendar: CalendarId) -> None:
     count = draw.integer(4, 10)
     slot, clash = agenda.now, True
     while clash:
-        slot = planner.moment(1, 7)
+        slot = planner.moment(1, max(7, planner.size.days // 3))
         slots = occurrences(slot, frequency, count).values()
         clash = any((calendar, one) in planner.taken for one in slots)
     planner.taken |= {(calendar, one): None for one in occurrences(slot, frequency, count).values()}
     id = agenda.series.new_id()
     event = agenda.events.put(planner.event(calendar, slot, agenda.me, id))
     agenda.series.put(Series(id=id, event=event.id, frequency=frequency, count=count))
+    invite_some(planner, event)
 
 
 def add_event(planner: Planner, calendar: CalendarId, past: bool) -> None:
     """An event of the user with some of the contacts."""
-    agenda, draw, days = planner.agenda, planner.draw, planner.size.days
+    agenda, days = planner.agenda, planner.size.days
     slot = planner.free(calendar, -days, -1) if past else planner.free(calendar, 1, days)
-    event = agenda.events.put(planner.event(calendar, slot, agenda.me, None))
-    for contact in draw.sample(planner.contacts, draw.integer(*(EARLY if draw.chance(0.7) else LATE))):
+    invite_some(planner, agenda.events.put(planner.event(calendar, slot, agenda.me, None)))
+
+
+def invite_some(planner: Planner, event: Event) -> None:
+    """One to four of the contacts are asked to an event, and most have answered."""
+    draw = planner.draw
+    for contact in draw.sample(planner.contacts, draw.weighted((1, 2, 3, 4), (2, 4, 3, 1))):
         answer: Answer = draw.weighted(("pending", "accepted", "declined", "tentative"), (4, 4, 1, 1))
         planner.invite(event.id, contact, answer, event.start)
 

@@ -22,7 +22,7 @@ OPENING, CLOSING = time(8), time(20)
     "tell me where {duration} minutes still fit into {calendar} on {day}",
 )
 def find_free_slots(agenda: Agenda, calendar: CalendarRef, day: OnDay, duration: Duration) -> tuple[Slot, ...]:
-    """Find free time in a calendar on a day, between 8 and 20 o'clock."""
+    """Find a day's free time in a calendar, from 8:00 to 20:00."""
     agenda.calendars[calendar]
     closing = datetime.combine(day, CLOSING)
     require_future(agenda, closing)

@@ -50,7 +50,7 @@ def every_thread_has_messages_and_they_have_it(mail: Mail) -> bool:
 
 @server.invariant
 def replies_follow_what_they_answer(mail: Mail) -> bool:
-    """A reply is later than the message it answers, and in the same thread; a thread has one message that answers none."""
+    """A reply is later than what it answers and in its thread; each thread has one message that answers none."""
     for row in mail.messages:
         answered = mail.messages.get(row.answers) if row.answers else None
         if row.answers and (answered is None or answered.thread != row.thread or answered.at >= row.at):
@@ -68,7 +68,7 @@ def addresses_are_known(mail: Mail) -> bool:
 
 @server.invariant
 def labels_in_use_exist(mail: Mail) -> bool:
-    """Every label on a message exists and is on it once; no two labels have one name; the owner's are within the limit."""
+    """A label on a message exists and is on it once; labels differ in name; the owner's are within the limit."""
     names = [row.label for row in mail.labels]
     return (
         all(label in mail.labels for row in mail.messages for label in row.labels)

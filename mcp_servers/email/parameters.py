@@ -18,23 +18,27 @@ Recipient = Annotated[EmailAddress, Field(description="Email address of the reci
 
 SUBJECTS = [
     "project kickoff", "lunch on Friday", "new parking rules", "visit next week", "missing pages", "desk booking",
-    "bike storage", "birthday cake", "printer repair", "language course", "choir practice", "blood drive", "fire drill",
-    "spare keys", "lost umbrella", "photo consent", "second opinion", "coffee machine", "holiday cover", "shared calendar",
+    "bike storage", "birthday cake", "printer repair", "language course", "choir practice", "blood drive",
+    "fire drill", "spare keys", "lost umbrella", "photo consent", "second opinion", "coffee machine",
+    "holiday cover", "shared calendar",
 ]  # fmt: skip
 BODIES = [
-    "See you on Monday at ten", "The files are ready for you", "Please send me the latest numbers", "Thanks for your quick help",
-    "I will call you tomorrow", "Let us meet in room four", "The order arrived this morning", "Could you check page three",
-    "We need two more chairs", "I agree with your plan", "The train is an hour late", "Everything went well today",
-    "My answer is yes", "Please wait until Thursday", "The price is too high for us", "I have booked the small room",
-    "The keys are at the front desk", "Your copy is in the post", "Sorry for the late answer", "The new version works",
+    "See you on Monday at ten", "The files are ready for you", "Please send me the latest numbers",
+    "Thanks for your quick help", "I will call you tomorrow", "Let us meet in room four",
+    "The order arrived this morning", "Could you check page three", "We need two more chairs",
+    "I agree with your plan", "The train is an hour late", "Everything went well today", "My answer is yes",
+    "Please wait until Thursday", "The price is too high for us", "I have booked the small room",
+    "The keys are at the front desk", "Your copy is in the post", "Sorry for the late answer",
+    "The new version works",
 ]  # fmt: skip
 LABEL_NAMES = [
-    "to read", "follow up", "waiting", "next week", "this month", "bills", "recipes", "school", "sports", "hobby", "music",
-    "housing", "insurance", "health", "garden club", "job search", "volunteers", "big ideas", "on hold", "print later",
+    "to read", "follow up", "waiting", "next week", "this month", "bills", "recipes", "school", "sports", "hobby",
+    "music", "housing", "insurance", "health", "garden club", "job search", "volunteers", "big ideas", "on hold",
+    "print later",
 ]  # fmt: skip
 QUERIES = [
-    "is:unread", "invoice", "subject:report", "before:2026-06-01", "after:2026-02-15", "is:unread subject:plan", "survey",
-    "subject:review is:read", "agenda after:2026-04-01",
+    "is:unread", "invoice", "subject:report", "before:2026-06-01", "after:2026-02-15", "is:unread subject:plan",
+    "survey", "subject:review is:read", "agenda after:2026-04-01",
 ]  # fmt: skip
 
 Subject = Annotated[str, Field(max_length=100, pattern=r"\S", description="Subject line", examples=SUBJECTS)]

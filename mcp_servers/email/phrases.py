@@ -41,8 +41,8 @@ WRITTEN = (
 TOO_SHORT = ("tbd", "hi", "later", "todo")
 
 USER_LABELS = (
-    "work", "travel", "invoices", "family", "clients", "events", "reports", "reading", "taxes", "ideas", "partners", "legal",
-    "finance", "planning", "archive copies", "press",
+    "work", "travel", "invoices", "family", "clients", "events", "reports", "reading", "taxes", "ideas", "partners",
+    "legal", "finance", "planning", "archive copies", "press",
 )  # fmt: skip
 SYSTEM_LABELS = ("updates", "promotions", "forums", "social")
 ATTACHMENTS = ("figures.xlsx", "slides.pdf", "scan.pdf", "photos.zip", "plan.docx", "video.mp4", "sketch.png")

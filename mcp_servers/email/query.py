@@ -36,22 +36,22 @@ def contains(text: str) -> Test:
     return lambda message: text in f"{message.subject}\n{message.name}\n{message.body}".casefold()
 
 
-def other_side(message: Message) -> str:
-    return f"{message.name} {message.address or ''}".casefold()
+def is_other(message: Message, value: str) -> bool:
+    return value != "me" and value in f"{message.name} {message.address or ''}".casefold()
 
 
-def own_side(mail: Mail) -> str:
-    return f"me {mail.owner.name} {mail.owner.id}".casefold()
+def is_owner(mail: Mail, value: str) -> bool:
+    return value == "me" or value in f"{mail.owner.name} {mail.owner.id}".casefold()
 
 
 def from_filter(mail: Mail, value: str) -> Test:
-    mine = value in own_side(mail)
-    return lambda message: mine if message.folder == "sent" else value in other_side(message)
+    mine = is_owner(mail, value)
+    return lambda message: mine if message.folder == "sent" else is_other(message, value)
 
 
 def to_filter(mail: Mail, value: str) -> Test:
-    mine = value in own_side(mail)
-    return lambda message: value in other_side(message) if message.folder == "sent" else mine
+    mine = is_owner(mail, value)
+    return lambda message: is_other(message, value) if message.folder == "sent" else mine
 
 
 def subject_filter(mail: Mail, value: str) -> Test:

@@ -63,7 +63,7 @@ def attach(mail: Mail, message: Message, source: Message) -> Message:
     if (source.attachment_kb or 0) > MOST_ATTACHED_KB:
         raise ToolError(
             "attachment_too_large",
-            f"{source.attachment} has {source.attachment_kb} KB and {MOST_ATTACHED_KB} can be sent; send its text instead.",
+            f"{source.attachment} has {source.attachment_kb} KB, over the {MOST_ATTACHED_KB} allowed; send_email the text only.",
         )
     return mail.messages.change(message.id, attachment=source.attachment, attachment_kb=source.attachment_kb)
 

@@ -81,8 +81,8 @@ def get_thread(mail: Mail, thread: ThreadRef, limit: Limit = None) -> ThreadView
 
 @server.read(
     "look up the email address of {name}[, at most {limit} people]",
-    "find {name} in my address book[, no more than {limit} results]",
-    "find out under which address to reach {name}[, up to {limit} matches]",
+    "find {name} among my email addresses[, no more than {limit} results]",
+    "find out at which email address I reach {name}[, up to {limit} matches]",
     "get the email address for {name}[, {limit} results at most]",
 )
 def look_up_address(mail: Mail, name: PersonName, limit: Limit = None) -> tuple[Contact, ...]:

@@ -92,7 +92,7 @@ class Tool:
     @cached_property
     def output_schema(self) -> dict[str, Any]:
         """The JSON Schema of the result."""
-        schema = without_titles(self.result.json_schema())
+        schema = without_nulls(without_titles(self.result.json_schema()))
         return schema if isinstance(schema, dict) else {}
 
     def run(self, state: State, arguments: str) -> str:
@@ -206,4 +206,18 @@ def without_titles(schema: Any) -> Any:
             return {key: without_titles(part) for key, part in schema.items() if key != "title"}
         case list():
             return [without_titles(part) for part in schema]
+    return schema
+
+
+def without_nulls(schema: Any) -> Any:
+    """A result's schema in which a field that may be null is not required: results leave it out then."""
+    match schema:
+        case {"properties": dict(properties), "required": list(required), **rest}:
+            kept = [name for name in required if {"type": "null"} not in properties[name].get("anyOf", ())]
+            parts = {name: without_nulls(part) for name, part in properties.items()}
+            return {**{key: without_nulls(part) for key, part in rest.items()}, "properties": parts, "required": kept}
+        case dict():
+            return {key: without_nulls(part) for key, part in schema.items()}
+        case list():
+            return [without_nulls(part) for part in schema]
     return schema

@@ -151,4 +151,4 @@ def test_the_examples_of_a_parameter_are_values_it_takes(tool):
 
 @every_tool
 def test_a_tool_takes_and_gives_no_floats(tool):
-    assert "'number'" not in f"{tool.input_schema}{tool.output_schema}"
+    assert "'type': 'number'" not in f"{tool.input_schema}{tool.output_schema}"

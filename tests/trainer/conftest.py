@@ -16,7 +16,7 @@ from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
 
 from .double import NAMES, Bank, example
 
-SMALL = Shape(layers=2, width=32, heads=2, kv_heads=1, head_dim=16, ffn=64, positions=2048)
+SMALL = Shape(layers=2, width=64, heads=2, kv_heads=1, head_dim=16, ffn=128, positions=2048)
 
 
 @pytest.fixture(scope="session")
@@ -44,5 +44,5 @@ def taught(tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> Qwen3
         encode_demonstration(tokenizer, asked.opening, demonstration(one), asked.tools)
         for one, asked in ((one, Bank(one)) for one in examples)
     ]
-    fit(model, [Stage("full", demonstrations, 8)], SFTRun(steps=60, threads=1, warmup_steps=5), lambda event: None)
+    fit(model, [Stage("full", demonstrations, 8)], SFTRun(steps=100, threads=1, warmup_steps=5), lambda event: None)
     return model.eval()

@@ -52,5 +52,5 @@ def test_weights_that_are_not_finite_are_refused(folder: Path) -> None:
 
 def test_a_folder_without_its_card_is_not_complete(folder: Path) -> None:
     (folder / "card.json").unlink()
-    with pytest.raises(UnreadablePolicy, match="card.json missing"):
+    with pytest.raises(UnreadablePolicy, match=r"card\.json missing"):
         load_policy(folder)

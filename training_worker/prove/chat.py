@@ -14,6 +14,7 @@ from .trajectory import Message, ToolCall
 
 CALL = re.compile(r"<tool_call>(.*?)(</tool_call>|$)", re.S)
 MAX_DEPTH = 32
+CLOSING, ESCAPED = "</tool_call>", "<\\/tool_call>"  # the same text to a JSON parser, no tag to ours
 
 
 class ChatModel(Protocol):
@@ -34,14 +35,16 @@ class Scripted:
 
 
 def parse_calls(text: str) -> tuple[ToolCall, ...]:
-    """The tool calls of one assistant text, Hermes style; a malformed one is a ToolCall with no name and no arguments."""
+    """The tool calls of one assistant text, Hermes style; a malformed one has no name and no arguments."""
     return tuple(parse_call(body if closed else "") for body, closed in CALL.findall(text))
 
 
 def parse_call(body: str) -> ToolCall:
+    """One call; malformed is also what no JSON text can hold: NaN, a number out of range, half a surrogate pair."""
     malformed = ToolCall("", None)
     try:
-        call = json.loads(body, parse_constant=lambda constant: refuse(constant))
+        call = json.loads(body)
+        json.dumps(call, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return malformed
     match call:
@@ -50,10 +53,6 @@ def parse_call(body: str) -> ToolCall:
         case {"name": str(name), **rest} if "arguments" not in rest:
             return ToolCall(name, {})
     return malformed
-
-
-def refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON.")
 
 
 def depth(value: Any) -> int:
@@ -71,10 +70,10 @@ def depth(value: Any) -> int:
 
 
 def write_calls(calls: Sequence[ToolCall]) -> str:
-    """The text a model writes to make these calls: the inverse of parse_calls."""
+    """The text a model writes to make these calls: the inverse of parse_calls, whatever the values hold."""
     return "\n".join(
         "<tool_call>\n"
-        + json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False)
+        + json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False).replace(CLOSING, ESCAPED)
         + "\n</tool_call>"
         for call in calls
     )

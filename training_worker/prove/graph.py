@@ -1,9 +1,9 @@
 """Which tool can feed which: a directed graph whose edges are proven by running them in forked sessions.
 
-A pair (A, B) is a candidate when A's result carries an id type B requires. It becomes an *explicit* edge when B, in a fork,
-does what is asked with an id that A gave, and refuses an id that another world gave. Where B also refuses the same id when A
-was not run, A had created it: the edge is `created`. What was run is kept as evidence. (Paper, section 2, step 1, which
-asks a language model about each pair instead.)
+A pair (A, B) is a candidate when A's result carries an id type B requires. It becomes an *explicit* edge when B, in a
+fork, does what is asked with an id that A gave, and refuses an id that another world gave. Where B also refuses the
+same id when A was not run, A had created it: the edge is `created`. What was run is kept as evidence. (Paper, section
+2, step 1, which asks a language model about each pair instead.)
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Proof:
-    """The runs behind an edge: B with an id A gave, B with the id of another world, B with the same id but without A."""
+    """The runs behind an edge: B with an id A gave, with the id of another world, with the same id but without A."""
 
     seed: int
     producer: Run
@@ -121,7 +121,7 @@ def laboratory(seed: int) -> tuple[World, Context]:
 
 
 def build(progress: Callable[[int, int], None] = lambda done, total: None) -> nx.DiGraph:
-    """The graph over all tools: nodes with their server, edges with id type and evidence; unproven pairs are left out."""
+    """The graph over all tools: nodes with their server, edges with id type and evidence. Unproven pairs stay out."""
     graph = nx.DiGraph(fingerprint=fingerprint(tuple(SERVERS)), unproven=[])
     for name, (server, tool) in TOOLS.items():
         graph.add_node(name, server=server.name, writes=tool.writes)
@@ -140,11 +140,20 @@ def build(progress: Callable[[int, int], None] = lambda done, total: None) -> nx
     return graph
 
 
-def load_or_build(folder: Path, progress: Callable[[int, int], None] = lambda done, total: None) -> nx.DiGraph:
-    """The graph cached in `folder` under the hash of all schemas and code, built when it is not there."""
-    path = folder / f"graph-{fingerprint(tuple(SERVERS))}.json"
-    if path.exists():
+def read(path: Path) -> nx.DiGraph | None:
+    """The graph in a file; None when there is none or it is torn."""
+    try:
         return nx.node_link_graph(json.loads(path.read_text("utf-8")), edges="edges")
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def load_or_build(folder: Path, progress: Callable[[int, int], None] = lambda done, total: None) -> nx.DiGraph:
+    """The graph cached in `folder` under the hash of all schemas and code, built when it is not there or not whole."""
+    path = folder / f"graph-{fingerprint(tuple(SERVERS))}.json"
+    kept = read(path)
+    if kept is not None:
+        return kept
     graph = build(progress)
     folder.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")

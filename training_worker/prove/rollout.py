@@ -1,7 +1,7 @@
 """A policy in a world, turn by turn, until the conversation is over: a bad rollout is data, not a crash.
 
-An attempt owns one fresh world. It is told each assistant text, runs its tool calls there and says what comes next: tool
-messages, the next scripted user turn, or nothing. Every failure is attributed to one boundary, once.
+An attempt owns one fresh world. It is told each assistant text, runs its tool calls there and says what comes next:
+tool messages, the next scripted user turn, or nothing. Every failure is attributed to one boundary, once.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ class Attempt:
 
         A text cut by the token limit is kept, but its calls are not run: they may be half of what was meant.
         """
+        text = printable(text)
         self.transcript.append(Message("assistant", text))
         self.assistant_turns += 1
         if truncated:
@@ -62,7 +63,7 @@ class Attempt:
             return ()
         calls = parse_calls(text)
         if calls:
-            following = tuple(Message("tool", self._run(call)) for call in calls)
+            following = tuple(Message("tool", self._run(call)) for call in calls[: self.limits.calls + 1])
         else:
             following = self._next_user_turn()
         if not self.over and self.assistant_turns >= self.limits.assistant_turns:
@@ -95,7 +96,7 @@ class Attempt:
 
     def fail(self, boundary: Boundary, error: str) -> None:
         """End the attempt for a reason that lies outside the policy: it gets no reward and voids its group."""
-        self.end, self.failed_at, self.error = "infrastructure", boundary, error
+        self.end, self.failed_at, self.error = "infrastructure", boundary, printable(error)
 
     def finish(self) -> Rollout:
         """The rollout as data, with its reward unless it failed for no fault of the policy."""
@@ -114,6 +115,11 @@ class Attempt:
 
 def refuse(code: str, message: str) -> str:
     return json.dumps({"error": code, "message": message}, ensure_ascii=False)
+
+
+def printable(text: str) -> str:
+    """The text with a question mark for each half of a surrogate pair, which no file or socket takes."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def cut(text: str, most: int) -> str:

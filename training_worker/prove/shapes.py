@@ -1,11 +1,11 @@
-"""What a tool's result tells, read off its type: which ids it gives, in which rows, and how a row is called in words."""
+"""What a tool's result tells, read off its type: the ids it gives, in which rows, and how a row is called in words."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from string import Formatter
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
@@ -14,7 +14,7 @@ from mcp_servers.catalogue import TOOLS
 
 @dataclass(frozen=True)
 class Found:
-    """An id that a result gave: its type, and the label of the row it names ("" when the result does not describe it)."""
+    """An id that a result gave: its type, and the label of the row it names ("" when the result has none)."""
 
     type: str
     id: str
@@ -33,7 +33,7 @@ def walk(hint: Any, value: Any) -> Iterator[Found]:
     if isinstance(hint, NewType):
         yield Found(hint.__name__, value)
     elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        for name, part in fields(hint):
+        for name, part in hints(hint).items():
             own = bare(part)
             if name == "id" and isinstance(own, NewType):
                 yield Found(own.__name__, value["id"], label(getattr(hint, "__label__", ""), value))
@@ -61,9 +61,7 @@ def element_type(hint: Any) -> Any:
     return next((element_type(part) for part in get_args(hint) if get_origin(bare(part)) in (tuple, list)), None)
 
 
-@cache
-def fields(kind: Any) -> tuple[tuple[str, Any], ...]:
-    return tuple(get_type_hints(kind, include_extras=True).items())
+hints: Callable[[Any], dict[str, Any]] = cache(partial(get_type_hints, include_extras=True))
 
 
 def label(template: str, row: dict[str, Any]) -> str:

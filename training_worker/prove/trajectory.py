@@ -6,7 +6,7 @@ dependency edges among them. A `Rollout` is what a policy made of it. Both are f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -70,9 +70,9 @@ class WorldRef:
 class Example:
     """A replay-validated conversation to train on or be measured by.
 
-    `edges` are pairs (j, g) of step indices: step g needs what step j gave. `answers` holds the assistant's closing text
-    of each user turn. `digests` holds the world's digest at the start and after every step. No steps: an abstention
-    example, the right act is to call nothing.
+    `edges` are pairs (j, g) of step indices: step g needs what step j gave. `answers` holds the assistant's closing
+    text of each user turn. `digests` holds the world's digest at the start and after every step. No steps: an
+    abstention example, the right act is to call nothing.
     """
 
     id: str
@@ -155,9 +155,7 @@ class Rollout:
         return self.failed_at in (None, "policy")
 
 
-@cache
-def adapter(kind: type) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def dumps(value: object) -> str:
@@ -173,9 +171,12 @@ def loads(kind: type[T], line: str | bytes) -> T:
 def write_lines(path: Path, values: Iterable[object]) -> None:
     """Write one JSON line per value; the file appears whole or not at all."""
     partial = path.with_name(path.name + ".partial")
-    with partial.open("w", encoding="utf-8") as file:
-        file.writelines(dumps(value) + "\n" for value in values)
-    partial.replace(path)
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.writelines(dumps(value) + "\n" for value in values)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def read_lines(kind: type[T], path: Path) -> Iterator[T]:

@@ -67,7 +67,7 @@ def encode_demonstration(
     rest: Sequence[Message],
     tools: Sequence[dict[str, Any]] = (),
 ) -> Encoded:
-    """A whole conversation as a policy would have produced it: prompt, then assistant turns and the glue between them."""
+    """A whole conversation as a policy would have produced it: prompt, then assistant turns and glue."""
     ids = prompt_ids(tokenizer, opening, tools)
     mask = [0] * len(ids)
     between: list[Message] = []

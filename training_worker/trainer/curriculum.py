@@ -1,4 +1,4 @@
-"""What the warm-up trains on: copy drills, demonstrations without schemas, and full prompts, all made of training data."""
+"""What the warm-up trains on, made of training data: copy drills, demonstrations without schemas, full prompts."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def drills(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int, 
 def warmup_stages(
     tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, seed: int, attempt: Open = Attempt
 ) -> list[Stage]:
-    """Drills, then short contexts, then full prompts, by share of the budget; conversations over `longest` are left out."""
+    """Drills, then short contexts, then full prompts; conversations of over `longest` tokens are left out."""
     whole = [one for example in examples if len((one := full(tokenizer, example, attempt)).ids) <= longest]
     short = [one for example in examples if len((one := brief(tokenizer, example)).ids) <= longest]
     return [

@@ -1,7 +1,8 @@
 """A KV-cached forward over the weights of a Hugging Face Qwen3, for many samples of few prompts.
 
-The samples of one prompt share its keys and values, in memory and in the attention of every step; each sample has a cache
-of its own for what follows. Only the Qwen3 architecture with plain rotary positions is supported, in fp32 on a CPU.
+The samples of one prompt share its keys and values, in memory and in the attention of every step; each sample has a
+cache of its own for what follows. Only the Qwen3 architecture with plain rotary positions is supported, in fp32 on a
+CPU.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 from transformers import Qwen3ForCausalLM
 
-from .qwen3 import FORBIDDEN, forbidden_from, hidden_states, padded, rotary
+from .qwen3 import FORBIDDEN, forbidden_from, heads_of, hidden_states, padded, rotary
 
 
 class Decoder:
@@ -23,10 +24,8 @@ class Decoder:
     """
 
     def __init__(self, model: Qwen3ForCausalLM, prompts: Sequence[Sequence[int]], samples: int, room: int):
-        config = model.config
-        self.model = model
-        self.heads, self.kv_heads, self.dim = config.num_attention_heads, config.num_key_value_heads, config.head_dim
-        self.samples, self.layers = samples, config.num_hidden_layers
+        self.model, self.samples = model, samples
+        self.heads, self.kv_heads, self.dim = heads_of(model)
         longest = max(map(len, prompts))
         self.angles = rotary(model, longest + room)
         self.lengths = torch.tensor([len(prompt) for prompt in prompts])
@@ -36,14 +35,15 @@ class Decoder:
         rows = len(prompts) * samples
         self.fill = torch.zeros(rows, dtype=torch.long)
         shape = (rows, self.kv_heads, room, self.dim)
-        self.own = [(torch.zeros(shape), torch.zeros(shape)) for _ in range(self.layers)]
+        self.own = [(torch.zeros(shape), torch.zeros(shape)) for _ in self.prefix]
 
     def logits(self, rows: Tensor) -> Tensor:
         """Logits (len(rows), vocabulary) of the next token of these rows."""
-        return self.model.lm_head(self.hidden[rows]).float()
+        logits: Tensor = self.model.lm_head(self.hidden[rows]).float()
+        return logits
 
     def step(self, tokens: Tensor, moving: Tensor) -> None:
-        """Feed one token to every row; only the rows where `moving` is true keep it (the rest is written over later)."""
+        """Feed one token to every row; rows where `moving` is 0 do not keep it (it is written over later)."""
         at, rows = self.fill, torch.arange(len(self.fill))
         seen = int(at.max()) + 1
         later = torch.zeros(len(rows), 1, 1, seen).masked_fill_(torch.arange(seen) > at[:, None, None, None], FORBIDDEN)
@@ -57,10 +57,11 @@ class Decoder:
             past = (shared @ past_k.mT + self.unread[:, None, None]).view(groups, self.kv_heads, n, group, -1)
             past = past.transpose(1, 2).flatten(0, 1)
             weights = torch.cat([past, q @ keys[:, :, :seen].mT + later], -1).softmax(-1)
-            old, new = weights.split([past.shape[-1], seen], -1)
+            old, new = weights[..., :-seen], weights[..., -seen:]
             old = old.view(groups, n, self.kv_heads, group, -1).transpose(1, 2).flatten(2, 3) @ past_v
             old = old.view(groups, self.kv_heads, n, group, self.dim).transpose(1, 2).flatten(0, 1)
-            return (old + new @ values[:, :, :seen]).flatten(1, 2)[:, :, None]
+            mixed: Tensor = old + new @ values[:, :, :seen]
+            return mixed.flatten(1, 2)[:, :, None]
 
         self.hidden = hidden_states(self.model, tokens[:, None], (self._start() + at)[:, None], self.angles, attend)[
             :, -1
@@ -83,14 +84,14 @@ class Decoder:
             values[rows[:, None], :, at] = v.transpose(1, 2)
             k = torch.cat([past_k[groups], keys[rows, :, :seen]], 2)
             v = torch.cat([past_v[groups], values[rows, :, :seen]], 2)
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, enable_gqa=True)
+            return scaled_dot_product_attention(q, k, v, attn_mask=allowed, enable_gqa=True)
 
         hidden = hidden_states(self.model, ids, self._start()[rows, None] + at, self.angles, attend)
         self.hidden[rows] = hidden[torch.arange(len(rows)), lengths - 1]
         self.fill[rows] += lengths
 
     def keep(self, groups: Sequence[int], rows: Sequence[int]) -> None:
-        """Go on with these prompts and these rows only: `rows` holds the same number of rows per kept prompt, in order."""
+        """Go on with these prompts and rows only; `rows` holds equally many rows of each kept prompt, in order."""
         kept, index = torch.tensor(groups), torch.tensor(rows)
         self.samples = len(rows) // len(groups)
         self.lengths, self.unread = self.lengths[kept], self.unread[kept]
@@ -104,7 +105,7 @@ class Decoder:
     def _prefill(self, prompts: Sequence[Sequence[int]], longest: int) -> Tensor:
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
             self.prefix.append((k.contiguous(), v.contiguous()))
-            return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+            return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
 
         positions = torch.arange(longest).expand(len(prompts), -1)
         hidden = hidden_states(self.model, padded(prompts, longest), positions, self.angles, attend)

@@ -77,7 +77,8 @@ class Difference:
 def paired(before: Rollouts, after: Rollouts, seed: int = 0) -> Difference:
     """Compare two policies example by example (the mean over an example's valid samples).
 
-    The interval is a BCa bootstrap over examples (Efron 1987). An example without a valid rollout on both sides is left out.
+    The interval is a BCa bootstrap over examples (Efron 1987). An example without a valid rollout on both sides is
+    left out.
     """
     pairs = [
         (np.mean(first), np.mean(second))

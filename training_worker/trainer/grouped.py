@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 from transformers import Qwen3ForCausalLM
 
-from .qwen3 import FORBIDDEN, forbidden_from, hidden_states, padded, rotary
+from .qwen3 import FORBIDDEN, forbidden_from, heads_of, hidden_states, padded, rotary
 
 
 def group_logprobs(
@@ -56,7 +56,7 @@ def read_prompts(
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         prefix.append((k, v))
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+        return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
 
     lengths, longest = [len(prompt) for prompt in prompts], max(map(len, prompts))
     positions = torch.arange(longest).expand(len(prompts), -1)
@@ -73,22 +73,21 @@ def read_completions(
     angles: tuple[Tensor, Tensor],
 ) -> Tensor:
     """Hidden states (samples, T, width) of completions, `size` of them after each prompt of these lengths."""
-    config, (rows, time), groups = model.config, ids.shape, len(lengths)
-    kv, dim = config.num_key_value_heads, config.head_dim
-    group = config.num_attention_heads // kv
+    (rows, time), groups = ids.shape, len(lengths)
+    heads, kv, dim = heads_of(model)
     total = prefix[0][0].shape[2]
     unread = forbidden_from(lengths, total)[:, None, None]
     later = torch.full((time, time), FORBIDDEN).triu(1)
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         past_k, past_v = prefix[layer]
-        q = (q * dim**-0.5).view(groups, size, kv, group, time, dim).transpose(1, 2)
+        q = (q * dim**-0.5).view(groups, size, kv, heads // kv, time, dim).transpose(1, 2)
         k, v = (x.view(groups, size, kv, 1, time, dim).transpose(1, 2) for x in (k, v))
         past = (q.reshape(groups, kv, -1, dim) @ past_k.mT + unread).view(*q.shape[:-1], total)
         weights = torch.cat([past, q @ k.mT + later], -1).softmax(-1)
-        old, new = weights.split([total, time], -1)
-        mixed = (old.reshape(groups, kv, -1, total) @ past_v).view(q.shape) + new @ v
-        return mixed.transpose(1, 2).reshape(rows, kv * group, time, dim)
+        old, new = weights[..., :total], weights[..., total:]
+        mixed: Tensor = (old.reshape(groups, kv, -1, total) @ past_v).view(q.shape) + new @ v
+        return mixed.transpose(1, 2).reshape(rows, heads, time, dim)
 
     positions = lengths.repeat_interleave(size)[:, None] + torch.arange(time)
     return hidden_states(model, ids, positions, angles, attend)

@@ -28,7 +28,7 @@ def component_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
 
 
 def batch_metrics(samples: Sequence[Sample], group: int) -> dict[str, float]:
-    """The metrics of one training batch; groups are neighbours. A group with an invalid rollout counts as invalid only."""
+    """The metrics of one training batch; groups are neighbours, and an invalid group is only counted."""
     groups = [samples[i : i + group] for i in range(0, len(samples), group)]
     scored = [members for members in groups if not invalid(members)]
     spreads = [pstdev([reward_of(sample) for sample in members]) for members in scored]

@@ -1,7 +1,7 @@
 """The tiny policy: a Qwen3 of about a million parameters that starts with a weak copying circuit.
 
-Only the initialisation is set by hand, and all of it is trained. Without it the circuit (an "induction head": find where
-the current token stood before, copy what followed it) emerges late, and tool use is mostly copying.
+Only the initialisation is set by hand, and all of it is trained. Without it the circuit (an "induction head": find
+where the current token stood before, copy what followed it) emerges late, and tool use is mostly copying.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def tiny_model(tokenizer: PreTrainedTokenizerFast, seed: int = 0, shape: Shape =
 def start_to_copy(model: Qwen3ForCausalLM, write: float = 0.1, copy: float = 3.0, gain: float = 4.0) -> None:
     """Set head 0 of layers 0 and 1 to a weak copying circuit.
 
-    Layer 0 attends to the previous token and writes a projection of it; layer 1 looks for positions whose previous token
-    equals the current one and copies what stands there. `gain` on the normed queries and keys lets attention be sharp.
+    Layer 0 attends to the previous token and writes a projection of it; layer 1 looks for positions whose previous
+    token equals the current one and copies what stands there. `gain` on the normed queries and keys lets attention be
+    sharp.
     """
     width, dim = model.config.hidden_size, model.config.head_dim
     generator = torch.Generator().manual_seed(1)
@@ -67,7 +68,7 @@ def start_to_copy(model: Qwen3ForCausalLM, write: float = 0.1, copy: float = 3.0
     embedding[:, 0] = 0.3  # the same for every token: what position-only attention reads
 
     def projection() -> torch.Tensor:
-        columns = torch.linalg.qr(torch.randn(width, dim, generator=generator))[0]
+        columns: torch.Tensor = torch.linalg.qr(torch.randn(width, dim, generator=generator))[0]
         columns[0] = 0
         return columns
 

@@ -1,8 +1,9 @@
-"""The forward of a Hugging Face Qwen3 with attention left to the caller: what the decoder and the grouped pass share."""
+"""The forward of a Hugging Face Qwen3, attention left to the caller: what decoder and grouped pass share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -10,7 +11,7 @@ from transformers import Qwen3ForCausalLM
 
 FORBIDDEN = float("-inf")
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
-"""Layer, queries (rows, heads, T, dim), keys and values (rows, kv heads, T, dim) to what is mixed, shaped as queries."""
+"""Layer, queries (rows, heads, T, dim), keys and values (rows, kv heads, T, dim) to the mixture, shaped as queries."""
 
 
 def hidden_states(
@@ -28,12 +29,19 @@ def hidden_states(
         mixed = attend(number, turned(q, cos, sin), turned(k, cos, sin), v)
         x = x + part.o_proj(mixed.transpose(1, 2).flatten(2))
         x = x + layer.mlp(layer.post_attention_layernorm(x))
-    return body.norm(x)
+    last: Tensor = body.norm(x)
+    return last
+
+
+def heads_of(model: Qwen3ForCausalLM) -> tuple[int, int, int]:
+    """Query heads, key and value heads, and the dimension of a head."""
+    config = model.config
+    return int(config.num_attention_heads or 0), int(config.num_key_value_heads or 0), int(config.head_dim or 0)
 
 
 def rotary(model: Qwen3ForCausalLM, positions: int) -> tuple[Tensor, Tensor]:
     """Cosines and sines (positions, head_dim) of the rotary embedding."""
-    dim, theta = model.config.head_dim, model.config.rope_parameters["rope_theta"]
+    dim, theta = heads_of(model)[2], dict[str, Any](model.config.rope_parameters or {})["rope_theta"]
     turns = 1.0 / theta ** (torch.arange(0, dim, 2).float() / dim)
     turns = torch.outer(torch.arange(positions).float(), turns)
     angles = torch.cat([turns, turns], -1)

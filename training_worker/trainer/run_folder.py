@@ -1,7 +1,7 @@
 """The folder of a run: metrics line by line, rollouts step by step, checkpoints, and how to go on after a kill.
 
-A checkpoint counts only once its `progress.json` is there, which is written last. Going on from it forgets the metrics and
-rollouts of later steps, so that no step is ever told twice.
+A checkpoint counts only once its `progress.json` is there, which is written last. Going on from it forgets the metrics
+and rollouts of later steps, so that no step is ever told twice.
 """
 
 from __future__ import annotations

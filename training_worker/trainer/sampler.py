@@ -1,7 +1,7 @@
 """Multi-turn rollouts of the tiny policy, many at once: sampled tokens go out, answers come back as forced tokens.
 
-Works for the Qwen3 architecture only (see decoder.py), not for any Hugging Face model. A greedy rollout does not depend on
-what else is in the batch; a sampled one depends on the generator and the whole batch.
+Works for the Qwen3 architecture only (see decoder.py), not for any Hugging Face model. A greedy rollout does not
+depend on what else is in the batch; a sampled one depends on the generator and the whole batch.
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ DEFAULT = TokenLimits()
 class Conversation(Protocol):
     """What the sampler needs of an attempt (see prove/rollout.py)."""
 
-    tools: tuple[dict[str, Any], ...]
-    opening: tuple[Message, ...]
+    @property
+    def tools(self) -> tuple[dict[str, Any], ...]: ...
+
+    @property
+    def opening(self) -> tuple[Message, ...]: ...
 
     @property
     def over(self) -> bool: ...

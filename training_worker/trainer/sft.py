@@ -1,7 +1,8 @@
 """Supervised training on demonstrations: the warm-up, and the baseline that GRPO is measured against.
 
-Data come in stages, by share of the budget. Matrices are updated by Muon, everything else by AdamW. The order of the data
-depends on the seed alone, so a run with a budget in steps is reproducible, and one that was killed goes on where it was.
+Data come in stages, by share of the budget. Matrices are updated by Muon, everything else by AdamW. The order of the
+data depends on the seed alone, so a run with a budget in steps is reproducible, and one that was killed goes on where
+it was.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 from transformers import Qwen3ForCausalLM
 
 from .conversation import Encoded
@@ -38,8 +39,8 @@ class Stage:
 class SFTRun:
     """A supervised run; it ends after `steps` or `minutes` of training, whichever comes first.
 
-    The rate rises over `warmup_steps` and falls linearly over the last `decay` share. `prompt_weight` is the loss weight of
-    tokens the model does not speak. With a `state` file the run survives a kill.
+    The rate rises over `warmup_steps` and falls linearly over the last `decay` share. `prompt_weight` is the loss
+    weight of tokens the model does not speak. With a `state` file the run survives a kill.
     """
 
     steps: int = 1_000_000
@@ -167,7 +168,7 @@ def update(
     hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state[:, :-1]
     targets, weights = ids[:, 1:], weights[:, 1:]
     kept = weights > 0
-    nll = F.cross_entropy(model.lm_head(hidden[kept]).float(), targets[kept], reduction="none")
+    nll = cross_entropy(model.lm_head(hidden[kept]).float(), targets[kept], reduction="none")
     weights = weights[kept]
     loss = (nll * weights).sum() / weights.sum()
     loss.backward()

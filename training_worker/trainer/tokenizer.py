@@ -1,7 +1,7 @@
 """The tokenizer of the tiny policy: a byte-level BPE trained on rendered conversations, made for copying values.
 
-A value must be the same tokens wherever it stands, in a question, a tool's answer or a call, for a small model to copy it.
-So numbers are cut in pairs of digits, an id is its prefix and its digits, capitalised words never swallow the space
+A value must be the same tokens wherever it stands, in a question, a tool's answer or a call, for a small model to copy
+it. So numbers are cut in pairs of digits, an id is its prefix and its digits, capitalised words never swallow the space
 before them, and names are whole tokens. What every prompt repeats (the template's own text, the JSON between the words
 of a tool schema) becomes one token a piece, which makes prompts about three times shorter.
 """

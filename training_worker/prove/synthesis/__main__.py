@@ -20,7 +20,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
     parser.add_argument("--split", choices=("train", "held_out"), default="train")
     parser.add_argument("--seed", type=int, choices=range(40), default=0, metavar="0..39", help="worlds of their own")
-    parser.add_argument("--candidates", type=int, default=Knobs.most, help="most tools a conversation may see")
+    parser.add_argument(
+        "--candidates",
+        type=int,
+        choices=range(5, 100),
+        default=Knobs.most,
+        metavar="5..99",
+        help="most tools a conversation may see",
+    )
     options = parser.parse_args(argv)
     recipe = Recipe(options.seed, knobs=Knobs(most=options.candidates))
 

@@ -10,7 +10,7 @@ LENGTHS = {2: 0.35, 3: 0.3, 4: 0.2, 5: 0.15}
 
 
 def draw_chain(graph: nx.DiGraph, target: str, draw: Draw) -> tuple[str, ...]:
-    """2 to 5 different tools with `target` among them, each after the tools that feed it; shorter where the graph ends."""
+    """2 to 5 different tools with `target` among them, each after those that feed it; shorter where the graph ends."""
     chain = [target]
     length = draw.weighted(tuple(LENGTHS), tuple(LENGTHS.values()))
     while len(chain) < length:

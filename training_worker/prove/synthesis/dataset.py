@@ -36,12 +36,17 @@ class Report:
 
 
 def synthesize(
-    count: int, split: Split, graph: nx.DiGraph, recipe: Recipe, progress: Progress = lambda done, total: None
+    count: int,
+    split: Split,
+    graph: nx.DiGraph,
+    recipe: Recipe,
+    progress: Progress = lambda done, total: None,
+    processes: int | None = None,
 ) -> tuple[list[Example], Report]:
-    """Up to `count` validated, distinct conversations, in the order of their index."""
+    """Up to `count` validated, distinct conversations, in the order of their index; on all cores by default."""
     report, made = Report(asked=count), list[Example]()
     chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
-    with workers(graph, recipe, split) as run:
+    with workers(graph, recipe, split, processes or os.cpu_count() or 1) as run:
         for chunk, results in zip(chunks, run(chunks), strict=True):
             for example, dropped in results:
                 made += [example] if example else []
@@ -59,15 +64,14 @@ def synthesize(
 
 @contextmanager
 def workers(
-    graph: nx.DiGraph, recipe: Recipe, split: Split
+    graph: nx.DiGraph, recipe: Recipe, split: Split, processes: int
 ) -> Iterator[Callable[[list[range]], Iterator[list[tuple[Example | None, list[str]]]]]]:
-    """A way to run chunks in order on all cores; processes that ignore Ctrl-C, which is the parent's to answer."""
-    count = os.cpu_count() or 1
-    if count == 1:
+    """A way to run chunks in order in processes of their own, which ignore Ctrl-C, which is the parent's to answer."""
+    if processes == 1:
         prepare(graph, recipe, split)
         yield lambda chunks: map(run_chunk, chunks)
         return
-    pool = ProcessPoolExecutor(count, get_context("spawn"), prepare, (graph, recipe, split))
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), prepare, (graph, recipe, split))
     try:
         yield lambda chunks: pool.map(run_chunk, chunks)
     finally:

@@ -1,7 +1,7 @@
 """Drop conversations that say almost the same: Jaccard similarity of their calls above 0.70 (paper, section 2, step 5).
 
-The sets compared hold calls with their grounded arguments. An exact prefix filter finds the pairs worth comparing: sets with
-similarity above t must share one of their |s| - ceil(t |s|) + 1 rarest members.
+The sets compared hold calls with their grounded arguments. An exact prefix filter finds the pairs worth comparing: sets
+with similarity above t must share one of their |s| - ceil(t |s|) + 1 rarest members.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 
 from ..trajectory import Kind
+from .chains import LENGTHS
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,10 @@ class Knobs:
     irrelevance: float = 0.05
     missing_function: float = 0.11
     most: int = 24
+
+    def __post_init__(self) -> None:
+        if self.most < max(LENGTHS):
+            raise ValueError(f"A chain has up to {max(LENGTHS)} tools, so a conversation must be allowed that many.")
 
 
 def draw_kind(knobs: Knobs, draw: Draw) -> Kind:

@@ -1,4 +1,4 @@
-"""What the user says: the ways to ask for a tool, filled with values and with words for what earlier steps will find."""
+"""What the user says: the ways to ask for a tool, filled with values and with words for what earlier steps find."""
 
 from __future__ import annotations
 

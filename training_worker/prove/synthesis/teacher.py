@@ -1,7 +1,7 @@
 """The programmatic teacher: runs a chain live, step by step, each on what the earlier ones gave, and words the request.
 
-It needs no language model. What it writes is grounded twice over: every value was shown by a read-only tool or given by the
-user, and every step succeeded in the live world before it is kept.
+It needs no language model. What it writes is grounded twice over: every value was shown by a read-only tool or given by
+the user, and every step succeeded in the live world before it is kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mcp_servers.world import World
 
 from ..shapes import Found, found_in
 from .language import choose, clause, sentence, spoken
-from .sampler import Context, NothingFits, fill
+from .sampler import Context, fill
 
 TURNS = {1: 0.6, 2: 0.3, 3: 0.1}
 POINTER = "that "
@@ -136,9 +136,14 @@ def word_turns(steps: list[Done], turn_of: list[int], draw: Draw) -> tuple[str, 
     return tuple(turns)
 
 
+def says(text: str, value: str) -> bool:
+    """Whether a text says a value as words of its own: 4 is not said by CRD-4653."""
+    return re.search(rf"(?<!\w)(?<!\w-){re.escape(value)}(?!\w)", text) is not None
+
+
 def implied(position: int, own: list[int], steps: list[Done]) -> bool:
-    """Whether a step goes without saying: it only looks, a later step of the turn uses it, and that one says its values."""
+    """Whether a step goes without saying: it only looks, and a later step of the turn uses it and says its values."""
     step = steps[position]
     users = [later for later in own if position in steps[later].fed_by.values()]
     rest = " ".join(steps[later].clause for later in users)
-    return bool(users) and not TOOLS[step.tool][1].writes and all(text in rest for text in step.given())
+    return bool(users) and not TOOLS[step.tool][1].writes and all(says(rest, text) for text in step.given())

@@ -1,7 +1,8 @@
 """Replay validation: a conversation is kept only when a fresh world says the same again, byte for byte.
 
-Only schema and execution errors count, an empty result is none (paper, section 2, step 5). On top of the paper: the replies
-and digests must be equal, a sensitive value must have been given, and the oracle must score the largest reward there is.
+Only schema and execution errors count, an empty result is none (paper, section 2, step 5). On top of the paper: the
+replies and digests must be equal, a sensitive value must have been given, and the oracle must score the largest reward
+there is.
 """
 
 from __future__ import annotations

@@ -12,6 +12,16 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 INTERRUPTED = 130
+OPTIONS = {
+    "data": str,
+    "policy": str,
+    "seed": int,
+    "minutes": float,
+    "examples": int,
+    "held-out": int,
+    "max-steps": int,
+    "learning-rate": float,
+}
 
 
 class Command(BaseCommand):
@@ -22,22 +32,22 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Options left out are not passed on: their defaults live in the child alone."""
-        parser.add_argument("--seed", type=int, help="seed of the run")
-        parser.add_argument("--minutes", type=float, help="wall time for GRPO")
-        parser.add_argument("--examples", type=int, help="conversations to synthesize for training")
-        parser.add_argument("--fresh", action="store_true", help="start over instead of going on where a run stopped")
+        for name, kind in OPTIONS.items():
+            parser.add_argument(f"--{name}", type=kind, help="see docs/pipeline.md")
+        parser.add_argument("--fresh", action="store_true", help="forget what earlier runs made")
 
     def handle(self, *args: object, **options: object) -> None:
-        check_writable(settings.PROVE_DATA)
-        sys.exit(run_in_foreground(child_command(settings.PROVE_DATA, options), settings.BASE_DIR))
+        data = Path(str(options["data"] or settings.PROVE_DATA)).absolute()
+        check_writable(data)
+        sys.exit(run_in_foreground(child_command(data, options), settings.BASE_DIR))
 
 
 def child_command(data: Path, options: dict[str, object]) -> list[str]:
     """The argument list of the child for the options given."""
     command = [sys.executable, "-m", "training_worker.pipeline", "--data", str(data)]
-    for name in ("seed", "minutes", "examples"):
-        if options.get(name) is not None:
-            command += [f"--{name}={options[name]}"]
+    for name in OPTIONS:
+        if name != "data" and options.get(name.replace("-", "_")) is not None:
+            command += [f"--{name}={options[name.replace('-', '_')]}"]
     return command + (["--fresh"] if options.get("fresh") else [])
 
 

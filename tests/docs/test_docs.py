@@ -1,0 +1,74 @@
+"""The documents say what is: their code runs, their commands work, their tables equal the program's."""
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```", re.S | re.M)
+LONG = {"make run", "make test"}  # these two are what runs the tests and the job
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        for number, (name, text) in enumerate(BLOCK.findall(page.read_text("utf-8"))):
+            if name == language:
+                indent = len(text) - len(text.lstrip(" "))
+                lines = [line[indent:] for line in text.splitlines()]
+                found.append((f"{page.relative_to(ROOT)}-{number}", "\n".join(lines)))
+    return found
+
+
+def run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, input="")
+
+
+@pytest.mark.parametrize("code", [pytest.param(code, id=name) for name, code in blocks("python")])
+def test_every_python_block_runs(code, tmp_path):
+    done = run([sys.executable, "-W", "error", "-c", code], tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def commands() -> list[str]:
+    lines = [line.split("#")[0].strip() for _, text in blocks("sh") for line in text.splitlines()]
+    return [line for line in lines if line and line not in LONG]
+
+
+def test_the_two_commands_are_targets_of_the_makefile():
+    assert {f"make {target}" for target in re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M)} >= LONG
+
+
+def test_every_shell_command_of_the_documents_works(tmp_path):
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    for line in commands():
+        words = [sys.executable if word == ".venv/bin/python" else word for word in shlex.split(line)]
+        done = run(words, tmp_path)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def test_every_link_to_a_file_leads_somewhere():
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_the_option_table_equals_the_programs_options():
+    pytest.importorskip("torch", reason="the pipeline needs the trainer's packages")
+    from training_worker.pipeline import Options, option_parser
+
+    table = dict(re.findall(r"^\| `--([\w-]+)` \| ([^|]*) \|", (ROOT / "docs" / "pipeline.md").read_text(), re.M))
+    actions = {a.option_strings[0].removeprefix("--"): a for a in option_parser()._actions if a.dest != "help"}
+    assert set(table) == set(actions)
+    for name, action in actions.items():
+        if isinstance(action, argparse._StoreAction) and name not in ("data", "policy"):
+            assert float(table[name].replace(",", "")) == getattr(Options, name.replace("-", "_"))

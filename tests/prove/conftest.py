@@ -1,0 +1,56 @@
+"""What the tests of PROVE share: one graph, and conversations of both splits, made once a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import networkx as nx
+import pytest
+
+from training_worker.prove.graph import build
+from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.trajectory import Example, Split, ToolCall
+
+
+@pytest.fixture(scope="session")
+def graph() -> nx.DiGraph:
+    return build()
+
+
+def made(count: int, split: Split, graph: nx.DiGraph) -> tuple[Example, ...]:
+    examples = (make(index, split, graph, Recipe())[0] for index in range(count))
+    return tuple(example for example in examples if example)
+
+
+@pytest.fixture(scope="session")
+def examples(graph: nx.DiGraph) -> tuple[Example, ...]:
+    """Training examples of 200 indices: every kind, every tool."""
+    return made(200, "train", graph)
+
+
+@pytest.fixture(scope="session")
+def held_out(graph: nx.DiGraph) -> tuple[Example, ...]:
+    return made(100, "held_out", graph)
+
+
+@pytest.fixture(scope="session")
+def chains(examples: tuple[Example, ...]) -> list[Example]:
+    """The examples with something to do."""
+    return [example for example in examples if not example.abstains]
+
+
+@pytest.fixture(scope="session")
+def two_turns(chains: list[Example]) -> Example:
+    """A conversation in which the user speaks twice."""
+    return next(example for example in chains if len(example.turns) == 2)
+
+
+@pytest.fixture(scope="session")
+def abstention(examples: tuple[Example, ...]) -> Example:
+    return next(example for example in examples if example.abstains)
+
+
+@pytest.fixture(scope="session")
+def calls_of() -> Callable[[Example], list[ToolCall]]:
+    """All ground-truth calls of an example, in order."""
+    return lambda example: [call for step in example.steps for call in step.calls]
