@@ -94,7 +94,7 @@ def make_venv(uv: str | None) -> None:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         fail(f"{base} has no ensurepip, so it cannot make .venv; install it (Debian: apt install python{version}-venv)")
     else:
-        run([base, "-m", "venv", "--clear", str(VENV)])
+        run([base, "-m", "venv", "--clear", str(VENV)], stderr=subprocess.PIPE)  # else Ctrl-C shows venv's traceback
 
 
 def install(wanted: list[str], uv: str | None) -> None:
@@ -116,12 +116,14 @@ def installer(uv: str | None) -> list[str]:
     return [str(VENV_PYTHON), "-m", "pip", "install", "-qq", "--no-compile", "--disable-pip-version-check"]
 
 
-def run(command: list[str]) -> None:
+def run(command: list[str], stderr: int | None = None) -> None:
     """Run a command in the foreground; its own words explain a failure."""
     environment = dict(os.environ)
     if links := environment.get("PIP_FIND_LINKS"):
         environment.setdefault("UV_FIND_LINKS", ",".join(links.split()))
-    if subprocess.run(command, cwd=ROOT, env=environment).returncode:
+    done = subprocess.run(command, cwd=ROOT, env=environment, stderr=stderr, text=True)
+    if done.returncode:
+        print(done.stderr or "", end="", file=sys.stderr, flush=True)
         fail("the command above failed; nothing is marked ready, so `make setup` starts afresh next time")
 
 

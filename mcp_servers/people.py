@@ -12,15 +12,16 @@ from .kit.state import Entity
 EmailAddress = NewType("EmailAddress", str)
 
 FIRST = (
-    "Aisha Alba Amir Ana Anton Arjun Bea Boris Carla Chen Clara Cyrus Dana Diego Dina Elias Elif Emil Esra Farid Felix Flora "
-    "Gita Greta Hana Hugo Ida Igor Ines Ivan Jana Jonas Jorge Kaito Karim Kira Lars Leila Lena Luca Maja Marco Mei Milan "
-    "Mina Nadia Nils Noor Olga Omar Oskar Petra Priya Rafael Rosa Ruben Sana Sofia Tariq Tessa Uma Viktor Yara Zoe"
+    "Aisha Alba Amir Ana Anton Arjun Bea Boris Carla Chen Clara Cyrus Dana Diego Dina Elias Elif Emil Esra Farid "
+    "Felix Flora Gita Greta Hana Hugo Ida Igor Ines Ivan Jana Jonas Jorge Kaito Karim Kira Lars Leila Lena Luca "
+    "Maja Marco Mei Milan Mina Nadia Nils Noor Olga Omar Oskar Petra Priya Rafael Rosa Ruben Sana Sofia Tariq "
+    "Tessa Uma Viktor Yara Zoe"
 ).split()
 LAST = (
-    "Abe Adler Amari Baker Bauer Bianchi Blom Castro Chandra Costa Cruz Dahl Diaz Duarte Ekman Endo Farah Ferrari Fischer "
-    "Garcia Gupta Haas Haddad Holm Ito Ivanov Jansen Joshi Kaya Keller Khan Kim Kovac Lang Larsen Lopez Malik Marin Meyer "
-    "Mori Nair Novak Okafor Olsen Ortiz Park Patel Petrov Quist Rahman Reyes Rossi Sato Schmidt Silva Singh Tan Torres "
-    "Vargas Vogel Weber Yilmaz Zhang Ziegler"
+    "Abe Adler Amari Baker Bauer Bianchi Blom Castro Chandra Costa Cruz Dahl Diaz Duarte Ekman Endo Farah Ferrari "
+    "Fischer Garcia Gupta Haas Haddad Holm Ito Ivanov Jansen Joshi Kaya Keller Khan Kim Kovac Lang Larsen Lopez "
+    "Malik Marin Meyer Mori Nair Novak Okafor Olsen Ortiz Park Patel Petrov Quist Rahman Reyes Rossi Sato Schmidt "
+    "Silva Singh Tan Torres Vargas Vogel Weber Yilmaz Zhang Ziegler"
 ).split()
 COMPANIES = {
     "acme.example": "Acme",

@@ -1,4 +1,4 @@
-"""A world: the servers of a scenario opened from one seed, with one clock, which the last write on any of them moved."""
+"""A world: the servers of a scenario opened from one seed, with one clock that every write on any of them moves."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.table import Table
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit import Session
 from mcp_servers.kit.wire import wire
 from mcp_servers.world import World
 
@@ -43,7 +42,7 @@ def medians(ours: Callable[[], object], theirs: Callable[[], object], times: int
 
 def direct_against_mcp() -> tuple[float, float]:
     """One read call: dispatched directly, and through the official SDK's in-memory client."""
-    session: Session[object] = SERVERS["banking"].open(7, "default")  # type: ignore[assignment]
+    session = SERVERS["banking"].open(7, "default")
 
     async def through_mcp(times: int) -> float:
         async with Client(wire(SERVERS["banking"], 7, "default")) as client:

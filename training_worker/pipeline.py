@@ -1,7 +1,9 @@
 """The whole of PROVE in one command: graph, data, warm policy, GRPO, held-out evaluation before and after.
 
-Each stage keeps its results under DATA/pipeline and is skipped while its inputs are the same; an interrupted run goes on where
-it stopped. Exit codes: 0 every stage held, 1 a stage failed, 3 all ran but the policy did not get better, 130 interrupted.
+Each stage keeps its results under DATA/pipeline and is skipped while its inputs are the same; an interrupted run
+goes on
+where it stopped. Exit codes: 0 every stage held, 1 a stage failed, 3 all ran but the policy did not get better beyond
+chance, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import Any
 
 from rich.console import Console
 
-from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.catalogue import SERVERS, fingerprint
 
 from .prove.graph import load_or_build
 from .prove.synthesis.conversation import Recipe
@@ -76,9 +78,8 @@ class Pipeline:
         took = "kept from before" if outcome.kept else f"{time.monotonic() - began:.0f} s"
         if outcome.changed:
             self.console.print(f"  {name} was made again: {outcome.changed} changed.", highlight=False)
-        self.console.print(
-            f"[green]✓[/] [bold]{name:<10}[/] {outcome.summary['line']} [dim]({took})[/]", highlight=False
-        )
+        line = f"[green]✓[/] [bold]{name:<10}[/] {outcome.summary['line']} [dim]({took})[/]"
+        self.console.print(line, highlight=False, soft_wrap=True)
         return outcome
 
     def graph(self) -> Outcome:
@@ -114,7 +115,7 @@ class Pipeline:
                 made, report = synthesize(count, split, known, recipe, tell)  # type: ignore[arg-type]
                 fitting = [example for example in made if prompt_length(tokenizer, example) <= LONGEST_PROMPT]
                 left_out[split] = len(made) - len(fitting)
-                counts[split] = {**asdict(report), "too_long": left_out[split]}
+                counts[split] = {**vars(report), "too_long": left_out[split]}
                 kept[split] = fitting[: options.held_out] if split == "held_out" else fitting
                 write_lines(folder / f"{split}.jsonl", kept[split])
             leaks = shared(kept["train"], kept["held_out"])

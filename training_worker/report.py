@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -17,7 +18,7 @@ from .trainer.metrics import COMPONENTS
 from .trainer.run_folder import RunFolder
 
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib import pyplot as plt
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#777777"
 COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#56B4E9")
@@ -68,17 +69,19 @@ def show(
 ) -> None:
     for mode, pair in sides.items():
         gain = gains[mode]
-        shown = Table(
-            title=f"{mode} reward on {gain.examples} held-out examples: {gain.before:.3f} -> {gain.after:.3f}, "
-            f"{gain.difference:+.3f} (95% {gain.low:+.3f} to {gain.high:+.3f})",
-            title_justify="left",
+        console.print(
+            f"\n[bold]{mode}[/] reward on {gain.examples} held-out examples {gain.before:.3f} → {gain.after:.3f}: "
+            f"[bold]{gain.difference:+.3f}[/] (95% interval {gain.low:+.3f} to {gain.high:+.3f})",
+            highlight=False,
+            soft_wrap=True,
         )
-        for column in ("steps", "examples", "reward", *COMPONENTS):
-            shown.add_column(column, justify="right")
+        shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for column in ("steps", "n", "reward", "validity", "coverage", "efficiency", "name", "arguments"):
+            shown.add_column(column, justify="right", no_wrap=True)
         for old, new in zip(table(examples, pair[0]), table(examples, pair[1]), strict=True):
-            cells = [f"{old.means[name]:.2f} → {new.means[name]:.2f}" for name in ("reward", *COMPONENTS)]
-            graded = old.steps != "0"
-            shown.add_row(old.steps, str(old.examples), cells[0], *(cells[1:] if graded else [""] * len(COMPONENTS)))
+            names = ("reward", *COMPONENTS) if old.steps != "0" else ("reward",)
+            cells = [f"{old.means[name]:.2f}→{new.means[name]:.2f}" for name in names]
+            shown.add_row("none" if old.steps == "0" else old.steps, str(old.examples), *cells)
         console.print(shown)
 
 

@@ -1,7 +1,7 @@
 """The experiment behind docs/benchmarks.md: three seeds of GRPO, each beside as many minutes of supervised training.
 
-`make seeds` runs it and writes the table between the marks in the page. Both start from the shipped warm policy, see the same
-training conversations and are measured on the same held-out ones. Interrupted, it goes on where it stopped.
+`make seeds` runs it and writes the table between the marks in the page. Both start from the shipped warm policy, see
+the same training conversations and are measured on the same held-out ones. Interrupted, it goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 from rich.console import Console
 
-from .pipeline import Options, Outcome, Pipeline, digest_of, explain, held_out, require_space
+from .pipeline import Options, Pipeline, digest_of, explain, held_out, require_space
 from .prove.trajectory import Example, read_lines
 from .report import load
-from .stages import StageFailed, Summary, only_one, write
+from .stages import Outcome, StageFailed, Summary, only_one, write
 from .trainer.curriculum import full
 from .trainer.evaluate import Difference, Rollouts, paired, table
 from .trainer.metrics import COMPONENTS
@@ -84,8 +84,8 @@ def markdown(results: Sequence[dict[str, Any]], options: Options) -> str:
     """The tables of the page."""
     lines = [
         f"{len(results)} seeds, {options.minutes:g} minutes of training each on two CPU threads "
-        f"(Python {platform.python_version()}), {options.held_out} held-out examples, 2 samples each at temperature 1 and one "
-        "greedy. Paired differences with 95% bootstrap intervals over examples. The largest reward is 1.3.",
+        f"(Python {platform.python_version()}), {options.held_out} held-out examples, 2 samples each at temperature 1 "
+        "and one greedy. Paired differences with 95% bootstrap intervals over examples. The largest reward is 1.3.",
         "",
         "| arm | seed | sampled before | after | gain (95%) | greedy before | after | gain (95%) |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",

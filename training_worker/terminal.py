@@ -55,6 +55,7 @@ def sparkline(values: list[float], width: int = 30) -> str:
     if not values:
         return ""
     size = max(1, -(-len(values) // width))
-    means = [sum(values[i : i + size]) / len(values[i : i + size]) for i in range(0, len(values), size)]
+    groups = [values[i : i + size] for i in range(0, len(values), size)]
+    means = [round(sum(group) / len(group), 9) for group in groups]  # else a flat curve shows the rounding of its sums
     low, high = min(means), max(means)
     return "".join(SPARKS[round((mean - low) / (high - low or 1) * (len(SPARKS) - 1))] for mean in means)

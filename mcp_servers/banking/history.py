@@ -9,7 +9,8 @@ from ..kit import Draw
 from .state import AccountStatus, Currency, TransactionKind
 
 SHOPS = (
-    "Bakery", "Bookshop", "Cinema", "Garage", "Grocer", "Hotel", "Market", "Metro", "Museum", "Pharmacy", "Restaurant", "Taxi",
+    "Bakery", "Bookshop", "Cinema", "Garage", "Grocer", "Hotel", "Market", "Metro", "Museum", "Pharmacy",
+    "Restaurant", "Taxi",
 )  # fmt: skip
 INCOMES = ("Salary", "Refund", "Interest", "Bonus")
 MEMOS = ("rent", "lesson", "tickets", "gift", "invoice", "repairs", "membership", "lunch")
@@ -26,7 +27,7 @@ class Plan(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of the ledger to be; `account` is a place in the list of plans, `other` that of a transfer's other side."""
+    """A line of the ledger to be; `account` is a place in the list of plans, `other` that of the other side."""
 
     at: datetime
     account: int

@@ -44,12 +44,15 @@ IBANS = [
     "PL61109010", "PT50002700", "SE72800008", "SI56192000",
 ]  # fmt: skip
 COMPANY_NAMES = [
-    "Acme Energy", "Borealis Water", "Cobalt Insurance", "Delta Telecom", "Harbour Gym", "Lindgren Dental", "Maple School",
-    "Mosaic Rentals", "Nimbus Hosting", "Orchard Farm", "Pine Street Garage", "Quartz Optics", "River Housing", "Summit Travel",
+    "Acme Energy", "Borealis Water", "Cobalt Insurance", "Delta Telecom", "Harbour Gym", "Lindgren Dental",
+    "Maple School",
+    "Mosaic Rentals", "Nimbus Hosting", "Orchard Farm", "Pine Street Garage", "Quartz Optics", "River Housing",
+    "Summit Travel",
     "Tulip Flowers", "Union Library",
 ]  # fmt: skip
 MEMOS = [
-    "rent", "groceries", "birthday gift", "invoice 2041", "concert tickets", "holiday", "school fees", "repairs", "lunch",
+    "rent", "groceries", "birthday gift", "invoice 2041", "concert tickets", "holiday", "school fees", "repairs",
+    "lunch",
     "electricity", "tuition", "furniture", "savings plan", "thank you", "dinner", "car insurance",
 ]  # fmt: skip
 

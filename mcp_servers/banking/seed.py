@@ -13,7 +13,8 @@ from .state import Account, AccountStatus, Bank, Card, CardStatus, Currency, Pay
 Id = TypeVar("Id", bound=str)
 
 ACCOUNT_KINDS = (
-    "checking", "savings", "joint", "travel", "business", "student", "family", "holiday", "emergency", "household", "pension",
+    "checking", "savings", "joint", "travel", "business", "student", "family", "holiday", "emergency", "household",
+    "pension",
     "investment",
 )  # fmt: skip
 CARD_KINDS = ("debit", "credit", "virtual", "prepaid", "gold", "platinum", "silver", "premium")

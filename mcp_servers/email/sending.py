@@ -63,7 +63,7 @@ def attach(mail: Mail, message: Message, source: Message) -> Message:
     if (source.attachment_kb or 0) > MOST_ATTACHED_KB:
         raise ToolError(
             "attachment_too_large",
-            f"{source.attachment} has {source.attachment_kb} KB, over the {MOST_ATTACHED_KB} allowed; send_email the text only.",
+            f"{source.attachment} has {source.attachment_kb} KB, over the {MOST_ATTACHED_KB} allowed; send its text.",
         )
     return mail.messages.change(message.id, attachment=source.attachment, attachment_kb=source.attachment_kb)
 

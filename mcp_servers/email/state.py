@@ -91,15 +91,15 @@ class MessageDetails(Entity):
     id: MessageId
     subject: str
     name: str
-    address: EmailAddress | None
+    address: EmailAddress | None = None
     body: str
     at: Minute
     folder: Folder
     unread: bool
     labels: tuple[str, ...]
     thread: ThreadId
-    attachment: str | None
-    attachment_kb: int | None
+    attachment: str | None = None
+    attachment_kb: int | None = None
 
 
 class SentMessage(Entity):
@@ -138,8 +138,8 @@ class Draft(Entity):
 
     __label__ = "the draft {subject}"
     id: DraftId
-    to: EmailAddress | None
-    name: str | None
+    to: EmailAddress | None = None
+    name: str | None = None
     subject: str
     body: str
     status: DraftStatus = "open"
@@ -152,7 +152,7 @@ class DraftView(Entity):
     __label__ = "the draft {subject}"
     id: DraftId
     subject: str
-    name: str | None
+    name: str | None = None
     body: str
 
 

@@ -140,7 +140,7 @@ class Server(Generic[S]):
         return law
 
     def known_by_heart(self, known: Knowledge[S]) -> Knowledge[S]:
-        """What the user knows though no tool tells it, such as a PIN: by the id it belongs to and its parameter's name."""
+        """What the user knows though no tool tells it, such as a PIN: by the id it belongs to and the parameter."""
         self.known = known
         return known
 

@@ -92,10 +92,11 @@ class Session(Generic[S]):
 
     def history(self) -> list[Step[S]]:
         """All steps, the opening first."""
-        steps, step = [], self.head
+        steps: list[Step[S]] = []
+        step: Step[S] | None = self.head
         while step is not None:
             steps.append(step)
-            step = step.previous  # type: ignore[assignment]
+            step = step.previous
         return steps[::-1]
 
     def at(self, number: int) -> Step[S]:

@@ -1,7 +1,7 @@
 """The same server over MCP: stdio, with the official SDK. What a caller reads is byte for byte what a direct call says.
 
-The protocol of 2026-07-28 is stateless, so a session is named by the request's metadata, `prove/session`. Seed, reset and
-fork are not reachable from here: an agent may use the tools and nothing else.
+The protocol of 2026-07-28 is stateless, so a session is named by the request's metadata, `prove/session`. Seed, reset
+and fork are not reachable from here: an agent may use the tools and nothing else.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def test_one_wrong_value_among_good_ones_is_named(server):
 
 
 def check_call(session: Session, tool: Tool, arguments: dict) -> None:
-    """The tool refuses exactly what its published schema does, naming each fault; other refusals are about the world."""
+    """The tool refuses what its published schema does, naming each fault; other refusals are about the world."""
     before = session.digest()
     reply = session.call(tool.name, arguments)
     if not reply.ok or not tool.writes:
@@ -129,7 +129,7 @@ def check_call(session: Session, tool: Tool, arguments: dict) -> None:
 
 
 def wrong_parameters(tool: Tool, arguments: dict) -> tuple[list[str], bool]:
-    """The parameters that break the schema, and whether a given one has a format, which the schema alone cannot judge."""
+    """The parameters that break the schema, and whether a good one has a format, which a schema cannot judge."""
     schema = tool.input_schema
     wrong = [name for name in schema.get("required", ()) if name not in arguments]
     loose = False

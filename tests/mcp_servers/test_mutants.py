@@ -48,7 +48,7 @@ def test_a_write_that_breaks_an_invariant_is_caught():
         account = next(iter(till.accounts))
         return till.accounts.change(account.id, balance=account.balance + 1).balance
 
-    with pytest.raises(AssertionError, match="mutant_give, breaks .'money_is_kept'."):
+    with pytest.raises(AssertionError, match=r"mutant_give, breaks .'money_is_kept'."):
         invariants_hold(record(server, 1, "small", 5))
 
 

@@ -64,7 +64,9 @@ def test_an_edge_was_shown_by_a_run_that_worked_and_one_with_another_worlds_id_t
     for a, b, parameter, proof in proofs(graph):
         with_output, with_foreign = proof["with_output"], proof["with_foreign"]
         assert proof["producer"]["ok"] and with_output["ok"] and not with_foreign["ok"], (a, b)
-        differing = {name for name, value in with_output["arguments"].items() if with_foreign["arguments"][name] != value}
+        differing = {
+            name for name, value in with_output["arguments"].items() if with_foreign["arguments"][name] != value
+        }
         assert differing == {parameter}, (a, b)
         assert json.dumps(with_output["arguments"][parameter]) in proof["producer"]["text"], (a, b)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, Protocol
 
 from .trajectory import Message, ToolCall
@@ -34,9 +35,10 @@ class Scripted:
         return next(self.texts, "")
 
 
-def parse_calls(text: str) -> tuple[ToolCall, ...]:
-    """The tool calls of one assistant text, Hermes style; a malformed one has no name and no arguments."""
-    return tuple(parse_call(body if closed else "") for body, closed in CALL.findall(text))
+def parse_calls(text: str, most: int | None = None) -> tuple[ToolCall, ...]:
+    """The first `most` tool calls of one assistant text, Hermes style; a malformed one has no name and no arguments."""
+    found = islice(CALL.finditer(text), most)
+    return tuple(parse_call(match[1] if match[2] else "") for match in found)
 
 
 def parse_call(body: str) -> ToolCall:

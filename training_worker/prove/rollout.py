@@ -61,11 +61,8 @@ class Attempt:
         if truncated:
             self.end, self.failed_at = "tokens", "policy"
             return ()
-        calls = parse_calls(text)
-        if calls:
-            following = tuple(Message("tool", self._run(call)) for call in calls[: self.limits.calls + 1])
-        else:
-            following = self._next_user_turn()
+        calls = parse_calls(text, self.limits.calls + 1)
+        following = tuple(Message("tool", self._run(call)) for call in calls) if calls else self._next_user_turn()
         if not self.over and self.assistant_turns >= self.limits.assistant_turns:
             self.end, self.failed_at = "assistant_turns", "policy"
         self.transcript.extend(following)

@@ -107,7 +107,7 @@ def warmup_stages(
     whole = [one for example in examples if len((one := full(tokenizer, example, attempt)).ids) <= longest]
     short = [one for example in examples if len((one := brief(tokenizer, example)).ids) <= longest]
     return [
-        Stage("drills", drills(tokenizer, values(examples), 4_000, seed), 16, 0.15),
-        Stage("short", short, 16, 0.4),
-        Stage("full", whole, 6, 0.45),
+        Stage("drills", drills(tokenizer, values(examples), 4_000, seed), 16, 0.07),
+        Stage("short", short, 16, 0.3),
+        Stage("full", whole, 6, 0.63),
     ]

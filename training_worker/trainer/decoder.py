@@ -11,10 +11,12 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import pad, scaled_dot_product_attention
 from transformers import Qwen3ForCausalLM
 
 from .qwen3 import FORBIDDEN, forbidden_from, heads_of, hidden_states, padded, rotary
+
+GROWTH = 128
 
 
 class Decoder:
@@ -34,8 +36,8 @@ class Decoder:
         self.hidden = self._prefill(prompts, longest).repeat_interleave(samples, 0)
         rows = len(prompts) * samples
         self.fill = torch.zeros(rows, dtype=torch.long)
-        shape = (rows, self.kv_heads, room, self.dim)
-        self.own = [(torch.zeros(shape), torch.zeros(shape)) for _ in self.prefix]
+        empty = torch.zeros(rows, self.kv_heads, 0, self.dim)
+        self.own = [(empty, empty) for _ in self.prefix]
 
     def logits(self, rows: Tensor) -> Tensor:
         """Logits (len(rows), vocabulary) of the next token of these rows."""
@@ -47,6 +49,7 @@ class Decoder:
         at, rows = self.fill, torch.arange(len(self.fill))
         seen = int(at.max()) + 1
         later = torch.zeros(len(rows), 1, 1, seen).masked_fill_(torch.arange(seen) > at[:, None, None, None], FORBIDDEN)
+        self._make_room(seen)
         groups, n, group = len(self.lengths), self.samples, self.heads // self.kv_heads
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -73,6 +76,7 @@ class Decoder:
         lengths = torch.tensor([len(run) for run in tokens])
         at = self.fill[rows, None] + torch.arange(int(lengths.max()))  # (R, T)
         seen, groups = int(at.max()) + 1, rows // self.samples
+        self._make_room(seen)
         ids = padded(tokens, int(lengths.max()))
         own = torch.arange(seen) <= at[..., None]  # (R, T, seen)
         past = (self.unread[groups] == 0)[:, None].expand(-1, at.shape[1], -1)
@@ -98,6 +102,13 @@ class Decoder:
         self.prefix = [(k[kept], v[kept]) for k, v in self.prefix]
         self.own = [(k[index], v[index]) for k, v in self.own]
         self.fill, self.hidden = self.fill[index], self.hidden[index]
+
+    def _make_room(self, tokens: int) -> None:
+        """Let every row's own cache hold this many tokens; it grows in large steps, so seldom."""
+        short = tokens - self.own[0][0].shape[2]
+        if short > 0:
+            room = (0, 0, 0, max(short, GROWTH))
+            self.own = [(pad(k, room), pad(v, room)) for k, v in self.own]
 
     def _start(self) -> Tensor:
         return self.lengths.repeat_interleave(self.samples)

@@ -16,12 +16,14 @@ import torch
 from safetensors import SafetensorError, safe_open
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
+from ..prove.trajectory import UnreadableData
+
 CARD = "card.json"
 WEIGHTS = "model.safetensors"
 FILES = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json", CARD)
 
 
-class UnreadablePolicy(Exception):
+class UnreadablePolicy(UnreadableData):
     """A folder that holds no usable policy; the message says what is wrong and what to do."""
 
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..prove.trajectory import Rollout, write_lines
+from ..prove.trajectory import Rollout, UnreadableData, write_lines
 from .policy import write_whole
 
 PROGRESS = "progress.json"
 
 
-class RunMismatch(Exception):
+class RunMismatch(UnreadableData):
     """A folder that holds another run; the message says what differs and what to do."""
 
 

@@ -21,6 +21,7 @@ from .validate import Rejected, hidden_edges, validate
 
 TRIES = 12
 WORLDS_PER_DATASET = 20_000_000
+LAST_SEED = 40
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,10 @@ class Recipe:
     seed: int = 0
     size: str = "small"
     knobs: Knobs = field(default_factory=Knobs)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed <= LAST_SEED:
+            raise ValueError(f"A recipe's seed is 0 to {LAST_SEED}, not {self.seed}: further on lie held-out worlds.")
 
 
 def make(index: int, split: Split, graph: nx.DiGraph, recipe: Recipe) -> tuple[Example | None, list[str]]:

@@ -54,6 +54,11 @@ def spoken(value: Any) -> str:
     return str(value)
 
 
+def says(text: str, value: str) -> bool:
+    """Whether a text says a value as words of its own: 4 is not said by CRD-4653."""
+    return re.search(rf"(?<!\w)(?<!\w-){re.escape(value)}(?!\w)", text) is not None
+
+
 def sentence(clauses: Sequence[str], draw: Draw, first: bool) -> str:
     """One user turn that asks for these things in this order."""
     text = draw.choice(OPENINGS if first else FOLLOW_UPS) + clauses[0]

@@ -18,7 +18,7 @@ from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
 
 from ..shapes import Found, found_in
-from .language import choose, clause, sentence, spoken
+from .language import choose, clause, says, sentence, spoken
 from .sampler import Context, fill
 
 TURNS = {1: 0.6, 2: 0.3, 3: 0.1}
@@ -134,11 +134,6 @@ def word_turns(steps: list[Done], turn_of: list[int], draw: Draw) -> tuple[str, 
         said = [position for position in own if not (draw.chance(0.6) and implied(position, own, steps))]
         turns.append(sentence([steps[position].clause for position in said], draw, first=turn == 0))
     return tuple(turns)
-
-
-def says(text: str, value: str) -> bool:
-    """Whether a text says a value as words of its own: 4 is not said by CRD-4653."""
-    return re.search(rf"(?<!\w)(?<!\w-){re.escape(value)}(?!\w)", text) is not None
 
 
 def implied(position: int, own: list[int], steps: list[Done]) -> bool:

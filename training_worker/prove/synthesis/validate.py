@@ -14,6 +14,7 @@ from mcp_servers.world import World
 
 from ..rollout import oracle
 from ..trajectory import Example, ToolCall
+from .language import says
 
 MOST_ERRORS = 0.3
 LARGEST = {False: 1.3, True: 1.0}
@@ -56,10 +57,10 @@ def provenance(example: Example) -> None:
     """A PIN, password or token may be used only if the user or a tool said it before."""
     said = ""
     for step in example.steps:
-        said += " ".join(example.turns[: step.turn + 1])
+        said += " ".join(("", *example.turns[: step.turn + 1], ""))
         for call in step.calls:
             for name in TOOLS[call.name][1].sensitive & set(call.arguments or {}):
-                if str((call.arguments or {})[name]) not in said:
+                if not says(said, str((call.arguments or {})[name])):
                     raise Rejected(f"{example.id}: {call.name} uses a {name} that nobody gave.")
         said += " ".join(step.observations)
 

@@ -1,0 +1,14 @@
+"""What holds for all tests: without torch (`make test TORCH=0`) the trainer's are left out, and the end says so."""
+
+import importlib.util
+
+import pytest
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+collect_ignore = [] if HAS_TORCH else ["trainer"]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if not HAS_TORCH:
+        terminalreporter.write_line("Left out: tests/trainer, because torch is not installed (TORCH=0).", yellow=True)

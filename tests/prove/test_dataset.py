@@ -1,0 +1,78 @@
+"""A data set: the same whatever the number of processes, and its splits share no name of anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from mcp_servers.kit.draw import is_held_out_seed
+from training_worker.prove.identifiers import EMAIL, ID, NAME, identifiers
+from training_worker.prove.synthesis.__main__ import main
+from training_worker.prove.synthesis.conversation import Recipe
+from training_worker.prove.synthesis.dataset import Report, synthesize
+from training_worker.prove.synthesis.dedup import distinct
+from training_worker.prove.trajectory import Example, dumps, read_lines
+
+COUNT = 60
+Made = tuple[list[Example], Report]
+
+
+@pytest.fixture(scope="module")
+def alone(graph: nx.DiGraph) -> Made:
+    return synthesize(COUNT, "train", graph, Recipe(), processes=1)
+
+
+def test_two_processes_make_what_one_makes(alone: Made, graph: nx.DiGraph) -> None:
+    told: list[tuple[int, int]] = []
+    both = synthesize(COUNT, "train", graph, Recipe(), lambda *now: told.append(now), processes=2)
+    assert both == alone
+    assert told == [(25, COUNT), (50, COUNT), (60, COUNT)]
+
+
+def test_an_example_does_not_depend_on_the_others(alone: Made, examples: tuple[Example, ...]) -> None:
+    first = [example for example in examples if int(example.id.rsplit("-", 1)[1]) < COUNT]
+    assert alone[0] == list(distinct(first))
+
+
+def test_the_report_counts_what_was_kept(alone: Made) -> None:
+    kept, report = alone
+    assert (report.asked, report.kept) == (COUNT, len(kept))
+    assert report.kept_by_name_alone <= report.kept <= report.made <= report.asked
+    assert sum(report.kinds.values()) == sum(report.lengths.values()) == len(kept)
+    assert sum(report.tools.values()) == sum(len(example.steps) for example in kept)
+
+
+def test_no_id_address_or_full_name_of_a_held_out_world_occurs_in_training(
+    examples: tuple[Example, ...], held_out: tuple[Example, ...]
+) -> None:
+    train, held = identifiers(examples), identifiers(held_out)
+    for pattern in (ID, EMAIL, NAME):
+        assert sum(bool(pattern.fullmatch(one)) for one in train) > 50
+        assert sum(bool(pattern.fullmatch(one)) for one in held) > 20
+    assert train & held == set()
+
+
+def test_the_splits_have_worlds_of_their_own(examples: tuple[Example, ...], held_out: tuple[Example, ...]) -> None:
+    assert not any(is_held_out_seed(example.world.seed) for example in examples)
+    assert all(is_held_out_seed(example.world.seed) for example in held_out)
+    assert {example.split for example in held_out} == {"held_out"}
+
+
+def test_the_command_writes_the_data_set_as_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "train.jsonl"
+    assert main(["--count", "3", "--out", str(out), "--seed", "1"]) == 0
+    made = list(read_lines(Example, out))
+    assert made and all(example.id.startswith("train-1-") for example in made)
+    assert f"{len(made)} conversations" in capsys.readouterr().out
+    assert "".join(dumps(example) + "\n" for example in made) == out.read_text("utf-8")
+
+
+@pytest.mark.parametrize("bad", [("--seed", "40"), ("--candidates", "4"), ("--split", "test"), ("--count", "many")])
+def test_the_command_refuses_what_no_data_set_can_have(bad: tuple[str, str], tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "training_worker.prove.synthesis", "--out", str(tmp_path / "x.jsonl"), *bad]
+    said = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert said.returncode == 2 and bad[0] in said.stderr and "Traceback" not in said.stderr

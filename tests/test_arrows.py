@@ -1,0 +1,58 @@
+"""The import arrows between the rooms: the contracts of pyproject.toml, and what each room may take from outside."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROOMS = ("mcp_servers", "training_worker", "prove_web")
+
+# The longest prefix of a module decides. The standard library is free to all.
+OUTSIDE = {
+    "mcp_servers": set(),
+    "mcp_servers.kit": {"pydantic", "pydantic_core"},
+    "mcp_servers.kit.wire": {"mcp", "mcp_types"},
+    "mcp_servers.external": {"mcp", "mcp_types"},
+    "mcp_servers.banking": {"pydantic"},
+    "mcp_servers.calendar": {"pydantic", "dateutil"},
+    "mcp_servers.email": {"pydantic"},
+    "training_worker": {"rich"},
+    "training_worker.bench": {"rich", "mcp"},
+    "training_worker.report": {"rich", "matplotlib"},
+    "training_worker.prove": {"networkx", "pydantic"},
+    "training_worker.trainer": {
+        *{"torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "safetensors"},
+        *{"numpy", "scipy", "rich"},
+    },
+    "prove_web": {"django"},
+}
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    return grimp.build_graph(*ROOMS, include_external_packages=True, cache_dir=None)
+
+
+def test_the_contracts_hold() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([linter, "--no-logo", "--no-cache"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_room_takes_from_outside_only_what_it_may(graph: grimp.ImportGraph) -> None:
+    taken = {
+        (module, outside)
+        for module in graph.modules
+        if module.split(".")[0] in ROOMS
+        for imported in graph.find_modules_directly_imported_by(module)
+        if (outside := imported.split(".")[0]) not in {*ROOMS, *sys.stdlib_module_names}
+    }
+    assert taken, "the graph must know the packages from outside, or this test sees nothing"
+    assert sorted(one for one in taken if one[1] not in allowance(one[0])) == []
+
+
+def allowance(module: str) -> set[str]:
+    return OUTSIDE[max((room for room in OUTSIDE if f"{module}.".startswith(f"{room}.")), key=len)]

@@ -1,0 +1,116 @@
+"""The house itself: pinned requirements, a Makefile that explains itself, a set-up that refuses in one clear line."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TOP_LEVEL = {
+    *{"manage.py", "prove_web", "training_worker", "mcp_servers", "templates", "tests", "requirements.txt"},
+    *{"requirements-gpu.txt", "README.md", "CHANGELOG.md", "LICENSE", "Makefile", "pyproject.toml", "docs"},
+}
+NOBODY = 65534
+
+
+@pytest.fixture
+def house() -> Iterator[Path]:
+    """A copy of what a set-up needs, with no .venv yet, where any user may come."""
+    folder = Path(tempfile.mkdtemp(prefix="house-"))
+    folder.chmod(0o755)
+    for name in ("Makefile", "requirements.txt"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(ROOT / ".ci", folder / ".ci", ignore=shutil.ignore_patterns("__pycache__"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+def make(folder: Path, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """Run make as from a fresh shell, not as part of the make that runs these tests."""
+    inherited = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHON", "TORCH", "TORCH_INDEX", "MIN_FREE_GB"}
+    environment = {name: value for name, value in os.environ.items() if name not in inherited}
+    return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, **options)
+
+
+def refusal(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line that a refused set-up prints; make itself adds its own."""
+    assert done.returncode != 0
+    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    return line
+
+
+def python_that_says(version: str, folder: Path) -> str:
+    script = folder / "some-python"
+    script.write_text(f"#!/bin/sh\necho {version}\n")
+    script.chmod(0o755)
+    return f"PYTHON={script}"
+
+
+def test_every_requirement_is_pinned_exactly_and_once() -> None:
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert [line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][0-9a-z.]*", line)] == []
+    names = [re.sub(r"[-_.]+", "-", line.split("==")[0]).lower() for line in pins]
+    assert sorted(names) == sorted(set(names))
+    assert "torch==2.13.0" in pins
+
+
+def test_help_names_every_target() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {"run", "test", "lint", "bench", "seeds", "warmup", "clean", "help"} <= targets
+    done = make(ROOT, "--no-print-directory")
+    assert {line.split()[1] for line in done.stdout.splitlines()} == targets
+
+
+@pytest.mark.parametrize("version", ["2.7", "3.9", "3.14"])
+def test_a_python_too_old_or_too_new_is_named_with_what_to_install(house: Path, version: str) -> None:
+    line = refusal(make(house, "setup", python_that_says(version, house)))
+    assert f"some-python is {version}" in line
+    assert "install python3.11" in line
+    assert not (house / ".venv").exists()
+
+
+def test_a_python_that_does_not_run_is_no_python(house: Path) -> None:
+    shim = house / "shim"
+    shim.write_text("#!/bin/sh\necho 'command not found' >&2\nexit 127\n")
+    shim.chmod(0o755)
+    assert f"no Python runs as {shim}" in refusal(make(house, "setup", f"PYTHON={shim}"))
+
+
+def test_a_folder_that_cannot_be_written_is_named(house: Path) -> None:
+    house.chmod(0o555)
+    user = {"user": NOBODY} if os.geteuid() == 0 else {}  # to root every folder is writable
+    line = refusal(make(house, "setup", **user))
+    house.chmod(0o755)
+    assert f"cannot write to {house}" in line
+    assert "read-only" in line
+
+
+def test_too_little_room_is_found_before_anything_is_installed(house: Path) -> None:
+    line = refusal(make(house, "setup", "MIN_FREE_GB=9999999"))
+    assert "GB free" in line
+    assert "MIN_FREE_GB=0" in line
+    assert not (house / ".venv").exists()
+
+
+def test_a_switch_that_is_neither_on_nor_off_is_named(house: Path) -> None:
+    assert "TORCH must be 0 or 1, not 'maybe'" in refusal(make(house, "setup", "TORCH=maybe"))
+
+
+def test_ci_runs_the_same_tests_as_a_person() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert script.read_text().splitlines()[-1] == "make test"
+
+
+def test_the_top_level_holds_only_what_was_agreed() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    top = {line.split("/")[0] for line in files.splitlines()}
+    assert {name for name in top if not name.startswith(".")} <= TOP_LEVEL

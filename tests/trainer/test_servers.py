@@ -1,0 +1,59 @@
+"""The trainer on the live servers: real prompts, real tool answers, and the oracle's words earn everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from training_worker.prove.graph import load_or_build
+from training_worker.prove.rollout import Attempt, demonstration
+from training_worker.prove.synthesis.conversation import Recipe
+from training_worker.prove.synthesis.dataset import synthesize
+from training_worker.prove.trajectory import Example
+from training_worker.trainer import sampler
+from training_worker.trainer.conversation import as_dicts, encode
+from training_worker.trainer.curriculum import full, names, text, values
+from training_worker.trainer.model import tiny_model
+from training_worker.trainer.sampler import sample
+from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
+
+from .conftest import SMALL
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> list[Example]:
+    folder: Path = tmp_path_factory.mktemp("graph")
+    return synthesize(12, "train", load_or_build(folder), Recipe(), processes=1)[0]
+
+
+@pytest.fixture(scope="module")
+def fitted(real: list[Example]) -> PreTrainedTokenizerFast:
+    return train_tokenizer([text(plain_tokenizer(), example) for example in real], names(values(real)), 1_000)
+
+
+def test_a_demonstration_is_what_the_template_renders(real: list[Example], fitted: PreTrainedTokenizerFast) -> None:
+    for example in real:
+        asked = Attempt(example)
+        messages = as_dicts([*asked.opening, *demonstration(example)])
+        whole = str(fitted.apply_chat_template(messages, tools=list(asked.tools), tokenize=False))
+        assert [*full(fitted, example).ids, *encode(fitted, "\n")] == encode(fitted, whole)
+        assert fitted.decode(encode(fitted, whole)) == whole
+
+
+def test_the_oracles_words_earn_everything(
+    real: list[Example], fitted: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tiny_model(fitted, seed=1, shape=SMALL).eval()
+    for example in real:
+        one = full(fitted, example)
+        script = iter([id for id, mine in zip(one.ids, one.mask, strict=True) if mine])
+        monkeypatch.setattr(
+            sampler, "choose", lambda *rest, script=script: (torch.tensor([next(script)]), torch.zeros(1))
+        )
+        [made] = sample(model, fitted, [example])
+        assert made.prompt_ids + made.completion_ids == list(one.ids)
+        assert made.rollout.reward is not None
+        assert made.rollout.reward.total == pytest.approx(1.0 if example.abstains else 1.3)
