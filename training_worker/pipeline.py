@@ -1,9 +1,8 @@
 """The whole of PROVE in one command: graph, data, warm policy, GRPO, held-out evaluation before and after.
 
 Each stage keeps its results under DATA/pipeline and is skipped while its inputs are the same; an interrupted run
-goes on
-where it stopped. Exit codes: 0 every stage held, 1 a stage failed, 3 all ran but the policy did not get better beyond
-chance, 130 interrupted.
+goes on where it stopped. Exit codes: 0 every stage held, 1 a stage failed, 3 all ran but the policy did not get
+better beyond chance, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -256,12 +255,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             require_space(options.data)
             return 0 if pipeline.run() else NO_GAIN
     except KeyboardInterrupt:
-        console.print("Stopped. What is done is kept; the same command goes on from here.", highlight=False)
+        console.print("Stopped. What is done is kept; the same command goes on from here.", highlight=False, soft_wrap=True)
         return 130
     except (StageFailed, UnreadableData) as error:
-        console.print(f"[red]Failed:[/] {error}", highlight=False)
+        console.print(f"[red]Failed:[/] {error}", highlight=False, soft_wrap=True)
     except OSError as error:
-        console.print(f"[red]Failed:[/] {explain(error, options.data)}", highlight=False)
+        console.print(f"[red]Failed:[/] {explain(error, options.data)}", highlight=False, soft_wrap=True)
     return 1
 
 
