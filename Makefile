@@ -37,9 +37,10 @@ bench: setup ## how fast the servers, the reward and the rollouts are
 seeds: setup ## the three-seed experiment behind docs/benchmarks.md
 	@$(PY) -m training_worker.seeds $(ARGS)
 
-warmup: setup ## make the shipped warm-up weights again
-	@$(PY) -m training_worker.trainer.warmup
+warmup: setup ## make the warm policy again, into data/warmup/policy; half an hour
+	$(PY) -m training_worker.prove.synthesis --count 24000 --candidates 8 --out data/warmup/train.jsonl
+	$(PY) -m training_worker.trainer.warmup --data data/warmup/train.jsonl --out data/warmup/policy --minutes 22
 
-clean: ## remove .venv, caches and data/
-	rm -rf .venv .venv.lock data .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage htmlcov
+clean: ## remove .venv and caches; what runs made stays in data/
+	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -37,6 +37,7 @@ TRAIN_RECIPE_SEED, HELD_OUT_RECIPE_SEED = 20, 0
 LONGEST_PROMPT = 1_024
 HELD_OUT_SPARE = 1.35
 NO_GAIN = 3
+STOPPED = "Stopped. What is done is kept; the same command goes on from here."
 SEEDS = range(20)  # data sets 20 to 39; 0 to 19 belong to warm-up and held-out data
 
 
@@ -178,6 +179,7 @@ class Pipeline:
                 max_steps=options.max_steps,
                 learning_rate=options.learning_rate,
                 longest_prompt=LONGEST_PROMPT,
+                decay=0.3,
             )
             shown.set(0, 1, "loading")
             trained = train(run, tell)
@@ -255,7 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             require_space(options.data)
             return 0 if pipeline.run() else NO_GAIN
     except KeyboardInterrupt:
-        console.print("Stopped. What is done is kept; the same command goes on from here.", highlight=False, soft_wrap=True)
+        console.print(STOPPED, highlight=False, soft_wrap=True)
         return 130
     except (StageFailed, UnreadableData) as error:
         console.print(f"[red]Failed:[/] {error}", highlight=False, soft_wrap=True)

@@ -16,7 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
-from .pipeline import Options, Pipeline, digest_of, explain, held_out, require_space
+from .pipeline import STOPPED, Options, Pipeline, digest_of, explain, held_out, require_space
 from .prove.trajectory import Example, read_lines
 from .report import load
 from .stages import Outcome, StageFailed, Summary, only_one, write
@@ -143,13 +143,13 @@ def main(argv: Sequence[str] | None = None) -> int:
                 results.append(Experiment(options, console).run_both())
         write(given.data / "results.json", {"results": results})
     except KeyboardInterrupt:
-        console.print("Stopped. What is done is kept; the same command goes on from here.")
+        console.print(STOPPED, highlight=False, soft_wrap=True)
         return 130
     except StageFailed as error:
-        console.print(f"[red]Failed:[/] {error}")
+        console.print(f"[red]Failed:[/] {error}", highlight=False, soft_wrap=True)
         return 1
     except OSError as error:
-        console.print(f"[red]Failed:[/] {explain(error, given.data)}")
+        console.print(f"[red]Failed:[/] {explain(error, given.data)}", highlight=False, soft_wrap=True)
         return 1
     text = PAGE.read_text("utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]

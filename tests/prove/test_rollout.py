@@ -10,16 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_servers.catalogue import TOOLS
+from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
 from training_worker.prove.chat import Scripted, write_calls
-from training_worker.prove.rollout import Attempt, Limits, cut, demonstration, oracle
+from training_worker.prove.rollout import Attempt, Limits, StaleExample, cut, demonstration, oracle
 from training_worker.prove.trajectory import Example, Message, Rollout, ToolCall, WorldRef, dumps, loads
 
 CANDIDATES = ("list_accounts", "get_account", "transfer_money", "list_transactions")
 EXAMPLE = Example(
     id="small", kind="chain", split="train", world=WorldRef(7, ("banking", "email")), turns=("List.", "And again."),
-    steps=(), edges=(), candidates=CANDIDATES, answers=("Done.", "Done."), digests=(), fingerprint="",
+    steps=(), edges=(), candidates=CANDIDATES, answers=("Done.", "Done."), digests=(),
+    fingerprint=fingerprint(("banking", "email")),
 )  # fmt: skip
 LIST = ToolCall("list_accounts", {})
 OPENING = World.open(7, ("banking", "email"), "small").digest()
@@ -262,3 +263,8 @@ def test_enormous_and_crooked_texts_are_answered_briefly_and_survive_their_json(
 def test_of_a_key_written_twice_the_last_one_is_run_and_kept() -> None:
     rollout = said(tagged('{"name": "send_email", "name": "list_accounts", "arguments": {"a": 1}, "arguments": {}}'))
     assert rollout.calls[0].call == LIST and rollout.calls[0].level == 3
+
+
+def test_an_example_of_other_server_code_is_refused_with_the_remedy(two_turns: Example) -> None:
+    with pytest.raises(StaleExample, match="Synthesize the data set again"):
+        Attempt(replace(two_turns, fingerprint="0" * 16))

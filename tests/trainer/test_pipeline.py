@@ -1,4 +1,4 @@
-"""The main job as its user sees it: it runs, is interrupted, killed and run again, and says in one line what is wrong."""
+"""The main job as its user sees it: it runs, is interrupted, killed and run again, and says in a line what is wrong."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from mcp_servers.catalogue import TOOLS
+from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
 
 from .chat import parse_calls, write_calls
 from .reward import form_level, score
 from .schemas import tool_schema
-from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall
+from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall, UnreadableData
 
 MALFORMED = "The call is not valid JSON with a name and an arguments object; write it again."
 
@@ -30,10 +30,19 @@ class Limits:
     observation: int = 2_000
 
 
+class StaleExample(UnreadableData):
+    """An example that other server code made: its ids, schemas and observations may not be those of today's world."""
+
+
 class Attempt:
-    """One running rollout."""
+    """One running rollout. Raises StaleExample."""
 
     def __init__(self, example: Example, limits: Limits | None = None):
+        if example.fingerprint != fingerprint(example.world.servers):
+            raise StaleExample(
+                f"{example.id} was made with other code of {', '.join(example.world.servers)}. "
+                "Synthesize the data set again; the pipeline does so by itself."
+            )
         self.example, self.limits = example, limits or Limits()
         self.tools = tuple(tool_schema(name, example.enums_stripped) for name in example.candidates)
         self.schemas = {name: TOOLS[name][1].input_schema for name in example.candidates}

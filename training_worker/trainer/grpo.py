@@ -22,6 +22,7 @@ from transformers import PrinterCallback, ProgressCallback, Qwen3ForCausalLM, Tr
 from ..prove.rollout import Attempt
 from ..prove.trajectory import Example
 from .grpo_run import GRPORun, file_digest, identity, order, trainable
+from .memory import keep_memory
 from .metrics import batch_metrics
 from .policy import Policy, load_policy, save_policy
 from .run_folder import Checkpoint, RunFolder
@@ -55,6 +56,7 @@ def train(
 ) -> Trained:
     """Train, or go on from the newest complete checkpoint in `config.out`. Raises RunMismatch and UnreadablePolicy."""
     quiet()
+    keep_memory()
     torch.set_num_threads(config.threads)
     folder = RunFolder(config.out)
     folder.open(identity(config))

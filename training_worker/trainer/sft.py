@@ -19,6 +19,7 @@ from torch.nn.functional import cross_entropy
 from transformers import Qwen3ForCausalLM
 
 from .conversation import Encoded
+from .memory import keep_memory
 from .stopping import Stop, on_signals
 
 WINDOW = 8  # batches that are sorted by length together, so that little is padding
@@ -81,6 +82,7 @@ def fit(
 ) -> Progress:
     """Train the model in place. A `stop` or a signal ends it after the current step, with its state saved."""
     torch.set_num_threads(run.threads)
+    keep_memory()
     torch.manual_seed(run.seed)
     optimizers = optimizers_for(model, run)
     bases = [group["lr"] for optimizer in optimizers for group in optimizer.param_groups]
