@@ -28,14 +28,15 @@ from .prove.synthesis.conversation import Recipe
 from .prove.synthesis.dataset import synthesize
 from .prove.synthesis.knobs import Knobs
 from .prove.trajectory import Example, UnreadableData, read_lines, write_lines
-from .stages import Outcome, StageFailed, Summary, only_one, run_stage
+from .stages import Outcome, StageFailed, Summary, file_digest, only_one, run_stage
 from .terminal import bar, sparkline
 
 FREE_BYTES = 300_000_000
 TINY_KNOBS = Knobs(most=8)
 TRAIN_RECIPE_SEED, HELD_OUT_RECIPE_SEED = 20, 0
 LONGEST_PROMPT = 1_024
-HELD_OUT_SPARE = 1.35
+HELD_OUT_SPARE = 1.1
+SAMPLES = 4  # rollouts of each held-out example at temperature 1
 NO_GAIN = 3
 STOPPED = "Stopped. What is done is kept; the same command goes on from here."
 SEEDS = range(20)  # data sets 20 to 39; 0 to 19 belong to warm-up and held-out data
@@ -53,6 +54,7 @@ class Options:
     held_out: int = 200
     max_steps: int = 350
     learning_rate: float = 2e-4
+    threads: int = 2
 
 
 class Pipeline:
@@ -66,21 +68,24 @@ class Pipeline:
         """Run what is not done yet; whether the policy got better on worlds it has not seen."""
         graph = self.graph()
         data = self.data_set(graph)
-        before = self.evaluate("before", data, self.options.policy, "")
+        before = self.evaluate("before", data, self.options.policy)
         trained = self.train(data)
-        after = self.evaluate("after", data, trained.folder / "policy", trained.key)
+        after = self.evaluate("after", data, trained.folder / "policy")
         return self.report(data, before, trained, after)
 
     def stage(self, name: str, inputs: Summary, work: Any) -> Outcome:
         with bar(self.console, name) as shown:
             began = time.monotonic()
-            outcome = run_stage(self.folder / name.replace(" ", "-"), inputs, lambda folder: work(folder, shown))
+            outcome = run_stage(self.folder_of(name), inputs, lambda folder: work(folder, shown))
         took = "kept from before" if outcome.kept else f"{time.monotonic() - began:.0f} s"
         if outcome.changed:
             self.console.print(f"  {name} was made again: {outcome.changed} changed.", highlight=False)
         line = f"[green]✓[/] [bold]{name:<10}[/] {outcome.summary['line']} [dim]({took})[/]"
         self.console.print(line, highlight=False, soft_wrap=True)
         return outcome
+
+    def folder_of(self, stage: str) -> Path:
+        return self.folder / stage.replace(" ", "-")
 
     def graph(self) -> Outcome:
         def work(folder: Path, shown: Any) -> Summary:
@@ -136,14 +141,14 @@ class Pipeline:
         inputs = {"server code": fingerprint(SERVERS), **{name: getattr(options, name) for name in names}}
         return self.stage("data", inputs | {"policy": digest_of(options.policy)}, work)
 
-    def evaluate(self, name: str, data: Outcome, policy: Path, key: str) -> Outcome:
+    def evaluate(self, name: str, data: Outcome, policy: Path) -> Outcome:
         def work(folder: Path, shown: Any) -> Summary:
             from .trainer.evaluate import evaluate, table
             from .trainer.policy import load_policy
 
             found, examples = load_policy(policy), held_out(data)
             lines: dict[str, Any] = {}
-            for mode, samples, temperature in (("sampled", 2, 1.0), ("greedy", 1, 0.0)):
+            for mode, samples, temperature in (("sampled", SAMPLES, 1.0), ("greedy", 1, 0.0)):
                 shown.set(mode == "greedy", 2, f"{mode}, {len(examples)} worlds it has not seen")
                 made = evaluate(found.model, found.tokenizer, examples, samples, temperature, seed=1)
                 write_lines(folder / f"{mode}.jsonl", [rollout for rollouts in made for rollout in rollouts])
@@ -151,7 +156,8 @@ class Pipeline:
             means = {mode: rows[-1]["means"]["reward"] for mode, rows in lines.items()}
             return {"line": f"held-out reward {means['sampled']:.3f} sampled, {means['greedy']:.3f} greedy", **lines}
 
-        return self.stage(name, {"data": data.key, "policy": key or digest_of(policy)}, work)
+        worlds = file_digest(data.folder / "held_out.jsonl")
+        return self.stage(name, {"held-out worlds": worlds, "policy": digest_of(policy)}, work)
 
     def train(self, data: Outcome) -> Outcome:
         options = self.options
@@ -180,6 +186,7 @@ class Pipeline:
                 learning_rate=options.learning_rate,
                 longest_prompt=LONGEST_PROMPT,
                 decay=0.3,
+                threads=options.threads,
             )
             shown.set(0, 1, "loading")
             trained = train(run, tell)
@@ -210,8 +217,6 @@ def shared(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
 
 
 def digest_of(policy: Path) -> str:
-    from .trainer.grpo import file_digest
-
     weights = policy / "model.safetensors"
     return file_digest(weights) if weights.exists() else "missing"
 

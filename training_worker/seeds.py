@@ -7,7 +7,9 @@ the same training conversations and are measured on the same held-out ones. Inte
 from __future__ import annotations
 
 import argparse
+import os
 import platform
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -16,8 +18,8 @@ from typing import Any
 
 from rich.console import Console
 
-from .pipeline import STOPPED, Options, Pipeline, digest_of, explain, held_out, require_space
-from .prove.trajectory import Example, read_lines
+from .pipeline import SAMPLES, STOPPED, Options, Pipeline, digest_of, explain, held_out, require_space
+from .prove.trajectory import Example, UnreadableData, read_lines
 from .report import load
 from .stages import Outcome, StageFailed, Summary, only_one, write
 from .trainer.curriculum import full
@@ -29,27 +31,35 @@ from .trainer.sft import SFTRun, Stage, fit
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- seeds: begin -->", "<!-- seeds: end -->"
 BASELINE = SFTRun(matrix_rate=0.003, rate=6e-4, prompt_weight=0.1, warmup_steps=20)
+THREADS = 1  # per arm: both run at the same time
+ARMS = ("grpo", "sft")
 
 
 class Experiment(Pipeline):
-    """A pipeline with one more arm: supervised training for the same minutes."""
+    """A pipeline with one more arm: supervised training for the same minutes on the same conversations."""
 
-    def run_both(self) -> dict[str, Any]:
+    def folder_of(self, stage: str) -> Path:
+        """All seeds are measured from the same start, once."""
+        return self.options.data.parent / "before" if stage == "before" else super().folder_of(stage)
+
+    def arm(self, name: str) -> Outcome:
+        """Train one arm and evaluate it; both are skipped when done."""
         data = self.data_set(self.graph())
-        before = self.evaluate("before", data, self.options.policy, "")
-        trained = self.train(data)
-        tuned = self.supervised(data)
+        trained = self.train(data) if name == "grpo" else self.supervised(data)
+        return self.evaluate(f"after {name}", data, trained.folder / "policy")
+
+    def result(self) -> dict[str, Any]:
+        """The paired differences of both arms, for the page."""
+        data = self.data_set(self.graph())
+        before = self.evaluate("before", data, self.options.policy)
         examples = held_out(data)
-        arms = {
-            "grpo": self.evaluate("after", data, trained.folder / "policy", trained.key),
-            "sft": self.evaluate("after sft", data, tuned.folder / "policy", tuned.key),
-        }
-        result: dict[str, Any] = {"seed": self.options.seed, "steps": trained.summary["steps"]}
-        for arm, after in arms.items():
+        result: dict[str, Any] = {"seed": self.options.seed, "steps": self.train(data).summary["steps"]}
+        for name in ARMS:
+            after = self.arm(name)
             for mode in ("sampled", "greedy"):
                 old, new = load(before, mode, examples), load(after, mode, examples)
-                result[f"{arm} {mode}"] = asdict(paired(old, new))
-                result[f"{arm} {mode} rows"] = rows(examples, old, new)
+                result[f"{name} {mode}"] = asdict(paired(old, new))
+                result[f"{name} {mode} rows"] = rows(examples, old, new)
         return result
 
     def supervised(self, data: Outcome) -> Outcome:
@@ -57,9 +67,10 @@ class Experiment(Pipeline):
 
         def work(folder: Path, shown: Any) -> Summary:
             policy = load_policy(options.policy)
-            examples = [one for one in read_lines(Example, data.folder / "train.jsonl")]
-            encoded = [full(policy.tokenizer, example) for example in examples]
-            run = replace(BASELINE, minutes=options.minutes, seed=options.seed, state=folder / "state")
+            encoded = [full(policy.tokenizer, one) for one in read_lines(Example, data.folder / "train.jsonl")]
+            run = replace(
+                BASELINE, minutes=options.minutes, seed=options.seed, threads=options.threads, state=folder / "state.pt"
+            )
             done = fit(
                 policy.model,
                 [Stage("full", encoded, 6)],
@@ -75,6 +86,21 @@ class Experiment(Pipeline):
         return self.stage("sft", inputs | {"seed": options.seed}, work)
 
 
+def run_arms(options: Options) -> None:
+    """Both arms of a seed at the same time, a thread each. Raises StageFailed, and KeyboardInterrupt after Ctrl-C."""
+    common = [sys.executable, "-m", "training_worker.seeds", "--data", str(options.data.parent)]
+    common += ["--policy", str(options.policy), "--minutes", str(options.minutes), "--seeds", str(options.seed)]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
+    children = [subprocess.Popen([*common, "--arm", name], env=environment) for name in ARMS]
+    try:
+        codes = [child.wait() for child in children]
+    except KeyboardInterrupt:
+        codes = [child.wait() for child in children]  # they heard it too, and write their checkpoints
+        raise
+    if any(codes):
+        raise KeyboardInterrupt if 130 in codes else StageFailed("An arm failed; the line above says why.")
+
+
 def rows(examples: Sequence[Example], old: Rollouts, new: Rollouts) -> list[dict[str, Any]]:
     pairs = zip(table(examples, old), table(examples, new), strict=True)
     return [{"steps": a.steps, "examples": a.examples, "before": a.means, "after": b.means} for a, b in pairs]
@@ -83,9 +109,10 @@ def rows(examples: Sequence[Example], old: Rollouts, new: Rollouts) -> list[dict
 def markdown(results: Sequence[dict[str, Any]], options: Options) -> str:
     """The tables of the page."""
     lines = [
-        f"{len(results)} seeds, {options.minutes:g} minutes of training each on two CPU threads "
-        f"(Python {platform.python_version()}), {options.held_out} held-out examples, 2 samples each at temperature 1 "
-        "and one greedy. Paired differences with 95% bootstrap intervals over examples. The largest reward is 1.3.",
+        f"{len(results)} seeds, {options.minutes:g} minutes of training each on one CPU thread "
+        f"(Python {platform.python_version()}), {options.held_out} held-out examples, {SAMPLES} samples each "
+        "at temperature 1 and one greedy. Paired differences with 95% bootstrap intervals over examples. "
+        "The largest reward is 1.3.",
         "",
         "| arm | seed | sampled before | after | gain (95%) | greedy before | after | gain (95%) |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -132,30 +159,47 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--policy", type=Path, default=Path(__file__).parent / "trainer" / "warm")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--minutes", type=float, default=Options.minutes)
+    parser.add_argument("--arm", choices=ARMS, help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
-    console, results = Console(), []
+    console = Console()
     try:
-        for seed in given.seeds:
-            console.rule(f"seed {seed}")
-            options = Options(given.data / f"seed-{seed}", given.policy, seed=seed, minutes=given.minutes)
-            with only_one(options.data):
-                require_space(options.data)
-                results.append(Experiment(options, console).run_both())
-        write(given.data / "results.json", {"results": results})
+        if given.arm:
+            Experiment(options_for(given, given.seeds[0]), console).arm(given.arm)
+        else:
+            results = [run_seed(options_for(given, seed), console) for seed in given.seeds]
+            write(given.data / "results.json", {"results": results})
+            write_page(markdown(results, options_for(given, 0)))
+            console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
+        return 0
     except KeyboardInterrupt:
         console.print(STOPPED, highlight=False, soft_wrap=True)
         return 130
-    except StageFailed as error:
+    except (StageFailed, UnreadableData) as error:
         console.print(f"[red]Failed:[/] {error}", highlight=False, soft_wrap=True)
-        return 1
     except OSError as error:
         console.print(f"[red]Failed:[/] {explain(error, given.data)}", highlight=False, soft_wrap=True)
-        return 1
+    return 1
+
+
+def options_for(given: argparse.Namespace, seed: int) -> Options:
+    folder = given.data.absolute() / f"seed-{seed}"
+    return Options(folder, given.policy, seed=seed, minutes=given.minutes, threads=THREADS)
+
+
+def run_seed(options: Options, console: Console) -> dict[str, Any]:
+    console.rule(f"seed {options.seed}")
+    with only_one(options.data):
+        require_space(options.data)
+        experiment = Experiment(options, console)
+        experiment.data_set(experiment.graph())
+        run_arms(options)
+        return experiment.result()
+
+
+def write_page(table: str) -> None:
+    """Put the table between the marks of the page."""
     text = PAGE.read_text("utf-8")
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n{markdown(results, options)}\n{END}{after}", "utf-8")
-    console.print(f"Table written to {PAGE}.", highlight=False)
-    return 0
+    PAGE.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n{table}\n{END}{text.split(END)[1]}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -66,6 +67,12 @@ def write(path: Path, value: Summary) -> None:
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(value, ensure_ascii=False, indent=1), "utf-8")
     partial.replace(path)
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ import torch
 from transformers import PreTrainedTokenizerFast
 
 from ..prove.trajectory import Example, read_lines
+from ..stages import file_digest
 from .conversation import prompt_ids
 from .sampler import Conversation, TokenLimits
 
@@ -81,8 +81,3 @@ def identity(config: GRPORun) -> dict[str, Any]:
     }
     weights = config.policy / "model.safetensors"
     return {**fields, "data": file_digest(config.data), "policy": file_digest(weights) if weights.exists() else ""}
-
-
-def file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
