@@ -37,9 +37,9 @@ bench: setup ## how fast the servers, the reward and the rollouts are
 seeds: setup ## the three-seed experiment behind docs/benchmarks.md
 	@$(PY) -m training_worker.seeds $(ARGS)
 
-warmup: setup ## make the warm policy again, into data/warmup/policy; half an hour
+warmup: setup ## make the warm policy again, into data/warmup/policy; a quarter of an hour
 	$(PY) -m training_worker.prove.synthesis --count 24000 --candidates 8 --out data/warmup/train.jsonl
-	$(PY) -m training_worker.trainer.warmup --data data/warmup/train.jsonl --out data/warmup/policy --minutes 22
+	$(PY) -m training_worker.trainer.warmup --data data/warmup/train.jsonl --out data/warmup/policy --minutes 9
 
 clean: ## remove .venv and caches; what runs made stays in data/
 	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage htmlcov

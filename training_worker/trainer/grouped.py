@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import pad, scaled_dot_product_attention
 from transformers import Qwen3ForCausalLM
 
 from .qwen3 import FORBIDDEN, forbidden_from, heads_of, hidden_states, padded, rotary
@@ -18,34 +17,38 @@ def group_logprobs(
 ) -> tuple[Tensor, Tensor]:
     """Log-probabilities and entropies (samples, longest completion) of the completions' tokens; 0 where padded.
 
-    Samples may come in any order; those with equal prompts share them. Entropies carry no gradient.
+    Samples may come in any order; those with equal prompts are a group and share them. A group is padded to its own
+    longest completion only. Entropies carry no gradient.
     """
-    shared, order = by_prompt(prompts)
-    size = len(order) // len(shared)
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for i, prompt in enumerate(prompts):
+        groups.setdefault(tuple(prompt), []).append(i)
     longest = max(map(len, completions))
-    angles = rotary(model, max(map(len, shared)) + longest)
-    last, prefix = read_prompts(model, shared, angles)
-    ids = padded([completions[i] for i in order], longest)
-    own = read_completions(model, ids, torch.tensor([len(p) for p in shared]), size, prefix, angles)
+    parts = [read_group(model, p, [completions[i] for i in rows], temperature) for p, rows in groups.items()]
+    order = torch.tensor([i for rows in groups.values() for i in rows]).argsort()
+    said, entropy = (
+        torch.cat([pad(part[which], (0, longest - part[which].shape[1])) for part in parts])[order] for which in (0, 1)
+    )
+    return said, entropy
+
+
+def read_group(
+    model: Qwen3ForCausalLM, prompt: Sequence[int], completions: Sequence[Sequence[int]], temperature: float
+) -> tuple[Tensor, Tensor]:
+    """The same of the completions of one prompt."""
+    size, longest = len(completions), max(map(len, completions))
+    angles = rotary(model, len(prompt) + longest)
+    last, prefix = read_prompts(model, [prompt], angles)
+    ids = padded(completions, longest)
+    own = read_completions(model, ids, torch.tensor([len(prompt)]), size, prefix, angles)
     hidden = torch.cat([last.repeat_interleave(size, 0)[:, None], own[:, :-1]], 1)  # (samples, longest, width)
-    real = torch.arange(longest) < torch.tensor([len(completions[i]) for i in order])[:, None]
+    real = torch.arange(longest) < torch.tensor([len(completion) for completion in completions])[:, None]
     spread = torch.log_softmax(model.lm_head(hidden[real]).float() / temperature, -1)
     said = spread.gather(1, ids[real][:, None])[:, 0]
     with torch.no_grad():
         entropy = -(spread.exp() * spread).sum(-1)
-    row, place = real.nonzero(as_tuple=True)
-    at, blank = (torch.tensor(order)[row], place), torch.zeros(ids.shape)
-    return blank.index_put(at, said), blank.index_put(at, entropy)
-
-
-def by_prompt(prompts: Sequence[Sequence[int]]) -> tuple[list[tuple[int, ...]], list[int]]:
-    """Prompts to read, and the samples in an order in which each of them belongs to the same number of samples."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for i, prompt in enumerate(prompts):
-        groups.setdefault(tuple(prompt), []).append(i)
-    size = math.gcd(*map(len, groups.values()))
-    shared = [prompt for prompt, rows in groups.items() for _ in range(len(rows) // size)]
-    return shared, [i for rows in groups.values() for i in rows]
+    blank = torch.zeros(ids.shape)
+    return blank.index_put((real,), said), blank.index_put((real,), entropy)
 
 
 def read_prompts(
