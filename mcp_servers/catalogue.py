@@ -32,6 +32,6 @@ def _fingerprint(names: tuple[str, ...]) -> str:
     digest = blake2b(digest_size=8)
     for name in names:
         digest.update(f"{name}:{SERVERS[name].fingerprint},".encode())
-    for path in (HERE / "people.py", *sorted((HERE / "kit").glob("*.py"))):
+    for path in (HERE / "people.py", HERE / "world.py", *sorted((HERE / "kit").glob("*.py"))):
         digest.update(path.read_bytes())
     return digest.hexdigest()

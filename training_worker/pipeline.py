@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from mcp_servers.catalogue import SERVERS, fingerprint
 
@@ -28,10 +29,12 @@ from .prove.synthesis.conversation import Recipe
 from .prove.synthesis.dataset import synthesize
 from .prove.synthesis.knobs import Knobs
 from .prove.trajectory import Example, UnreadableData, read_lines, write_lines
-from .stages import Outcome, StageFailed, Summary, file_digest, only_one, run_stage
+from .stages import Outcome, StageFailed, Summary, code_digest, file_digest, only_one, run_stage
 from .terminal import bar, sparkline
 
 FREE_BYTES = 300_000_000
+FULL_BYTES = 10_000_000
+PROVE = Path(__file__).parent / "prove"
 TINY_KNOBS = Knobs(most=8)
 TRAIN_RECIPE_SEED, HELD_OUT_RECIPE_SEED = 20, 0
 LONGEST_PROMPT = 1_024
@@ -99,7 +102,7 @@ class Pipeline:
             )
             return {"line": line, "edges": edges, "created": created, "unproven": graph.graph["unproven"]}
 
-        return self.stage("graph", {"server code": fingerprint(SERVERS)}, work)
+        return self.stage("graph", {"server code": fingerprint(SERVERS), "prover code": code_digest(PROVE)}, work)
 
     def data_set(self, graph: Outcome) -> Outcome:
         options = self.options
@@ -138,7 +141,8 @@ class Pipeline:
             return {"line": line, "counts": counts, "left out as too long": left_out}
 
         names = ("seed", "examples", "held_out")
-        inputs = {"server code": fingerprint(SERVERS), **{name: getattr(options, name) for name in names}}
+        inputs = {"server code": fingerprint(SERVERS), "synthesis code": code_digest(PROVE)}
+        inputs |= {name: getattr(options, name) for name in names}
         return self.stage("data", inputs | {"policy": digest_of(options.policy)}, work)
 
     def evaluate(self, name: str, data: Outcome, policy: Path) -> Outcome:
@@ -217,8 +221,9 @@ def shared(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
 
 
 def digest_of(policy: Path) -> str:
-    weights = policy / "model.safetensors"
-    return file_digest(weights) if weights.exists() else "missing"
+    """Names a policy by its weights and its tokenizer."""
+    files = (policy / "model.safetensors", policy / "tokenizer.json")
+    return "+".join(file_digest(path) if path.exists() else "missing" for path in files)
 
 
 def option_parser() -> argparse.ArgumentParser:
@@ -265,9 +270,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(STOPPED, highlight=False, soft_wrap=True)
         return 130
     except (StageFailed, UnreadableData) as error:
-        console.print(f"[red]Failed:[/] {error}", highlight=False, soft_wrap=True)
+        console.print(f"[red]Failed:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
     except OSError as error:
-        console.print(f"[red]Failed:[/] {explain(error, options.data)}", highlight=False, soft_wrap=True)
+        console.print(f"[red]Failed:[/] {escape(explain(error, options.data))}", highlight=False, soft_wrap=True)
+    except Exception:
+        if shutil.disk_usage(options.data).free > FULL_BYTES:
+            raise  # a bug, which should be seen
+        full = explain(OSError(errno.ENOSPC, ""), options.data)  # libraries tell a full disk in words of their own
+        console.print(f"[red]Failed:[/] {escape(full)}", highlight=False, soft_wrap=True)
     return 1
 
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
-from .pipeline import SAMPLES, STOPPED, Options, Pipeline, digest_of, explain, held_out, require_space
+from .pipeline import SAMPLES, SEEDS, STOPPED, Options, Pipeline, digest_of, explain, held_out, require_space
 from .prove.trajectory import Example, UnreadableData, read_lines
 from .report import load
 from .stages import Outcome, StageFailed, Summary, only_one, write
@@ -157,7 +158,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="training_worker.seeds", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, default=Path("data") / "seeds")
     parser.add_argument("--policy", type=Path, default=Path(__file__).parent / "trainer" / "warm")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], choices=SEEDS, metavar="0..19")
     parser.add_argument("--minutes", type=float, default=Options.minutes)
     parser.add_argument("--arm", choices=ARMS, help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
@@ -175,9 +176,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.print(STOPPED, highlight=False, soft_wrap=True)
         return 130
     except (StageFailed, UnreadableData) as error:
-        console.print(f"[red]Failed:[/] {error}", highlight=False, soft_wrap=True)
+        console.print(f"[red]Failed:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
     except OSError as error:
-        console.print(f"[red]Failed:[/] {explain(error, given.data)}", highlight=False, soft_wrap=True)
+        console.print(f"[red]Failed:[/] {escape(explain(error, given.data))}", highlight=False, soft_wrap=True)
     return 1
 
 

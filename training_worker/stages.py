@@ -69,6 +69,14 @@ def write(path: Path, value: Summary) -> None:
     partial.replace(path)
 
 
+def code_digest(folder: Path) -> str:
+    """Names the Python code of a folder: what it made under another name may differ."""
+    digest = blake2b(digest_size=8)
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def file_digest(path: Path) -> str:
     """The SHA-256 of a file, in hex."""
     with path.open("rb") as file:

@@ -268,3 +268,25 @@ def test_of_a_key_written_twice_the_last_one_is_run_and_kept() -> None:
 def test_an_example_of_other_server_code_is_refused_with_the_remedy(two_turns: Example) -> None:
     with pytest.raises(StaleExample, match="Synthesize the data set again"):
         Attempt(replace(two_turns, fingerprint="0" * 16))
+
+
+def test_a_call_in_a_cut_turn_counts_as_malformed_and_is_not_run(abstention: Example) -> None:
+    attempt = Attempt(abstention)
+    attempt.answer(write_calls([ToolCall(abstention.candidates[0], {})]) + "<tool_call>{", truncated=True)
+    rollout = attempt.finish()
+    assert [call.level for call in rollout.calls] == [0, 0] and rollout.digest == abstention.digests[0]
+    assert rollout.reward is not None and rollout.reward.total == 0
+
+
+def test_a_server_that_breaks_voids_the_attempt_and_is_told(
+    two_turns: Example, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError("a bug in a server")
+
+    monkeypatch.setattr(World, "call", broken)
+    attempt = Attempt(two_turns)
+    assert attempt.answer(write_calls([two_turns.steps[0].calls[0]])) == ()
+    rollout = attempt.finish()
+    assert (rollout.failed_at, rollout.reward, rollout.valid) == ("environment", None, False)
+    assert "ZeroDivisionError: a bug in a server" in rollout.error

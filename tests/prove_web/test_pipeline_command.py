@@ -48,7 +48,7 @@ def started(signal_name: str) -> subprocess.Popen[str]:
 
 def test_options_left_out_are_left_to_the_child() -> None:
     nothing = {"seed": None, "minutes": None, "examples": None, "fresh": False}
-    expected = [sys.executable, "-m", "training_worker.pipeline", "--data", "/d"]
+    expected = [sys.executable, "-m", "training_worker", "--data", "/d"]
     assert child_command(Path("/d"), nothing) == expected
 
 

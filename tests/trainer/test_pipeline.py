@@ -138,7 +138,7 @@ def test_a_policy_that_cannot_be_read_is_one_line_with_the_remedy(torn, policy, 
 
 def test_nonsense_options_are_refused_in_one_line(tmp_path) -> None:
     for options in (["--minutes", "-1"], ["--seed", "20"], ["--examples", "0"]):
-        child = [sys.executable, "-m", "training_worker.pipeline", "--data", str(tmp_path / "d"), *options]
+        child = [sys.executable, "-m", "training_worker", "--data", str(tmp_path / "d"), *options]
         done = subprocess.run(child, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 2
         assert "must be" in done.stderr.splitlines()[-1]

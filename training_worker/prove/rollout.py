@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
@@ -62,12 +63,15 @@ class Attempt:
     def answer(self, text: str, *, truncated: bool = False) -> tuple[Message, ...]:
         """What follows an assistant text; nothing when the conversation is over.
 
-        A text cut by the token limit is kept, but its calls are not run: they may be half of what was meant.
+        A text cut by the token limit is kept, but its calls are not run, since they may be half of what was
+        meant: they count as malformed.
         """
         text = printable(text)
         self.transcript.append(Message("assistant", text))
         self.assistant_turns += 1
         if truncated:
+            calls = parse_calls(text, self.limits.calls + 1)
+            self.calls += [ExecutedCall(call, 0, "", self.assistant_turns - 1) for call in calls]
             self.end, self.failed_at = "tokens", "policy"
             return ()
         calls = parse_calls(text, self.limits.calls + 1)
@@ -95,10 +99,18 @@ class Attempt:
         elif level == 0:
             text = refuse("unknown_tool", f"There is no tool {call.name[:100]!r}; use one of those listed.")
         else:
-            reply = self.world.call(call.name, call.arguments)
-            text, level = reply.text, 3 if reply.ok and level == 2 else level
+            text, level = self._execute(call.name, call.arguments, level)
         self.calls.append(ExecutedCall(call, level, text, self.assistant_turns - 1))
         return cut(text, self.limits.observation)
+
+    def _execute(self, name: str, arguments: dict[str, Any], level: int) -> tuple[str, int]:
+        """What the world answers, and the level with it. A server that breaks voids the attempt, not the run."""
+        try:
+            reply = self.world.call(name, arguments)
+        except Exception as error:
+            self.fail("environment", f"{name}: {type(error).__name__}: {error}")
+            return refuse("server_error", "The tool broke; this conversation ends here."), level
+        return reply.text, 3 if reply.ok and level == 2 else level
 
     def fail(self, boundary: Boundary, error: str) -> None:
         """End the attempt for a reason that lies outside the policy: it gets no reward and voids its group."""

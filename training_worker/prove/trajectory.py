@@ -188,5 +188,5 @@ def read_lines(kind: type[T], path: Path) -> Iterator[T]:
             except ValidationError as error:
                 raise UnreadableData(
                     f"{path}, line {number}: not a valid {kind.__name__} ({error.error_count()} faults). "
-                    "Delete the file and run the pipeline again to rebuild it."
+                    "Make it again; for a file of the pipeline, run that with --fresh."
                 ) from None

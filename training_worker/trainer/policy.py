@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from ..prove.trajectory import UnreadableData
 
 CARD = "card.json"
+TIED = "lm_head.weight"  # the embeddings, not stored twice
 WEIGHTS = "model.safetensors"
 FILES = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json", CARD)
 
@@ -56,10 +57,12 @@ def load_policy(folder: Path) -> Policy:
         config = Qwen3Config.from_pretrained(folder, local_files_only=True)
         if config.architectures not in (None, ["Qwen3ForCausalLM"]):
             raise UnreadablePolicy(f"{folder} holds {config.architectures}; only Qwen3ForCausalLM is supported here.")
-        check_weights(folder / WEIGHTS)
+        known = check_weights(folder / WEIGHTS)
         model = Qwen3ForCausalLM.from_pretrained(
             folder, config=config, dtype=torch.float32, use_safetensors=True, local_files_only=True
         )
+        if lost := sorted(set(model.state_dict()) - known - {TIED}):
+            raise ValueError(f"the weights {', '.join(lost[:3])} are missing.")
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, padding_side="left", local_files_only=True)
         card = json.loads((folder / CARD).read_text(encoding="utf-8"))
     except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
@@ -69,12 +72,14 @@ def load_policy(folder: Path) -> Policy:
     return Policy(model, tokenizer, card)
 
 
-def check_weights(path: Path) -> None:
-    """Refuse weights that are cut short, or not finite. Raises SafetensorError or ValueError."""
+def check_weights(path: Path) -> set[str]:
+    """Refuse weights that are cut short, or not finite; their names. Raises SafetensorError or ValueError."""
     with safe_open(path, framework="pt") as weights:
-        for name in weights.keys():  # noqa: SIM118 - not a mapping
+        names = set(weights.keys())
+        for name in names:
             if not torch.isfinite(weights.get_tensor(name)).all():
                 raise ValueError(f"the weights {name} are not finite.")
+    return names
 
 
 def write_whole(path: Path, text: str) -> None:

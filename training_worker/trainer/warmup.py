@@ -39,7 +39,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     stages = warmup_stages(tokenizer, training, options.longest, options.seed)
     model = tiny_model(tokenizer, options.seed)
     say(event="start", examples=len(training), vocabulary=len(tokenizer), parameters=model.num_parameters())
-    run = SFTRun(minutes=options.minutes, seed=options.seed, state=options.out / "state.pt", threads=options.threads)
+    run = SFTRun(
+        minutes=options.minutes,
+        steps=options.steps,
+        seed=options.seed,
+        state=options.out / "state.pt",
+        threads=options.threads,
+    )
     reporter = Reporter(model, tokenizer, development, options.evaluate_every)
     progress = fit(model, stages, run, reporter)
     card = {
@@ -64,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, required=True, help="examples, one JSON line each")
     parser.add_argument("--out", type=Path, required=True, help="the policy's folder; a run that was cut goes on there")
     parser.add_argument("--minutes", type=float, default=20.0, help="minutes of training")
+    parser.add_argument("--steps", type=int, default=SFTRun.steps, help="a budget that makes the same weights again")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--longest", type=int, default=1_500, help="leave out conversations of more tokens")
     parser.add_argument("--development", type=int, default=64, help="examples kept back to evaluate on")

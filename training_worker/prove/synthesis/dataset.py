@@ -10,6 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context, parent_process
+from threading import current_thread, main_thread
+from typing import TypeVar
 
 import networkx as nx
 
@@ -18,6 +20,7 @@ from .conversation import Recipe, make
 from .dedup import distinct
 
 CHUNK = 25
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
 
@@ -73,9 +76,20 @@ def workers(
         return
     pool = ProcessPoolExecutor(processes, get_context("spawn"), prepare, (graph, recipe, split))
     try:
-        yield lambda chunks: pool.map(run_chunk, chunks)
+        yield lambda chunks: deaf_to_ctrl_c(lambda: pool.map(run_chunk, chunks))
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def deaf_to_ctrl_c(start: Callable[[], T]) -> T:
+    """Start processes that ignore Ctrl-C from their first moment: what is ignored here stays ignored in them."""
+    if current_thread() is not main_thread():
+        return start()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return start()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 job: tuple[nx.DiGraph, Recipe, Split]

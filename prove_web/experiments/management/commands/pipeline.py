@@ -44,7 +44,7 @@ class Command(BaseCommand):
 
 def child_command(data: Path, options: dict[str, object]) -> list[str]:
     """The argument list of the child for the options given."""
-    command = [sys.executable, "-m", "training_worker.pipeline", "--data", str(data)]
+    command = [sys.executable, "-m", "training_worker", "--data", str(data)]
     for name in OPTIONS:
         if name != "data" and options.get(name.replace("-", "_")) is not None:
             command += [f"--{name}={options[name.replace('-', '_')]}"]
