@@ -31,7 +31,7 @@ lint: setup ## ruff, formatting, types, import arrows
 	$(PY) -m mypy
 	.venv/bin/lint-imports
 
-bench: setup ## how fast the servers, the reward and the rollouts are
+bench: setup ## how fast the servers and the reward are, beside a baseline
 	@$(PY) -m training_worker.bench $(ARGS)
 
 seeds: setup ## the three-seed experiment behind docs/benchmarks.md

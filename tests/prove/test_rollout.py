@@ -132,7 +132,7 @@ def test_a_text_cut_by_the_token_limit_runs_nothing(chains: list[Example]) -> No
     attempt = Attempt(example)
     assert attempt.answer(write_calls(example.steps[0].calls), truncated=True) == ()
     rollout = attempt.finish()
-    assert (rollout.end, rollout.failed_at, rollout.calls) == ("tokens", "policy", ())
+    assert (rollout.end, rollout.failed_at, [call.level for call in rollout.calls]) == ("tokens", "policy", [0])
     assert rollout.digest == example.digests[0] and rollout.valid and rollout.reward is not None
 
 
