@@ -111,8 +111,8 @@ def plot_held_out(examples: Sequence[Example], pair: tuple[Rollouts, Rollouts], 
         axes.bar_label(bars, fmt="%.2f", fontsize=8)
     labels = ["abstain" if line.steps == "0" else line.steps for line in old]
     axes.set_xticks(list(places), [f"{label}\n({line.examples})" for label, line in zip(labels, old, strict=True)])
-    axes.set(title="Held-out reward by ground-truth steps (sampled)", ylabel="mean total reward")
-    axes.legend(frameon=False, loc="lower right")
+    axes.set(title="Held-out reward by ground-truth steps (sampled)", ylabel="mean total reward", ylim=(0, 1.4))
+    axes.legend(frameon=False, loc="upper right", ncols=2)
     finish(figure, path)
 
 

@@ -66,7 +66,7 @@ def test_the_option_table_equals_the_programs_options():
     pytest.importorskip("torch", reason="the pipeline needs the trainer's packages")
     from training_worker.pipeline import Options, option_parser
 
-    table = dict(re.findall(r"^\| `--([\w-]+)` \| ([^|]*) \|", (ROOT / "docs" / "pipeline.md").read_text(), re.M))
+    table = dict(re.findall(r"^\| `--([\w-]+)` \|([^|]*)\|", (ROOT / "docs" / "pipeline.md").read_text(), re.M))
     actions = {a.option_strings[0].removeprefix("--"): a for a in option_parser()._actions if a.dest != "help"}
     assert set(table) == set(actions)
     for name, action in actions.items():
