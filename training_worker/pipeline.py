@@ -56,7 +56,7 @@ class Options:
     examples: int = 4_000
     held_out: int = 200
     max_steps: int = 350
-    learning_rate: float = 3e-4
+    learning_rate: float = 2e-4
     threads: int = 2
 
 
