@@ -52,7 +52,7 @@ class Options:
     data: Path
     policy: Path
     seed: int = 0
-    minutes: float = 5.0
+    minutes: float = 6.0
     examples: int = 4_000
     held_out: int = 200
     max_steps: int = 350

@@ -175,7 +175,7 @@ def test_log_probabilities_of_groups_are_those_of_separate_rows(
 
 
 def test_the_cheaper_update_is_the_one_trl_makes(run: GRPORun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = replace(run, max_steps=1, prompts=16)
+    run = replace(run, max_steps=1, prompts=16, credit="rollout")
     cheap = train(run, lambda event: None, attempt=Bank)
     for name in ("_compute_loss", "_get_per_token_logps_and_entropies"):
         monkeypatch.delattr(GroupedTrainer, name)

@@ -107,6 +107,7 @@ class Loop(TrainerCallback):
     def run(self) -> Ended:
         if (over := self.over()) is None:
             trainer = GroupedTrainer(
+                credit=self.config.credit,
                 model=self.model,
                 reward_funcs=totals,
                 args=arguments(self.config, self.folder.checkpoints),

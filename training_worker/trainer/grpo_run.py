@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from transformers import PreTrainedTokenizerFast
@@ -15,6 +15,7 @@ from ..stages import file_digest
 from .conversation import prompt_ids
 from .sampler import Conversation, TokenLimits
 
+Credit = Literal["rollout", "branch"]  # see credit.py
 MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads"}  # without being another run
 
 
@@ -28,7 +29,7 @@ class GRPORun:
     policy: Path
     data: Path
     out: Path
-    prompts: int = 4
+    prompts: int = 8
     group: int = 8
     learning_rate: float = 2e-4
     warmup_steps: int = 3
@@ -38,6 +39,8 @@ class GRPORun:
     clip_low: float = 0.2
     clip_high: float = 0.28
     loss: str = "dapo"
+    credit: Credit = "branch"
+    scale_rewards: Literal["group", "batch", "none"] = "none"
     max_grad_norm: float = 1.0
     longest_prompt: int = 1024
     limits: TokenLimits = field(default_factory=TokenLimits)

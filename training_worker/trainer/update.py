@@ -1,4 +1,4 @@
-"""The update TRL makes of a batch of rollouts, told in its terms and made cheaper."""
+"""The update TRL makes of a batch of rollouts, told in its terms, made cheaper, and with credit where it is due."""
 
 from __future__ import annotations
 
@@ -11,42 +11,74 @@ from torch.nn.functional import pad
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 
+from .credit import branch_advantages
 from .grouped import group_logprobs
-from .grpo_run import GRPORun
+from .grpo_run import Credit, GRPORun
 from .metrics import invalid, reward_of
 from .sampler import Sample
 
 
 class GroupedTrainer(GRPOTrainer):
-    """TRL's trainer with a cheaper update, of the same gradient.
+    """TRL's trainer with a cheaper update of the same gradient, and with a choice of where credit goes (see credit.py).
 
-    A group's shared prompt is read once (see grouped.py), and without a KL term rollouts with no advantage are not
-    read at all: with the dapo loss they add nothing to the gradient. The entropy it logs is that of the others.
+    A group's shared prompt is read once (see grouped.py). Without a KL term, rollouts that are equal token for token
+    are read once with the sum of their advantages, and those with no advantage not at all: with the dapo loss and one
+    update a batch that is the same gradient. The entropy it logs is that of the rollouts it read.
     """
 
+    def __init__(self, *, credit: Credit, **rest: Any):
+        super().__init__(**rest)
+        self.credit = credit
+
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
+        prompts, completions = tokens(inputs, "prompt"), tokens(inputs, "completion")
+        advantages, rows = inputs["advantages"], len(prompts)
+        if self.credit == "branch":
+            advantages = branch_advantages(prompts, completions, advantages)
+            advantages = pad(advantages, (0, inputs["completion_ids"].shape[1] - advantages.shape[1]))
         if self.beta == 0.0 and self.loss_type == "dapo":
-            telling = (inputs["advantages"] != 0) & inputs["tool_mask"].any(1)
-            telling[0] |= not telling.any()
-            rows = len(telling)
-            inputs = {
-                name: part[telling] if isinstance(part, torch.Tensor) and part.shape[:1] == (rows,) else part
-                for name, part in inputs.items()
-            }
-        return super()._compute_loss(model, inputs)
+            advantages, read = merged(advantages, prompts, completions, inputs["tool_mask"])
+        else:
+            read = torch.arange(rows)
+        inputs = inputs | {"advantages": advantages}
+        chosen = {
+            name: part[read] if isinstance(part, torch.Tensor) and part.shape[:1] == (rows,) else part
+            for name, part in inputs.items()
+        }
+        return super()._compute_loss(model, chosen)
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *rest: Any, **more: Any
     ) -> tuple[Any, Any, None]:
-        def runs(part: slice) -> list[list[int]]:
-            ids, mask = input_ids[:, part], attention_mask[:, part].bool()
-            return [row[kept].tolist() for row, kept in zip(ids, mask, strict=True)]
-
-        prompts, completions = runs(slice(None, -logits_to_keep)), runs(slice(-logits_to_keep, None))
+        cut = input_ids.shape[1] - logits_to_keep
+        prompts, completions = (
+            unpadded(ids, mask)
+            for ids, mask in zip(input_ids.tensor_split([cut], 1), attention_mask.tensor_split([cut], 1), strict=True)
+        )
         plain = self.accelerator.unwrap_model(model)
         logprobs, entropy = group_logprobs(plain, prompts, completions, self.temperature)
         room = (0, logits_to_keep - logprobs.shape[1])
         return pad(logprobs, room), pad(entropy, room), None
+
+
+def tokens(inputs: dict[str, Any], part: str) -> list[list[int]]:
+    return unpadded(inputs[f"{part}_ids"], inputs[f"{part}_mask"])
+
+
+def unpadded(ids: Any, mask: Any) -> list[list[int]]:
+    return [row[kept].tolist() for row, kept in zip(ids, mask.bool(), strict=True)]
+
+
+def merged(advantages: Any, prompts: list[list[int]], completions: list[list[int]], tool_mask: Any) -> tuple[Any, Any]:
+    """The advantages with those of equal rollouts summed in the first of them, and the rows to read (at least one)."""
+    total, first = advantages.clone(), {}
+    for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
+        known = first.setdefault((*prompt, -1, *completion, -1, bool(tool_mask[i].any())), i)
+        if known != i:
+            total[known] += advantages[i]
+    read = torch.tensor(list(first.values()))
+    telling = (total[read] != 0).reshape(len(read), -1).any(1) & tool_mask[read].any(1)
+    return total, read[telling] if telling.any() else read[:1]
 
 
 def as_batch(samples: Sequence[Sample], group: int) -> dict[str, list[Any]]:
@@ -84,6 +116,7 @@ def arguments(config: GRPORun, checkpoints: Path) -> GRPOConfig:
         epsilon=config.clip_low,
         epsilon_high=config.clip_high,
         loss_type=config.loss,
+        scale_rewards=config.scale_rewards,
         max_grad_norm=config.max_grad_norm,
         adam_beta2=0.99,
         weight_decay=0.0,

@@ -1,0 +1,79 @@
+"""Credit at the branches of a group is the policy gradient with less noise."""
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from training_worker.trainer.credit import branch_advantages
+
+GROUPS = st.lists(
+    st.tuples(st.lists(st.integers(0, 2), min_size=3, max_size=3), st.floats(-1, 1, allow_nan=False)),
+    min_size=2,
+    max_size=8,
+)
+
+
+def of(completions: list[list[int]], rewards: list[float]) -> torch.Tensor:
+    return branch_advantages([[1]] * len(completions), completions, torch.tensor(rewards))
+
+
+def test_only_the_token_at_which_two_rollouts_part_is_credited() -> None:
+    found = of([[5, 1, 7, 8], [5, 2, 7, 8]], [1.0, 0.0])
+    assert found.tolist() == [[0, 1, 0, 0], [0, -1, 0, 0]]
+
+
+def test_each_choice_is_compared_with_what_was_to_be_expected_there() -> None:
+    found = of([[1, 1], [1, 2], [2, 1], [2, 1]], [1.0, 0.0, 0.0, 0.0])
+    assert torch.allclose(found, torch.tensor([[1 / 3, 1], [1 / 3, -1], [-1 / 3, 0], [-1 / 3, 0]]))
+
+
+@given(GROUPS, st.floats(-5, 5))
+def test_what_all_rewards_share_does_not_matter(group: list[tuple[list[int], float]], offset: float) -> None:
+    completions, rewards = [one for one, _ in group], [reward for _, reward in group]
+    shifted = of(completions, [reward + offset for reward in rewards])
+    assert torch.allclose(of(completions, rewards), shifted, atol=1e-4)
+
+
+@given(GROUPS)
+def test_the_credit_given_at_a_choice_sums_to_nothing(group: list[tuple[list[int], float]]) -> None:
+    completions, rewards = [one for one, _ in group], [reward for _, reward in group]
+    found = of(completions, rewards)
+    for time in range(3):
+        for prefix in {tuple(one[:time]) for one in completions}:
+            here = [i for i, one in enumerate(completions) if tuple(one[:time]) == prefix]
+            assert found[here, time].sum() == pytest.approx(0, abs=1e-5)
+
+
+def test_groups_are_told_apart_by_their_prompts() -> None:
+    found = branch_advantages([[1], [2], [1], [2]], [[5], [5], [6], [6]], torch.tensor([1.0, 0.0, 0.0, 2.0]))
+    assert found.tolist() == [[1], [-2], [-1], [2]]
+
+
+def test_rollouts_of_different_lengths_and_equal_ones_are_fine() -> None:
+    assert of([[1, 2], [1, 2, 3], [1, 2]], [1.0, 0.0, 1.0]).count_nonzero() == 0
+    assert of([[1], [1]], [0.5, 0.5]).count_nonzero() == 0
+
+
+def test_the_expected_gradient_is_the_policy_gradient() -> None:
+    """Over all groups of three rollouts of two tokens, weighed by their probability."""
+    first, second = torch.tensor([0.3, -0.2], requires_grad=True), torch.tensor([[0.5, 0.1], [-0.4, 0.2]])
+    second.requires_grad_()
+    rollouts = list(itertools.product(range(2), repeat=2))
+    reward = {(0, 0): 1.0, (0, 1): 0.2, (1, 0): 0.0, (1, 1): 0.7}
+
+    def logprobs(rollout: tuple[int, int]) -> torch.Tensor:
+        return torch.stack([first.log_softmax(0)[rollout[0]], second.log_softmax(1)[rollout]])
+
+    said = {rollout: logprobs(rollout) for rollout in rollouts}
+    surrogate = torch.tensor(0.0)
+    for group in itertools.product(rollouts, repeat=3):
+        weight = torch.stack([said[one].sum() for one in group]).sum().exp().detach()
+        credit = of([list(one) for one in group], [reward[one] for one in group])
+        surrogate = surrogate + weight * (torch.stack([said[one] for one in group]) * credit).sum() / 3
+    [found] = torch.autograd.grad(surrogate, first, retain_graph=True)
+    expected_reward = sum(said[one].sum().exp() * reward[one] for one in rollouts)
+    [wanted] = torch.autograd.grad(expected_reward, first)
+    assert torch.allclose(found, wanted, atol=1e-5)
