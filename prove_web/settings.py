@@ -1,38 +1,135 @@
 """Django's settings: all of them from the environment, each with a default that works on a laptop.
 
-PROVE_DATA   the folder that everything is written to (default: data/ beside manage.py)
-PROVE_DEBUG  1 shows error pages with details; never set it where others can reach the site
-SECRET_KEY   signs sessions and tokens (default: made once, kept in the data folder)
+PROVE_DATA     the folder that everything is written to (default: data/ beside manage.py)
+PROVE_DEBUG    1 shows error pages with details; never set it where others can reach the site
+PROVE_HOSTS    names the site answers to, comma-separated (default: this machine)
+DATABASE_URL   the database (default: SQLite in the data folder)
+REDIS_URL      the broker (default: the Valkey server that `manage.py serve` starts in the data folder)
+PROVE_LOST_AFTER  seconds without a word from a worker after which its job is lost and tried again (default: 60)
+SECRET_KEY     signs sessions and tokens (default: made once, kept in the data folder)
 """
 
 from pathlib import Path
 
+import dj_database_url
+from csp.constants import NONCE, NONE, SELF
 from django.utils.functional import SimpleLazyObject
 
-from prove_web.env import envbool, envstr
+from prove_web.broker import embedded_url
+from prove_web.env import envbool, envint, envstr
 from prove_web.secret import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 PROVE_DATA = Path(envstr("PROVE_DATA", str(BASE_DIR / "data"))).expanduser().resolve()
+REDIS_URL = envstr("REDIS_URL", embedded_url(PROVE_DATA))
 
 DEBUG = envbool("PROVE_DEBUG", False)
 SECRET_KEY = SimpleLazyObject(lambda: secret_key(PROVE_DATA))  # made when first used: a pipeline run needs none
+ALLOWED_HOSTS = envstr("PROVE_HOSTS", "localhost,127.0.0.1,[::1]").split(",")
+CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS if "*" not in host]
 
-INSTALLED_APPS = ["prove_web.experiments"]
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "channels",
+    "csp",
+    "django_htmx",
+    "django_filters",
+    "prove_web.accounts",
+    "prove_web.live",
+    "prove_web.servers",
+    "prove_web.trajectories",
+    "prove_web.experiments",
+]
 
-# WAL lets readers go on while one writer writes; IMMEDIATE makes a second writer wait its turn instead of failing.
-DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": PROVE_DATA / "prove.sqlite3",
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "prove_web.urls"
+ASGI_APPLICATION = "prove_web.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
         "OPTIONS": {
-            "timeout": 20,
-            "transaction_mode": "IMMEDIATE",
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "prove_web.accounts.context.navigation",
+            ],
+            "builtins": ["prove_web.live.templatetags.kit"],
         },
     }
+]
+
+# WAL lets readers go on while one writer writes; IMMEDIATE makes a second writer wait its turn instead of failing.
+SQLITE = {
+    "timeout": 20,
+    "transaction_mode": "IMMEDIATE",
+    "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
 }
+DATABASES = {"default": dj_database_url.parse(envstr("DATABASE_URL", f"sqlite:///{PROVE_DATA / 'prove.sqlite3'}"))}
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    DATABASES["default"]["OPTIONS"] = SQLITE
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}}
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["prove_web.accounts.backends.NameOrAddress"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "start"
+LOGOUT_REDIRECT_URL = "sign-in"
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "prove_web" / "static"]
+WHITENOISE_USE_FINDERS = True
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF, "'unsafe-inline'"],  # uPlot and Cytoscape place things by style attributes
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "form-action": [SELF],
+    }
+}
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+
+# A job that has not been heard of for this long is lost, and its next attempt begins.
+LOST_AFTER_SECONDS = envint("PROVE_LOST_AFTER", 60)
 
 TIME_ZONE = "UTC"
 USE_TZ = True
+LANGUAGE_CODE = "en-us"

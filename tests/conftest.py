@@ -1,8 +1,15 @@
 """What holds for all tests: without torch (`make test TORCH=0`) the trainer's are left out, and the end says so."""
 
 import importlib.util
+import os
+import tempfile
 
 import pytest
+
+# Before Django is set up: tests write to a data folder of their own, and know no broker or database but theirs.
+os.environ["PROVE_DATA"] = tempfile.mkdtemp(prefix="prove-tests-")
+for name in ("REDIS_URL", "DATABASE_URL", "PROVE_HOSTS", "PROVE_DEBUG"):
+    os.environ.pop(name, None)
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 

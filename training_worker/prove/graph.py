@@ -148,9 +148,14 @@ def read(path: Path) -> nx.DiGraph | None:
         return None
 
 
+def graph_path(folder: Path) -> Path:
+    """Where the graph of the servers as they are now is cached."""
+    return folder / f"graph-{fingerprint(tuple(SERVERS))}.json"
+
+
 def load_or_build(folder: Path, progress: Callable[[int, int], None] = lambda done, total: None) -> nx.DiGraph:
     """The graph cached in `folder` under the hash of all schemas and code, built when it is not there or not whole."""
-    path = folder / f"graph-{fingerprint(tuple(SERVERS))}.json"
+    path = graph_path(folder)
     kept = read(path)
     if kept is not None:
         return kept

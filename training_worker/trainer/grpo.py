@@ -11,6 +11,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -34,6 +35,7 @@ __all__ = ["Event", "GRPORun", "Trained", "file_digest", "quiet", "train"]
 
 Event = dict[str, Any]
 OnEvent = Callable[[Event], None]
+Evaluate = Callable[[Qwen3ForCausalLM, int], None]
 Ended = Literal["steps", "minutes", "stopped"]
 
 
@@ -53,8 +55,14 @@ def train(
     *,
     stop: Stop | None = None,
     attempt: Callable[[Example], Conversation] = Attempt,
+    evaluate: Evaluate | None = None,
+    evaluate_every: int = 0,
 ) -> Trained:
-    """Train, or go on from the newest complete checkpoint in `config.out`. Raises RunMismatch and UnreadablePolicy."""
+    """Train, or go on from the newest complete checkpoint in `config.out`. Raises RunMismatch and UnreadablePolicy.
+
+    `evaluate` is given the policy and the step at step 0 (or where the run goes on) and every so many steps after it;
+    its time does not count as training.
+    """
     quiet()
     keep_memory()
     torch.set_num_threads(config.threads)
@@ -65,8 +73,9 @@ def train(
     policy = load_policy(config.policy)
     if start:
         on_event({"event": "resumed", "step": start.step, "seconds": start.progress["seconds"]})
-    with on_signals() as signalled:
-        loop = Loop(config, policy, folder, on_event, stop or signalled, attempt, start)
+    with nullcontext(stop) if stop else on_signals() as asked:
+        loop = Loop(config, policy, folder, on_event, asked, attempt, start)
+        loop.evaluate, loop.evaluate_every = evaluate, evaluate_every
         ended = loop.run()
     target = config.out / "policy"
     card = {
@@ -99,6 +108,8 @@ class Loop(TrainerCallback):
         self.examples = trainable(config, policy.tokenizer, attempt)
         self.generator = torch.Generator().manual_seed(config.seed)
         self.step, self.seconds = 0, 0.0
+        self.evaluate: Evaluate | None = None
+        self.evaluate_every = 0
         self.batch: dict[str, float] = {}
         if start:
             self.step, self.seconds = start.step, float(start.progress["seconds"])
@@ -151,6 +162,9 @@ class Loop(TrainerCallback):
         self.batch = {**batch_metrics(samples, group), "rollout_s": seconds, "tokens_per_s": tokens / seconds}
         return as_batch(samples, group)
 
+    def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        self.perhaps_evaluate()
+
     def on_step_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self.began = time.perf_counter()
         self.learning_rate = self.config.learning_rate * self.rate()
@@ -175,6 +189,7 @@ class Loop(TrainerCallback):
         self.folder.note(line)
         self.on_event({"event": "step", **line})
         self.perhaps_stop(control)
+        self.perhaps_evaluate()
 
     def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         path = self.folder.complete(
@@ -185,6 +200,11 @@ class Loop(TrainerCallback):
     def perhaps_stop(self, control: Any) -> None:
         if self.stop.requested or self.over():
             control.should_training_stop = control.should_save = True
+
+    def perhaps_evaluate(self) -> None:
+        due = self.evaluate_every and self.step % self.evaluate_every == 0
+        if self.evaluate and due and not self.stop.requested:
+            self.evaluate(self.model, self.step)
 
     def rate(self) -> float:
         """The learning rate's factor: up over the first steps, down over the last share of the run."""

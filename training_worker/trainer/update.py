@@ -71,7 +71,7 @@ def unpadded(ids: Any, mask: Any) -> list[list[int]]:
 
 def merged(advantages: Any, prompts: list[list[int]], completions: list[list[int]], tool_mask: Any) -> tuple[Any, Any]:
     """The advantages with those of equal rollouts summed in the first of them, and the rows to read (at least one)."""
-    total, first = advantages.clone(), {}
+    total, first = advantages.clone(), dict[tuple[int, ...], int]()
     for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
         known = first.setdefault((*prompt, -1, *completion, -1, bool(tool_mask[i].any())), i)
         if known != i:

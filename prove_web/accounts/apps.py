@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class AccountsConfig(AppConfig):
+    """People, their organisations and projects, and who may do what."""
+
+    name = "prove_web.accounts"
+    label = "accounts"

@@ -1,0 +1,88 @@
+"""What people fill in about people, organisations and projects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import AuthenticationForm
+from django.core.validators import validate_email
+from django.utils.text import slugify
+
+from .models import Organisation, Project
+from .roles import Role
+from .team import find
+
+
+class SignIn(AuthenticationForm):
+    """Django's, for a user name or an e-mail address."""
+
+    error_messages = {
+        **AuthenticationForm.error_messages,
+        "invalid_login": "No one signs in with that name and password. Mind capital letters in the password.",
+    }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = "User name or e-mail address"
+
+
+class AddMember(forms.Form):
+    """Someone who has an account here, by either name; anyone else by e-mail address."""
+
+    person = forms.CharField(
+        label="User name or e-mail address",
+        max_length=254,
+        help_text="Someone new is asked for by e-mail address: you get a first password to pass on.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.VIEWER)
+
+    def __init__(self, *args: Any, organisation: Organisation, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.organisation = organisation
+
+    def clean_person(self) -> str:
+        person: str = self.cleaned_data["person"]
+        found = find(person)
+        if found is None and "@" not in person:
+            raise forms.ValidationError(
+                f"Nobody here has the user name “{person}”. To add someone new, give their e-mail address."
+            )
+        if found is None:
+            validate_email(person)
+        elif self.organisation.memberships.filter(user=found).exists():
+            raise forms.ValidationError(f"{found.get_username()} is a member already; change the role in the list.")
+        return person
+
+
+class ChangeRole(forms.Form):
+    role = forms.ChoiceField(choices=Role.choices)
+
+
+class NewProject(forms.ModelForm):
+    """A project's name, and its part of the address, which is made of the name where none is given."""
+
+    slug = forms.SlugField(
+        label="Address",
+        required=False,
+        max_length=40,
+        help_text="Small letters, digits and hyphens. Left empty, it is made of the name.",
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
+    )
+
+    class Meta:
+        model = Project
+        fields = ["name", "slug"]
+
+    def __init__(self, *args: Any, organisation: Organisation, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.instance.organisation = organisation
+
+    def clean_slug(self) -> str:
+        slug = self.cleaned_data["slug"].lower() or slugify(self.cleaned_data.get("name", ""))[:40].strip("-")
+        if not slug:
+            raise forms.ValidationError("This name makes no address. Give one.")
+        if self.instance.organisation.projects.filter(slug=slug).exists():
+            raise forms.ValidationError(f"The team has a project at “{slug}” already.")
+        return slug

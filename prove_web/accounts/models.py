@@ -1,0 +1,85 @@
+"""People, the organisations they are members of, and the projects those own."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models.functions import Lower
+from django.urls import reverse
+
+from .roles import Role
+
+RESERVED = frozenset({"sign-in", "sign-out", "account", "static", "ws", "api", "health", "admin", "new", "members"})
+
+
+def not_reserved(slug: str) -> None:
+    if slug in RESERVED:
+        raise ValidationError(f"“{slug}” is an address of the site itself. Choose another name.")
+
+
+class User(AbstractUser):
+    """Someone who signs in, by user name or e-mail address."""
+
+    email = models.EmailField("e-mail address", unique=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("email"), name="one_user_per_address")]
+
+
+class Organisation(models.Model):
+    """A team: its members see all of its projects and nobody else does."""
+
+    slug = models.SlugField(max_length=40, unique=True, validators=[not_reserved])
+    name = models.CharField(max_length=80)
+    members = models.ManyToManyField(User, through="Membership", related_name="organisations")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("members", args=[self.slug])
+
+
+class Membership(models.Model):
+    """One person's role in one organisation."""
+
+    organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=12, choices=Role.choices, default=Role.VIEWER)
+    since = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organisation", "user"], name="one_role_per_member")]
+
+
+class ProjectQuerySet(models.QuerySet["Project"]):
+    def of(self, user: User) -> ProjectQuerySet:
+        """The projects this person may see."""
+        return self.filter(organisation__memberships__user=user)
+
+
+class Project(models.Model):
+    """What a team works on: data sets, sessions and runs belong to one project."""
+
+    organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="projects")
+    slug = models.SlugField(max_length=40, validators=[not_reserved])
+    name = models.CharField(max_length=80)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["organisation", "slug"], name="one_project_per_slug")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def path(self) -> tuple[str, str]:
+        """What every address inside the project begins with."""
+        return self.organisation.slug, self.slug
+
+    def get_absolute_url(self) -> str:
+        return reverse("home", args=self.path)

@@ -1,0 +1,106 @@
+"""Who may do what: the one answer that pages, calls and sockets ask for, and the rule each page is written under.
+
+A stranger to an organisation is told that there is no such page (404), so that names cannot be guessed; a member whose
+role does not reach is told so (403).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Protocol
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from .models import Membership, Organisation, Project, User
+from .roles import LEAST, Action, Role
+
+__all__ = ["Action", "ProjectRequest", "Role", "anyone", "can", "in_organisation", "in_project", "role_in", "signed_in"]
+
+
+class ProjectRequest(HttpRequest):
+    """A request to a page inside a project; `organisation` is set on both kinds."""
+
+    project: Project
+    organisation: Organisation
+    role: Role
+    user: User
+
+
+def role_in(user: Any, organisation: Organisation) -> Role | None:
+    """This person's role, or None for a stranger."""
+    if not user.is_authenticated:
+        return None
+    found = Membership.objects.filter(user_id=user.pk, organisation=organisation).values_list("role", flat=True).first()
+    return Role(found) if found else None
+
+
+def can(user: Any, action: Action, subject: Organisation | Project) -> bool:
+    """Whether this person may do this in the organisation, or in the one that the project belongs to."""
+    organisation = subject.organisation if isinstance(subject, Project) else subject
+    role = role_in(user, organisation)
+    return role is not None and role.covers(action)
+
+
+class View(Protocol):
+    def __call__(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse: ...
+
+
+def ruled(view: View, rule: str) -> View:
+    view.rule = rule  # what the permission matrix test reads
+    return view
+
+
+def anyone(view: View) -> View:
+    """A page for people who have not signed in."""
+    return ruled(login_not_required(view), "anyone")
+
+
+def signed_in(view: View) -> View:
+    """A page for everyone who has signed in, about nobody but themselves."""
+    return ruled(view, "signed in")
+
+
+def in_project(action: Action) -> Callable[[View], View]:
+    """A page of one project: the view gets `request.project` in place of the two names in its address."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: Any, organisation: str, project: str, *args: Any, **kwargs: Any) -> HttpResponse:
+            found = get_object_or_404(
+                Project.objects.select_related("organisation"), slug=project, organisation__slug=organisation
+            )
+            request.project = found
+            admit(request, action, found.organisation)
+            return view(request, *args, **kwargs)
+
+        return ruled(guarded, f"project: {action.value}")
+
+    return decorate
+
+
+def in_organisation(action: Action) -> Callable[[View], View]:
+    """A page of one organisation: the view gets `request.organisation` in place of its name."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: Any, organisation: str, *args: Any, **kwargs: Any) -> HttpResponse:
+            admit(request, action, get_object_or_404(Organisation, slug=organisation))
+            return view(request, *args, **kwargs)
+
+        return ruled(guarded, f"organisation: {action.value}")
+
+    return decorate
+
+
+def admit(request: Any, action: Action, organisation: Organisation) -> None:
+    role = role_in(request.user, organisation)
+    if role is None:
+        raise Http404
+    request.organisation, request.role = organisation, role
+    if not role.covers(action):
+        least = LEAST[action].label
+        raise PermissionDenied(f"Your role here is {role.label}; to {action.label} it takes {least} or higher.")

@@ -1,0 +1,35 @@
+"""Roles, and the least role that each kind of action asks for."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Role(models.TextChoices):
+    """From the least to the most; each may do all that the one before may."""
+
+    VIEWER = "viewer", "Viewer"
+    ANNOTATOR = "annotator", "Annotator"
+    MAINTAINER = "maintainer", "Maintainer"
+    OWNER = "owner", "Owner"
+
+    def covers(self, action: Action) -> bool:
+        order = list(Role)
+        return order.index(self) >= order.index(LEAST[action])
+
+
+class Action(models.TextChoices):
+    """What a page, call or socket is for."""
+
+    VIEW = "view", "see everything in the team's projects"
+    ANNOTATE = "annotate", "open sessions, call tools, label trajectories"
+    LAUNCH = "launch", "make data sets; launch, stop and resume runs"
+    MANAGE = "manage", "add and remove members, make projects"
+
+
+LEAST = {
+    Action.VIEW: Role.VIEWER,
+    Action.ANNOTATE: Role.ANNOTATOR,
+    Action.LAUNCH: Role.MAINTAINER,
+    Action.MANAGE: Role.OWNER,
+}

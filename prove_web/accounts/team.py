@@ -1,0 +1,83 @@
+"""Who is in an organisation: people are added, given another role, removed; an owner always remains."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils.crypto import get_random_string
+
+from .models import Membership, Organisation, User
+from .roles import Role
+
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+
+
+class LastOwner(Exception):
+    """Without this owner nobody could manage the organisation."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """A new member; `password` is the first one of someone new, and known only now."""
+
+    membership: Membership
+    password: str | None
+
+
+def find(person: str) -> User | None:
+    """By user name, else by e-mail address in any case."""
+    named = User.objects.filter(username=person).first()
+    return named or (User.objects.filter(email__iexact=person).first() if "@" in person else None)
+
+
+@transaction.atomic
+def add(organisation: Organisation, person: str, role: str) -> Added:
+    """Make a person a member; one who has no account gets one, signed in to with a random password."""
+    hold(organisation)
+    user, password = find(person), None
+    if user is None:
+        password = "-".join(get_random_string(4, LETTERS) for _ in range(4))
+        user = User.objects.create_user(free_name(person), person, password)
+    membership, _ = Membership.objects.get_or_create(organisation=organisation, user=user, defaults={"role": role})
+    return Added(membership, password)
+
+
+@transaction.atomic
+def change(membership: Membership, role: str) -> None:
+    """Raises LastOwner."""
+    hold(membership.organisation)
+    if role != Role.OWNER:
+        refuse_last_owner(membership)
+    membership.role = role
+    membership.save(update_fields=["role"])
+
+
+@transaction.atomic
+def remove(membership: Membership) -> None:
+    """Raises LastOwner. What the person made stays."""
+    hold(membership.organisation)
+    refuse_last_owner(membership)
+    membership.delete()
+
+
+def hold(organisation: Organisation) -> None:
+    """One change of a team at a time, or two owners could remove each other."""
+    Organisation.objects.select_for_update().get(pk=organisation.pk)
+
+
+def refuse_last_owner(membership: Membership) -> None:
+    others = Membership.objects.filter(organisation=membership.organisation, role=Role.OWNER).exclude(pk=membership.pk)
+    if not others.exists():
+        raise LastOwner("A team needs an owner. Make someone else an owner first.")
+
+
+def free_name(address: str) -> str:
+    """A user name made of an e-mail address, with a number where it is taken."""
+    base = re.sub(r"[^\w.+-]", "", address.split("@")[0])[:100] or "member"
+    name, number = base, 1
+    while User.objects.filter(username__iexact=name).exists():
+        number += 1
+        name = f"{base}{number}"
+    return name

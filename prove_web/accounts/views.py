@@ -1,0 +1,112 @@
+"""Pages about people: where to start, who is in the team, a new project."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Case, Value, When
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from .forms import AddMember, ChangeRole, NewProject
+from .models import Membership, Organisation, Project
+from .permissions import Action, in_organisation, signed_in
+from .roles import Role
+from .team import Added, LastOwner, add, change, remove
+
+
+@signed_in
+@require_GET
+def start(request: Any) -> HttpResponse:
+    """The newest project one may see; without any, what to do about it."""
+    newest = Project.objects.of(request.user).select_related("organisation").order_by("-created_at", "-pk").first()
+    if newest:
+        return redirect(newest)
+    return render(request, "accounts/start.html", {"teams": request.user.organisations.order_by("name")})
+
+
+@signed_in
+@require_GET
+def password_changed(request: HttpRequest) -> HttpResponse:
+    messages.success(request, "Your password is changed.")
+    return redirect("start")
+
+
+@in_organisation(Action.VIEW)
+@require_GET
+def members(request: Any) -> HttpResponse:
+    return members_page(request, AddMember(organisation=request.organisation))
+
+
+def members_page(request: Any, form: AddMember, added: Added | None = None, status: int = 200) -> HttpResponse:
+    order = Case(*(When(role=role, then=Value(-place)) for place, role in enumerate(Role)))
+    context = {
+        "members": request.organisation.memberships.select_related("user").order_by(order, "user__username"),
+        "projects": request.organisation.projects.select_related("organisation"),
+        "roles": [
+            {"role": role, "may": [(action, role.covers(action)) for action in Action]} for role in reversed(Role)
+        ],
+        "form": form,
+        "added": added,
+    }
+    return render(request, "accounts/members.html", context, status=status)
+
+
+@in_organisation(Action.MANAGE)
+@never_cache
+@require_POST
+def member_add(request: Any) -> HttpResponse:
+    """The answer to the form itself shows a new person's password: once, and it is kept nowhere."""
+    form = AddMember(request.POST, organisation=request.organisation)
+    if not form.is_valid():
+        return members_page(request, form, status=400)
+    added = add(request.organisation, form.cleaned_data["person"], form.cleaned_data["role"])
+    if added.password:
+        return members_page(request, AddMember(organisation=request.organisation), added)
+    messages.success(request, f"{added.membership.user} is a member now.")
+    return redirect(request.organisation)
+
+
+@in_organisation(Action.MANAGE)
+@require_POST
+def member_change(request: Any, member: int) -> HttpResponse:
+    membership, form = one_of(request.organisation, member), ChangeRole(request.POST)
+    if not form.is_valid():
+        messages.error(request, "There is no such role.")
+        return redirect(request.organisation)
+    try:
+        change(membership, form.cleaned_data["role"])
+    except LastOwner as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{membership.user} is now {membership.get_role_display().lower()}.")
+    return redirect(request.organisation)
+
+
+@in_organisation(Action.MANAGE)
+@require_POST
+def member_remove(request: Any, member: int) -> HttpResponse:
+    membership = one_of(request.organisation, member)
+    try:
+        remove(membership)
+    except LastOwner as error:
+        messages.error(request, str(error))
+        return redirect(request.organisation)
+    messages.success(request, f"{membership.user} is no longer a member of {request.organisation}.")
+    return redirect("start" if membership.user == request.user else request.organisation)
+
+
+def one_of(organisation: Organisation, member: int) -> Membership:
+    return get_object_or_404(organisation.memberships.select_related("user", "organisation"), pk=member)
+
+
+@in_organisation(Action.MANAGE)
+@require_http_methods(["GET", "POST"])
+def project_new(request: Any) -> HttpResponse:
+    form = NewProject(request.POST or None, organisation=request.organisation)
+    if request.method == "POST" and form.is_valid():
+        return redirect(form.save())
+    return render(request, "accounts/project_new.html", {"form": form}, status=400 if form.errors else 200)

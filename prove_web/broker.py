@@ -1,0 +1,23 @@
+"""Where the embedded broker listens, as every process of one data folder knows it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from hashlib import blake2b
+from pathlib import Path
+
+LONGEST_SOCKET_PATH = 100  # the kernel's limit is 104 to 108 bytes
+
+
+def socket_path(data: Path) -> Path:
+    """In the data folder; where that makes too long a path, in the temporary folder under a name of its own."""
+    path = data / "valkey" / "valkey.sock"
+    if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
+        return path
+    name = blake2b(os.fsencode(data), digest_size=8).hexdigest()
+    return Path(tempfile.gettempdir()) / f"prove-{os.getuid()}-{name}" / "valkey.sock"
+
+
+def embedded_url(data: Path) -> str:
+    return f"unix://{socket_path(data)}?db=0"

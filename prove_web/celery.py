@@ -1,0 +1,43 @@
+"""The web side's Celery app: queue `events` has exactly one writer; `web` takes what would keep a page waiting."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+from celery.signals import worker_process_init
+
+from training_worker.broker import celery_url
+from training_worker.jobs.lifeline import die_with_parent
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "prove_web.settings")
+
+from django.conf import settings  # needs the variable
+
+RECONCILE_SECONDS = 5
+
+app = Celery("prove_web", broker=celery_url(settings.REDIS_URL), include=["prove_web.live.tasks"])
+app.conf.update(
+    task_serializer="json",
+    accept_content=["json"],
+    task_ignore_result=True,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    task_default_queue="web",
+    task_routes={"prove_web.live.record": {"queue": "events"}, "training_worker.*": {"queue": "synthesis"}},
+    beat_schedule={
+        "reconcile": {
+            "task": "prove_web.live.reconcile",
+            "schedule": RECONCILE_SECONDS,
+            "options": {"expires": 2 * RECONCILE_SECONDS},
+        }
+    },
+)
+
+
+@worker_process_init.connect
+def not_left_behind(**rest: object) -> None:
+    die_with_parent()

@@ -1,0 +1,123 @@
+"""The life of a job, as people see it: launched, asked to stop, resumed. What workers report is in record.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from . import messages
+from .models import AT_WORK, ENDED, Job, State, StopLevel
+
+MOST_FAILURES = 3  # attempts in a row that were lost without a step of progress
+
+
+class NotNow(Exception):
+    """What was asked does not fit the job's state; the message says so."""
+
+
+def enqueue(job: Job) -> None:
+    """Have a queued job done, as soon as it is committed and what it comes after is done."""
+    transaction.on_commit(lambda: dispatch(job.pk))
+
+
+def dispatch(job_id: Any) -> None:
+    """Send a queued job's message, unless it has to wait for another job."""
+    with transaction.atomic():
+        job = locked(job_id)
+        if job.state != State.QUEUED or not ready(job):
+            return
+        job.sent_at = timezone.now() if messages.send(job) else None
+        job.save(update_fields=["sent_at"])
+
+
+def ready(job: Job) -> bool:
+    return job.after is None or job.after.state == State.DONE
+
+
+def locked(job_id: Any) -> Job:
+    """The job, held until the transaction ends (SQLite holds the whole database)."""
+    return Job.objects.select_for_update(of=("self",)).select_related("after", "project__organisation").get(pk=job_id)
+
+
+@transaction.atomic
+def request_stop(job: Job, level: str) -> Job:
+    """Ask a job to stop. Asking twice, or from two browsers, is asking once; "now" overrules "after this step"."""
+    job = locked(job.pk)
+    if job.state in ENDED:
+        return job
+    if job.state == State.QUEUED:
+        job.stop = StopLevel(level)
+        finish(job, State.STOPPED)
+    else:
+        if job.stop != StopLevel.NOW:
+            job.stop = StopLevel(level)
+        job.state = State.STOPPING
+    job.save()
+    transaction.on_commit(lambda: tell(job))
+    return job
+
+
+@transaction.atomic
+def resume(job: Job) -> Job:
+    """Go on with a job that was stopped, failed or lost: its next attempt, from its last checkpoint."""
+    job = locked(job.pk)
+    if job.state not in (State.STOPPED, State.FAILED, State.LOST):
+        raise NotNow(f"“{job.title}” is {job.get_state_display().lower()}; there is nothing to resume.")
+    job.failures = 0
+    next_attempt(job)
+    job.save()
+    transaction.on_commit(lambda: tell(job))
+    enqueue(job)
+    return job
+
+
+def next_attempt(job: Job) -> None:
+    """Queue the job anew; from here on no event of the attempt before counts."""
+    job.attempt += 1
+    job.seq, job.stop, job.error = 0, StopLevel.NONE, ""
+    job.state, job.sent_at, job.beat_at, job.ended_at = State.QUEUED, None, None, None
+    job.line, job.seconds_left = "", None
+
+
+def lose(job: Job, why: str) -> None:
+    """An attempt is lost: the next one begins, unless too many were lost without progress, or it was to stop anyway."""
+    job.failures += 1
+    if job.stop:
+        finish(job, State.STOPPED)
+    elif job.failures >= MOST_FAILURES:
+        finish(job, State.LOST, f"{why} So were {MOST_FAILURES - 1} attempts before it. Resume to try again.")
+    else:
+        next_attempt(job)
+
+
+def finish(job: Job, state: State, error: str = "") -> None:
+    job.state, job.error, job.ended_at = state, error, timezone.now()
+    job.line, job.seconds_left = "", None
+
+
+def tell(job: Job) -> None:
+    messages.tell_worker(job)
+    messages.hint(job)
+
+
+def summary(job: Job) -> dict[str, Any]:
+    """What pages and sockets show of a job. Needs `project__organisation`."""
+    return {
+        "id": str(job.id),
+        "kind": job.kind,
+        "title": job.title,
+        "state": job.state,
+        "state_name": job.get_state_display(),
+        "line": job.line,
+        "done": job.done,
+        "total": job.total,
+        "seconds_left": job.seconds_left,
+        "error": job.error,
+        "attempt": job.attempt,
+        "stop": job.stop,
+        "at_work": job.state in AT_WORK,
+        "url": reverse("job", args=[*job.project.path, job.id]),
+    }

@@ -1,0 +1,112 @@
+"""The whole site in the foreground: broker, web, workers and clock, until Ctrl-C."""
+
+from __future__ import annotations
+
+import http.client
+import os
+from argparse import ArgumentParser
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+
+from prove_web import first_start
+from prove_web.broker import embedded_url, socket_path
+from prove_web.env import envint
+from prove_web.supervisor import checks, valkey
+from prove_web.supervisor.output import Console
+from prove_web.supervisor.program import Refused, StopAsked
+from prove_web.supervisor.programs import CHECKPOINT_GRACE, Site, programs
+from prove_web.supervisor.supervisor import Supervisor
+
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+class Command(BaseCommand):
+    """`manage.py serve`: leaves with 0 when it was asked to stop, with 1 and one line when it cannot go on."""
+
+    help = "Run the site: broker, web, workers and clock, in the foreground. Ctrl-C stops all of them."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+        parser.add_argument("--port", type=int, help="port; 0 takes a free one (default: PROVE_PORT or 8000)")
+
+    def handle(self, *args: object, **options: object) -> None:
+        try:
+            port = options["port"] if options["port"] is not None else envint("PROVE_PORT", 8000)
+            serve(str(options["host"]), int(str(port)))
+        except (Refused, ImproperlyConfigured) as error:
+            raise CommandError(str(error), returncode=1) from None
+        except StopAsked:
+            pass
+
+
+def serve(host: str, port: int) -> None:
+    """Look, then start, then keep. Raises Refused and StopAsked."""
+    data = settings.PROVE_DATA
+    checks.data_folder(data)
+    first_start.refuse_newer_database()
+    embedded = embedded_url(data) == settings.REDIS_URL
+    server = valkey.binary() if embedded else None
+    with checks.only_one(data) as say:
+        site = Site(settings.BASE_DIR, data, host, checks.free_port(host, port), settings.REDIS_URL)
+        say(site.url)
+        with Supervisor(Console(), data / "logs") as supervisor:
+            if server:
+                supervisor.start(valkey.program(data, socket_path(data), server, site.environment()))
+            start(supervisor, site, embedded)
+            supervisor.keep()
+            supervisor.say(f"stopping; a run gets {CHECKPOINT_GRACE:.0f} s for a checkpoint, Ctrl-C again ends it now")
+    print("Stopped. `make run` goes on from here.")
+
+
+def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
+    """Everything after the broker, until the site answers."""
+    supervisor.wait(lambda: valkey.answers(site.broker_url), f"the broker at {site.broker_url}", 60 if embedded else 5)
+    first_start.migrate()
+    welcome = first_start.furnish()
+    if welcome:
+        supervisor.say("made the first owner, a team and a demo project")
+    if welcome and welcome.password:
+        supervisor.say(f"user name: {first_start.OWNER}   password: {welcome.password}   (shown this once)")
+    if embedded and (jobs := first_start.go_on()):
+        supervisor.say(f"going on with {jobs} job{'s' * (jobs > 1)} from where the last stop left off")
+    ignored = first_start.password_was_ignored()
+    connections.close_all()
+    supervisor.start(*programs(site))
+    supervisor.wait(lambda: responds(site), "the site", 60)
+    for line in greeting(site, welcome, ignored):
+        supervisor.say(line)
+
+
+def responds(site: Site) -> bool:
+    """Whether the site answers, under a name that it listens to."""
+    host = "127.0.0.1" if site.host in ("0.0.0.0", "localhost") else "::1" if site.host == "::" else site.host
+    name = settings.ALLOWED_HOSTS[0].lstrip(".")
+    request = http.client.HTTPConnection(host, site.port, timeout=5)
+    try:
+        request.request("GET", "/sign-in/", headers={"Host": "localhost" if "*" in name else name})
+        return request.getresponse().status < 500
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        request.close()
+
+
+def greeting(site: Site, welcome: first_start.Welcome | None, ignored: bool) -> list[str]:
+    """Where the site is and how to sign in."""
+    owner = first_start.OWNER
+    how = {
+        True: f"sign in as {owner}" + (" with the password above" if welcome and welcome.password else ""),
+        False: f"sign in as before; a forgotten password: .venv/bin/python manage.py changepassword {owner}",
+    }[bool(welcome)]
+    lines = [f"PROVE Studio is at {site.url}", how]
+    if welcome and welcome.warning:
+        lines.append(f"PROVE_OWNER_PASSWORD is weak: {welcome.warning}")
+    if ignored:
+        lines.append(f"PROVE_OWNER_PASSWORD counts at the first start alone; {owner} keeps the password of then")
+    if site.host not in LOOPBACK and not os.environ.get("PROVE_HOSTS"):
+        lines.append("other machines are turned away until PROVE_HOSTS names what they call this one")
+    return [*lines, "Ctrl-C stops everything; the next start goes on from there"]

@@ -1,0 +1,133 @@
+"""Jobs and what they report. The database is the truth of the queue; the broker only carries messages."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from prove_web.accounts.models import Project, User
+
+
+class State(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    STARTING = "starting", "Starting"
+    RUNNING = "running", "Running"
+    STOPPING = "stopping", "Stopping"
+    STOPPED = "stopped", "Stopped"
+    FAILED = "failed", "Failed"
+    LOST = "lost", "Lost"
+    DONE = "done", "Done"
+
+
+AT_WORK = (State.STARTING, State.RUNNING, State.STOPPING)
+ENDED = (State.STOPPED, State.FAILED, State.LOST, State.DONE)
+
+
+class Kind(models.TextChoices):
+    GRAPH = "graph", "Dependency graph"
+    DATASET = "dataset", "Data set"
+    RUN = "run", "Training run"
+
+
+QUEUE_OF = {Kind.GRAPH: "synthesis", Kind.DATASET: "synthesis", Kind.RUN: "training"}
+
+
+class StopLevel(models.TextChoices):
+    NONE = "", "no"
+    AFTER_STEP = "after_step", "after this step, with a checkpoint"
+    NOW = "now", "now"
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def active(self) -> JobQuerySet:
+        return self.exclude(state__in=ENDED)
+
+
+class Job(models.Model):
+    """One piece of work for a worker: what is asked, how it stands and what came of it.
+
+    `attempt` fences: an event of another attempt changes nothing. `seq` is the last event of this attempt that was
+    stored. A job whose `after` has not ended well waits in the queue.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    title = models.CharField(max_length=120)
+    spec = models.JSONField(default=dict)
+    after = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="waiting")
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED, db_index=True)
+    attempt = models.PositiveIntegerField(default=1)
+    failures = models.PositiveIntegerField(default=0)  # attempts in a row that were lost without progress
+    stop = models.CharField(max_length=10, choices=StopLevel.choices, default=StopLevel.NONE, blank=True)
+    seq = models.PositiveIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True)  # when the message of this attempt last went to the broker
+    beat_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    done = models.FloatField(default=0)
+    total = models.FloatField(default=0)
+    line = models.CharField(max_length=300, blank=True)  # what it is doing, in one line
+    seconds_left = models.FloatField(null=True)
+    error = models.TextField(blank=True)
+    result = models.JSONField(default=dict)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["project", "-created_at"])]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def queue(self) -> str:
+        return QUEUE_OF[Kind(self.kind)]
+
+    @property
+    def folder(self) -> Path:
+        """Where its worker keeps everything: events, log, results."""
+        return Path(settings.PROVE_DATA) / "jobs" / str(self.id)
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
+
+    @property
+    def share(self) -> float:
+        """How much of it is done, 0 to 1."""
+        return min(1.0, self.done / self.total) if self.total else 0.0
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def took(self) -> timedelta | None:
+        return (self.ended_at or timezone.now()) - self.started_at if self.started_at else None
+
+
+class JobEvent(models.Model):
+    """One thing a job reported, in the order it was stored: `id` is the cursor that deltas are read by."""
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="events")
+    attempt = models.PositiveIntegerField()
+    seq = models.PositiveIntegerField()
+    kind = models.CharField(max_length=16)
+    at = models.DateTimeField()
+    data = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["job", "attempt", "seq"], name="one_event_per_seq")]
+        indexes = [models.Index(fields=["job", "id"])]

@@ -1,0 +1,48 @@
+"""What keeps the queue true to the database: finds lost attempts, and says again what a broker may have lost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from . import messages
+from .jobs import dispatch, locked, lose, ready
+from .models import AT_WORK, QUEUE_OF, Job, Kind, State
+
+SEND_AGAIN = timedelta(seconds=30)
+
+
+def reconcile() -> None:
+    """One pass over all jobs that have not ended."""
+    for job in Job.objects.active().filter(state__in=AT_WORK):
+        bury(job)
+    for job in Job.objects.active().select_related("after").order_by("created_at"):
+        if job.state != State.QUEUED:
+            messages.tell_worker(job)
+        elif ready(job) and unheard(job):
+            dispatch(job.pk)
+
+
+def bury(job: Job) -> None:
+    """Declare an attempt lost that has been silent for too long."""
+    with transaction.atomic():
+        job = locked(job.pk)
+        silence = timezone.now() - (job.beat_at or job.sent_at or job.created_at)
+        if job.state not in AT_WORK or silence < timedelta(seconds=settings.LOST_AFTER_SECONDS):
+            return
+        lose(job, f"The worker has not been heard of for {silence.seconds} seconds.")
+        job.save()
+    messages.tell_worker(job)
+    messages.hint(job)
+
+
+def unheard(job: Job) -> bool:
+    """Whether a queued job's message seems lost: it was never taken, and nothing on its queue is at work."""
+    if job.sent_at is None:
+        return True
+    kinds = [kind for kind in Kind if QUEUE_OF[kind] == job.queue]
+    busy = Job.objects.filter(state__in=AT_WORK, kind__in=kinds).exists()
+    return not busy and timezone.now() - job.sent_at > SEND_AGAIN

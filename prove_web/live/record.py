@@ -1,0 +1,94 @@
+"""Storing what a job reports: once, in order, of the current attempt only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from prove_web.experiments.recording import record_curves
+
+from . import messages
+from .jobs import dispatch, finish, locked, lose
+from .models import ENDED, Job, JobEvent, State
+
+Told = dict[str, Any]
+
+
+def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True) -> Job | None:
+    """Store a batch of events, or as much of it as follows what is stored; None for a job that is not there.
+
+    Events stored before are skipped; after a gap nothing is stored, and the worker, which sees how far we are, sends
+    again from there. What belongs to another attempt changes nothing.
+    """
+    with transaction.atomic():
+        try:
+            job = locked(job_id)
+        except (Job.DoesNotExist, ValidationError):
+            return None
+        if attempt != job.attempt or job.state in ENDED:
+            messages.tell_worker(job)  # so that the worker of an old attempt lets go
+            return job
+        job.beat_at = timezone.now() if beat else job.beat_at
+        fresh = following(events, job.seq)
+        stored = JobEvent.objects.bulk_create(
+            JobEvent(job=job, attempt=attempt, seq=e["seq"], kind=e["kind"], at=moment(e["at"]), data=e["data"])
+            for e in fresh
+        )
+        for event in fresh:
+            apply(job, event)
+        record_curves(job, fresh)
+        job.save()
+    after_commit(job, stored)
+    return job
+
+
+def following(events: Sequence[Told], seq: int) -> list[Told]:
+    """The events numbered seq + 1, seq + 2, ... without a gap."""
+    found: list[Told] = []
+    for event in sorted(events, key=lambda event: int(event["seq"])):
+        if event["seq"] == seq + len(found) + 1:
+            found.append(event)
+    return found
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def apply(job: Job, event: Told) -> None:
+    """What one event says about the job itself."""
+    job.seq, data = event["seq"], event["data"]
+    match event["kind"]:
+        case "started":
+            job.started_at = job.started_at or moment(event["at"])
+            job.state = State.STARTING if job.state == State.QUEUED else job.state
+        case "progress":
+            job.done, job.total, job.line = data["done"], data["total"], data["line"][:300]
+            job.seconds_left = data["seconds_left"]
+            job.state = State.RUNNING if job.state in (State.QUEUED, State.STARTING) else job.state
+        case "step":
+            job.failures = 0
+        case "ended" if data["state"] == State.LOST:
+            lose(job, data["error"])
+        case "ended":
+            finish(job, State(data["state"]), data["error"])
+            job.result = data["result"] or job.result
+            job.done = job.total if data["state"] == State.DONE else job.done
+
+
+def after_commit(job: Job, stored: Sequence[JobEvent]) -> None:
+    """What others are told once it is stored: the worker, the sockets, the jobs that waited for this one."""
+    messages.tell_worker(job)
+    if stored:
+        messages.hint(job)
+    if job.state == State.QUEUED:
+        dispatch(job.pk)
+    if job.state == State.DONE:
+        messages.later("prove_web.live.job_done", job=str(job.id))
+        for waiting in job.waiting.filter(state=State.QUEUED):
+            dispatch(waiting.pk)

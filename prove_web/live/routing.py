@@ -1,0 +1,7 @@
+"""The addresses of sockets: there is one."""
+
+from django.urls import path
+
+from .consumers import LiveConsumer
+
+routes = [path("ws/live/", LiveConsumer.as_asgi())]

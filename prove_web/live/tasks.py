@@ -1,0 +1,46 @@
+"""The tasks of the web side, each a line or two: the work is in the modules they name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django
+from django.apps import apps
+
+if not apps.ready:  # a Celery process; a page's process is set up already
+    django.setup()
+
+from django.db import close_old_connections
+
+from prove_web.celery import app
+
+from . import messages
+from . import record as recording
+from .reconcile import reconcile as reconcile_all
+
+LOCK = "prove:reconcile"
+
+
+@app.task(name="prove_web.live.record")
+def record(job: str, attempt: int, events: list[dict[str, Any]], beat: bool = True) -> None:
+    """Store what a worker reports."""
+    close_old_connections()
+    recording.record(job, attempt, events, beat)
+
+
+@app.task(name="prove_web.live.reconcile")
+def reconcile() -> None:
+    """One pass, one at a time."""
+    close_old_connections()
+    with messages.broker().lock(LOCK, timeout=60, blocking=False) as mine:
+        if mine:
+            reconcile_all()
+
+
+@app.task(name="prove_web.live.job_done")
+def job_done(job: str) -> None:
+    """What a finished job's results are needed for in the database."""
+    close_old_connections()
+    from prove_web.trajectories.importing import import_dataset
+
+    import_dataset(job)

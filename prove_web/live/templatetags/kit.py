@@ -1,0 +1,101 @@
+"""The page kit's tags and filters; templates have them without `{% load %}`."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from django import template
+from django.forms import BoundField, CheckboxInput, Select
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+SPRITE = "vendor/tabler-icons.svg"
+SHORT = 300  # characters that need no folding
+SHORT_LINES = 6
+
+
+@register.simple_tag
+def icon(name: str, classes: str = "") -> SafeString:
+    """One icon of the sprite; it is decoration, so the words beside it must say the same."""
+    return format_html(
+        '<svg class="icon {}" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2"'
+        ' stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><use href="{}#{}"/></svg>',
+        classes,
+        static(SPRITE),
+        name,
+    )
+
+
+@register.filter
+def json_pretty(value: Any) -> str:
+    """Indented JSON; text that is JSON is read first, any other text stays as it is."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return value
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+@register.filter
+def duration(seconds: float | timedelta | None) -> str:
+    """`42 s`, `3 min 20 s`, `1 h 05 min`, `2 d 3 h`; nothing for None."""
+    if seconds is None or seconds == "":
+        return ""
+    whole = round(seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds))
+    minutes, rest = divmod(max(0, whole), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 24:
+        return f"{hours // 24} d {hours % 24} h"
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    if minutes:
+        return f"{minutes} min {rest:02} s"
+    return f"{rest} s"
+
+
+@register.filter
+def compact(number: float | None) -> str:
+    """`950`, `12.3k`, `4.5M`: a number for a tile; nothing for None."""
+    if number is None or number == "":
+        return ""
+    size = float(number)
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(size) >= limit:
+            return f"{size / limit:.1f}".removesuffix(".0") + unit
+    return f"{size:.1f}".removesuffix(".0")
+
+
+@register.filter
+def percent(share: float | None) -> str:
+    """A share of 0 to 1 as a whole number of percent, as a style or an attribute takes it."""
+    return str(round(100 * min(1.0, max(0.0, float(share or 0)))))
+
+
+@register.filter
+def is_long(text: Any) -> bool:
+    """Whether a text is folded until asked for."""
+    words = str(text or "")
+    return len(words) > SHORT or words.count("\n") >= SHORT_LINES
+
+
+@register.filter
+def styled(field: BoundField) -> SafeString:
+    """The field's widget in the kit's clothes."""
+    widget = field.field.widget
+    if isinstance(widget, CheckboxInput):
+        kind = "form-check-input"
+    else:
+        kind = "form-select" if isinstance(widget, Select) else "form-control"
+    wanted = [widget.attrs.get("class", ""), kind, "is-invalid" if field.errors else ""]
+    return field.as_widget(attrs={"class": " ".join(filter(None, wanted))})
+
+
+@register.filter
+def is_checkbox(field: BoundField) -> bool:
+    return isinstance(field.field.widget, CheckboxInput)

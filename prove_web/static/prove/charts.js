@@ -1,0 +1,196 @@
+// prove.chart(element, {title, unit, series: [{name, points: [[x, y]...]}], smooth, help, x}) -> {add, truncate}.
+// Okabe-Ito colours plus dashes; smoothing keeps the raw line behind; all charts of a page share one cursor.
+window.prove ??= {};
+prove.chart = (() => {
+  const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#AA4499", "#B07000", "#555555"];
+  const DARK = ["#56B4E9", "#E69F00", "#33C39A", "#F0E442", "#CC79A7", "#BBBBBB"];
+  const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
+  const REDRAW = 125, WEIGHT = 0.8, TALL = 220;
+  const cursor = uPlot.sync("prove");
+
+  const dark = () => document.documentElement.getAttribute("data-bs-theme") === "dark";
+  const colour = (index) => (dark() ? DARK : LIGHT)[index % LIGHT.length];
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : String(+value.toPrecision(4));
+
+  function make(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  }
+
+  // The exponential moving average of what is there, corrected for its start.
+  function smoothed(values) {
+    let sum = 0, weight = 0;
+    return values.map((value) => {
+      if (value == null) return null;
+      sum = WEIGHT * sum + (1 - WEIGHT) * value;
+      weight = WEIGHT * weight + (1 - WEIGHT);
+      return sum / weight;
+    });
+  }
+
+  class Chart {
+    constructor(element, { title, unit = "", series, smooth = true, help = "", x = "step" }) {
+      Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, xName: x, zoomed: false });
+      this.series = series.map(({ name, points = [] }) => ({ name, points: new Map(points), shown: true }));
+      this.build(element, help);
+      this.plot = new uPlot(this.options(), this.data(), this.canvas);
+      this.canvas.querySelector(".u-over")?.setAttribute("aria-hidden", "true");
+      new ResizeObserver(() => this.resize()).observe(this.canvas);
+      document.addEventListener("prove:theme", () => { this.legend(); this.plot.redraw(false, true); });
+      this.legend();
+    }
+
+    build(element, help) {
+      element.classList.add("chart-box");
+      this.keys = make("div", { class: "chart-keys", role: "group", "aria-label": `Lines of ${this.title}` });
+      this.canvas = make("div", { class: "chart-canvas" });
+      this.table = make("table", { class: "table table-sm table-vcenter" });
+      this.details = make("details", { class: "chart-table" }, make("summary", {}, "Data table"),
+        make("div", { class: "table-responsive", tabindex: "0", role: "region", "aria-label": `Data of ${this.title}` }, this.table));
+      this.details.addEventListener("toggle", () => this.fill());
+      this.reset = this.button("Reset zoom", () => this.unzoom());
+      this.reset.hidden = true;
+      this.toggle = this.button("Smooth", () => this.switch());
+      this.toggle.hidden = !this.offered;
+      this.toggle.setAttribute("aria-pressed", this.smooth);
+      const heading = make("h3", { class: "card-title" }, this.title);
+      if (this.unit) heading.append(" ", make("span", { class: "text-secondary fw-normal" }, this.unit));
+      const tools = make("div", { class: "chart-tools" }, this.reset, this.toggle);
+      const head = make("div", { class: "chart-head" }, heading, tools);
+      const note = make("p", { class: "chart-help text-secondary small" }, help);
+      note.hidden = true;
+      if (help) tools.append(this.button("About", (event) => {
+        note.hidden = !note.hidden;
+        event.currentTarget.setAttribute("aria-expanded", String(!note.hidden));
+      }, { "aria-expanded": "false" }));
+      element.replaceChildren(head, note, this.keys, this.canvas, this.details);
+    }
+
+    button(text, act, attributes = {}) {
+      const button = make("button", { type: "button", class: "btn btn-sm btn-ghost-secondary", "aria-label": `${text}: ${this.title}`, ...attributes }, text);
+      button.addEventListener("click", act);
+      return button;
+    }
+
+    options() {
+      const ink = () => css("--tblr-secondary-color") || "#667"; // read when drawn, so that it follows the theme
+      const axis = { stroke: ink, grid: { stroke: () => css("--tblr-border-color-translucent"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
+      const line = (index, raw) => ({
+        label: this.series[index].name,
+        stroke: () => colour(index) + (raw && this.smooth ? "55" : ""),
+        width: raw && this.smooth ? 1 : 2,
+        dash: raw && this.smooth ? [] : DASHES[index % DASHES.length],
+        spanGaps: true,
+        points: { show: (plot, at) => plot.data[at].filter((value) => value != null).length < 2 },
+        show: this.series[index].shown && (raw || this.smooth),
+      });
+      const all = this.series.map((_, index) => index);
+      return {
+        width: this.canvas.clientWidth || 300, height: TALL,
+        scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] } },
+        axes: [{ ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] }, { ...axis, size: 52, values: (plot, ticks) => ticks.map(written) }],
+        series: [{}, ...all.map((index) => line(index, true)), ...all.map((index) => line(index, false))],
+        legend: { show: false },
+        cursor: { sync: { key: cursor.key }, drag: { x: true, y: false, setScale: true }, points: { size: 6 } },
+        hooks: { setCursor: [() => this.readings()], setSelect: [() => { this.zoomed = true; this.reset.hidden = false; }] },
+      };
+    }
+
+    data() {
+      this.xs = [...new Set(this.series.flatMap((each) => [...each.points.keys()]))].sort((a, b) => a - b);
+      const raw = this.series.map((each) => this.xs.map((x) => each.points.get(x) ?? null));
+      return [this.xs, ...raw, ...raw.map(smoothed)];
+    }
+
+    add(name, x, y) {
+      this.series.find((each) => each.name === name)?.points.set(x, y);
+      this.later();
+    }
+
+    // Take away what lies after x: a resumed run does those steps anew.
+    truncate(x) {
+      for (const { points } of this.series) for (const at of [...points.keys()]) if (at > x) points.delete(at);
+      this.later();
+    }
+
+    later() {
+      this.pending ??= setTimeout(() => { this.pending = null; this.draw(); }, REDRAW);
+    }
+
+    draw() {
+      const { min, max } = this.plot.scales.x;
+      this.plot.setData(this.data(), !this.zoomed);
+      if (this.zoomed) this.plot.setScale("x", { min, max });
+      this.readings();
+      if (this.details.open) this.fill();
+    }
+
+    // uPlot fixes widths and dashes when it is made.
+    rebuild() {
+      this.plot.destroy();
+      this.plot = new uPlot(this.options(), this.data(), this.canvas);
+      this.unzoom();
+      this.legend();
+    }
+
+    switch() {
+      this.smooth = !this.smooth;
+      this.toggle.setAttribute("aria-pressed", this.smooth);
+      this.rebuild();
+    }
+
+    unzoom() {
+      this.zoomed = false;
+      this.reset.hidden = true;
+      this.plot.setData(this.data(), true);
+    }
+
+    resize() {
+      const width = this.canvas.clientWidth;
+      if (width && width !== this.plot.width) this.plot.setSize({ width, height: TALL });
+    }
+
+    legend() {
+      this.keys.replaceChildren(...this.series.map((each, index) => {
+        const dash = DASHES[index % DASHES.length].join(" ");
+        const key = make("button", { type: "button", class: "chart-key", "aria-pressed": each.shown });
+        key.innerHTML = `<svg width="22" height="8" aria-hidden="true"><path d="M0 4h22" fill="none" stroke="${colour(index)}" stroke-width="2.5" stroke-dasharray="${dash}"/></svg>`;
+        key.append(each.name, " ", each.reading = make("strong"));
+        key.addEventListener("click", () => this.hide(index, key));
+        return key;
+      }));
+      this.readings();
+    }
+
+    hide(index, key) {
+      const each = this.series[index];
+      each.shown = !each.shown;
+      key.setAttribute("aria-pressed", each.shown);
+      this.plot.setSeries(1 + index, { show: each.shown });
+      this.plot.setSeries(1 + this.series.length + index, { show: each.shown && this.smooth });
+    }
+
+    // The values under the cursor, else the newest ones.
+    readings() {
+      const at = this.plot?.cursor.idx;
+      this.series.forEach((each) => {
+        if (!each.reading) return;
+        const x = at ?? this.xs.findLastIndex((step) => each.points.get(step) != null);
+        each.reading.textContent = written(each.points.get(this.xs[x]));
+      });
+    }
+
+    fill() {
+      if (!this.details.open) return;
+      const cells = (tag, values, attributes) => make("tr", {}, ...values.map((value) => make(tag, attributes, value)));
+      const head = cells("th", [this.xName, ...this.series.map((each) => each.name)], { scope: "col" });
+      const rows = this.xs.map((x) => cells("td", [String(x), ...this.series.map((each) => written(each.points.get(x)))], {}));
+      this.table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
+    }
+  }
+
+  return (element, options) => new Chart(element, options);
+})();

@@ -1,0 +1,109 @@
+// prove.live.subscribe({job | project, after}, callback): one socket per page, resumed from each job's cursor.
+// Elements need no code: <div data-live-job="..." hx-get="..." hx-trigger="live"> gets the event `live` on news.
+window.prove ??= {};
+prove.live = (() => {
+  const LONGEST_WAIT = 15000, QUIET = 1000;
+  const subscriptions = [];
+  const badge = document.getElementById("live");
+  let socket = null, tries = 0, retry = null, lastWord = Date.now(), state = "";
+
+  function subscribe({ job, project, after = 0 }, callback) {
+    const subscription = { job, project, after, callback };
+    subscriptions.push(subscription);
+    if (socket?.readyState === WebSocket.OPEN) ask(subscription);
+    else connect();
+    return () => subscriptions.splice(subscriptions.indexOf(subscription), 1);
+  }
+
+  function ask({ job, project, after }) {
+    socket.send(JSON.stringify({ subscribe: job ? { job, after } : { project } }));
+  }
+
+  function connect() {
+    if (socket || retry || document.hidden || !subscriptions.length) return;
+    show(tries ? "reconnecting" : "connecting");
+    const mine = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/live/`);
+    socket = mine;
+    mine.onopen = () => { tries = 0; heard(); subscriptions.forEach(ask); };
+    mine.onmessage = (event) => { heard(); deliver(JSON.parse(event.data)); };
+    mine.onclose = () => { if (socket === mine) again(); };
+  }
+
+  function again() {
+    socket = null;
+    if (document.hidden) return show("paused");
+    show("reconnecting");
+    const wait = Math.min(LONGEST_WAIT, 500 * 2 ** tries++) * (0.75 + Math.random() / 2);
+    retry = setTimeout(() => { retry = null; connect(); }, wait);
+  }
+
+  function hang(next) {
+    clearTimeout(retry);
+    retry = null;
+    const old = socket;
+    socket = null;
+    old?.close();
+    show(next);
+  }
+
+  function deliver(message) {
+    if (message.error) return console.warn(message.error);
+    for (const subscription of [...subscriptions]) {
+      if (message.job ? message.job !== subscription.job : String(message.project) !== String(subscription.project)) continue;
+      if (message.cursor) {
+        if (message.cursor <= subscription.after && message.events?.length) continue; // told already
+        subscription.after = message.cursor;
+      }
+      subscription.callback(message);
+    }
+  }
+
+  function heard() {
+    lastWord = Date.now();
+    show("live");
+  }
+
+  function show(next) {
+    if (!badge || !subscriptions.length) return;
+    badge.hidden = false;
+    if (next !== state) {
+      state = badge.dataset.state = next;
+      badge.querySelector(".live-text").textContent = next;
+    }
+    const age = Math.round((Date.now() - lastWord) / 1000);
+    badge.querySelector(".live-age").textContent = state === "live" ? "" : `(last word ${age} s ago)`;
+  }
+
+  // News comes in bursts: an element hears of it at once, and then at most once a second.
+  function calm(element) {
+    let waiting = false, missed = false;
+    return function news() {
+      if (waiting) { missed = true; return; }
+      element.dispatchEvent(new CustomEvent("live"));
+      waiting = true;
+      setTimeout(() => { waiting = false; if (missed) { missed = false; news(); } }, QUIET);
+    };
+  }
+
+  function start() {
+    for (const element of document.querySelectorAll("[data-live-job], [data-live-project]")) {
+      const { liveJob: job, liveProject: project, liveAfter: after = 0 } = element.dataset;
+      subscribe({ job, project, after: Number(after) }, calm(element));
+    }
+  }
+
+  document.addEventListener("visibilitychange", () => { if (document.hidden) hang("paused"); else connect(); });
+  window.addEventListener("offline", () => hang("reconnecting"));
+  window.addEventListener("online", connect);
+  setInterval(() => { if (state && state !== "live") show(state); }, 1000);
+  document.addEventListener("DOMContentLoaded", start);
+  return { subscribe };
+})();
+
+// A fragment that was asked for after signing out is the sign-in page: go there instead of showing it inside this one.
+document.addEventListener("htmx:before:swap", (event) => {
+  const response = event.detail.ctx?.response?.raw;
+  if (!response?.redirected || !new URL(response.url).pathname.startsWith("/sign-in/")) return;
+  event.preventDefault();
+  location.reload();
+});

@@ -1,0 +1,1 @@
+"""What keeps the site's processes running on one machine. Plain Python: it knows programs, not the site."""

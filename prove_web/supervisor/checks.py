@@ -1,0 +1,122 @@
+"""What is looked at before anything starts. Each refusal is one line with the remedy, and changes nothing."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .program import Refused
+
+DATA_VERSION = 1  # of the data folder's layout; a folder of a higher one is left alone
+LEAST_FREE_GB = 0.5
+LISTEN = "0A"  # in /proc/net/tcp
+
+
+def data_folder(data: Path) -> None:
+    """It can be written, there is room in it, and no later version has written it."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=data):
+            pass
+    except OSError as error:
+        raise Refused(f"cannot write to {data} ({error.strerror}): set PROVE_DATA to a folder of yours") from None
+    free_gb = shutil.disk_usage(data).free / 1e9
+    if free_gb < LEAST_FREE_GB:
+        raise Refused(f"{free_gb:.1f} GB free in {data}, needs {LEAST_FREE_GB}: make room, or set PROVE_DATA elsewhere")
+    version = data / "version"
+    if version.exists() and (found := version.read_text("utf-8", "replace").strip()) != str(DATA_VERSION):
+        raise Refused(newer(data, f"its version file says {found[:20]!r}, this one writes {DATA_VERSION}"))
+
+
+def newer(data: Path, why: str) -> str:
+    return (
+        f"{data} belongs to another version of PROVE Studio ({why}): run that version, or set PROVE_DATA to another "
+        "folder. Nothing was changed"
+    )
+
+
+@contextmanager
+def only_one(data: Path) -> Iterator[Callable[[str], None]]:
+    """Hold the data folder; gives a function to say at which address. Raises Refused when another `serve` holds it."""
+    path = data / "serve.lock"
+    with open(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refused(
+                f"{data} is in use by another `manage.py serve` ({file.read().strip() or 'just starting'}): "
+                "open that one, stop it, or set PROVE_DATA to another folder"
+            ) from None
+
+        def say(url: str) -> None:
+            file.seek(0)
+            file.truncate()
+            file.write(url and f"process {os.getpid()}, {url}")
+            file.flush()
+
+        (data / "version").write_text(f"{DATA_VERSION}\n")
+        try:
+            yield say
+        finally:
+            say("")
+
+
+def free_port(host: str, port: int) -> int:
+    """The port, when it can be had; for 0 any that is free. Raises Refused."""
+    if not 0 <= port <= 65_535:
+        raise Refused(f"{port} is not a port: choose one from 1024 to 65535 with --port or PROVE_PORT")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            return int(probe.getsockname()[1])
+    except (socket.gaierror, UnicodeError):
+        raise Refused(
+            f"{host!r} is not an address of this machine: choose one with --host, for example 127.0.0.1"
+        ) from None
+    except OSError as error:
+        raise Refused(why_no_port(error, host, port)) from None
+
+
+def why_no_port(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"port {port} is in use by {holder(port) or 'another program'}: stop that, or choose another port "
+            f"with --port {port + 1 if port < 65_535 else 8000} or PROVE_PORT"
+        )
+    if error.errno == errno.EACCES:
+        return f"port {port} is for root alone: choose one from 1024 up with --port or PROVE_PORT"
+    return f"cannot listen on {host} port {port} ({error.strerror}): choose others with --host and --port"
+
+
+def holder(port: int) -> str | None:
+    """Who listens on a port, as far as Linux lets us see it."""
+    sockets = {f"socket:[{inode}]" for inode in listeners(port)}
+    for process in Path("/proc").glob("[0-9]*") if sockets else ():
+        with suppress(OSError):
+            for descriptor in (process / "fd").iterdir():
+                with suppress(OSError):
+                    if os.readlink(descriptor) in sockets:
+                        words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+                        return f"process {process.name} ({' '.join(words).strip()[:80]})"
+    return None
+
+
+def listeners(port: int) -> list[str]:
+    """The inodes of the sockets that listen on a port."""
+    found = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with suppress(OSError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                local, state, inode = (line.split()[column] for column in (1, 3, 9))
+                if state == LISTEN and int(local.rpartition(":")[2], 16) == port:
+                    found.append(inode)
+    return found

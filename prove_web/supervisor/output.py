@@ -1,0 +1,99 @@
+"""What the programs print: whole into a file each, and in short, with their names before it, on the terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import deque
+from pathlib import Path
+from typing import TextIO
+
+COLOURS = (36, 32, 35, 33, 34, 96, 92, 95)
+WIDTH = 10
+LARGEST_LOG = 5_000_000  # bytes; a larger one is put aside at the next start
+TRACEBACK = "Traceback (most recent call last):"
+CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+CONTROL = {code: "?" for code in (*range(9), *range(10, 32), 127)}
+
+
+class Console:
+    """The terminal: one line at a time, `name | line`, coloured by name when somebody can see it."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.coloured = self.stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self.names: list[str] = []
+        self.gone = False  # nobody reads any more
+        self.quiet = False  # only our own words
+
+    def say(self, name: str, line: str) -> None:
+        prefix = f"{name:<{WIDTH}} |"
+        if self.coloured:
+            prefix = f"\033[{self.colour(name)}m{prefix}\033[0m"
+        try:
+            print(f"{prefix} {line.translate(CONTROL)}", file=self.stream, flush=True)
+        except (OSError, ValueError):
+            self.gone = True
+
+    def echo(self, name: str, line: str) -> None:
+        """A line of a program's own."""
+        if not self.quiet:
+            self.say(name, line)
+
+    def colour(self, name: str) -> int:
+        if name not in self.names:
+            self.names.append(name)
+        return COLOURS[self.names.index(name) % len(COLOURS)]
+
+
+class Output:
+    """One program's output as it comes in: a traceback is shown as its last line, the file keeps all of it."""
+
+    def __init__(self, name: str, console: Console, logs: Path, noise: tuple[str, ...] = ()) -> None:
+        self.name, self.console = name, console
+        self.noise = re.compile("|".join(map(re.escape, noise))) if noise else None
+        self.path = logs / f"{name}.log"
+        self.rest = b""
+        self.folding = False
+        self.held = ""  # the last line of a traceback, until it is known that none follows
+        self.last: deque[str] = deque(maxlen=3)
+        if self.path.exists() and self.path.stat().st_size > LARGEST_LOG:
+            self.path.replace(self.path.with_suffix(".log.old"))
+
+    def feed(self, chunk: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(chunk)
+        *lines, self.rest = (self.rest + chunk).split(b"\n")
+        for line in lines:
+            self.take(line.decode("utf-8", "replace").rstrip())
+
+    def take(self, line: str) -> None:
+        """Show a line, fold it away, or hold it back for a moment."""
+        if line == TRACEBACK:
+            self.folding, self.held = True, ""
+        elif not line or line.startswith(CHAINED) or (self.folding and line[0].isspace()):
+            return
+        elif self.folding:
+            self.folding, self.held = False, line
+        else:
+            self.flush()
+            self.show(line)
+
+    def flush(self) -> None:
+        """No more is coming for now: show what was held back."""
+        if self.held:
+            self.show(f"{self.held} (traceback in {self.path})")
+            self.held = ""
+
+    def end(self) -> None:
+        if self.rest:
+            self.feed(b"\n")
+        self.flush()
+        self.folding = False
+
+    def show(self, line: str) -> None:
+        if self.noise and self.noise.search(line):
+            return
+        self.last.append(line)
+        self.console.echo(self.name, line)

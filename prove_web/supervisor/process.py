@@ -1,0 +1,111 @@
+"""One program kept running: started, listened to, started again after a death, stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from contextlib import suppress
+from pathlib import Path
+
+from . import guard
+from .output import Console, Output
+from .program import Program, Refused
+
+MOST_DEATHS, WITHIN = 5, 60.0  # so many deaths within so many seconds, before it ever lived longer, are too many
+FIRST_DELAY, LONGEST_DELAY = 0.5, 15.0  # seconds until it is started again
+
+
+class Process:
+    """A program and its present process, if it has one. Only the main thread may start it: it dies with that thread."""
+
+    def __init__(self, program: Program, console: Console, logs: Path) -> None:
+        self.program, self.console = program, console
+        self.output = Output(program.name, console, logs, program.noise)
+        self.child: subprocess.Popen[bytes] | None = None
+        self.started_at = 0.0
+        self.due: float | None = None  # when it is to be started again
+        self.steady = False
+        self.deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+
+    def start(self) -> None:
+        self.due, self.started_at = None, time.monotonic()
+        self.output.last.clear()
+        self.child = subprocess.Popen(
+            [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), *self.program.command],
+            cwd=self.program.folder,
+            env=dict(self.program.env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for the supervisor, which passes it on in order
+        )
+        os.set_blocking(self.stdout(), False)
+
+    def stdout(self) -> int:
+        assert self.child and self.child.stdout
+        return self.child.stdout.fileno()
+
+    @property
+    def alive(self) -> bool:
+        return self.child is not None
+
+    def listen(self) -> None:
+        """Pass on what it has printed since."""
+        try:
+            while chunk := os.read(self.stdout(), 65_536):
+                self.output.feed(chunk)
+        except BlockingIOError:
+            pass
+
+    def look(self, wanted: bool = True) -> None:
+        """Notice a death, and start it again when it is time and still wanted. Raises Refused after too many."""
+        if self.child and (code := self.child.poll()) is not None:
+            self.bury(self.child)
+            if wanted:
+                self.mourn(code)
+        if wanted and self.due is not None and time.monotonic() >= self.due:
+            self.start()
+
+    def bury(self, child: subprocess.Popen[bytes]) -> None:
+        """End what it left behind, and hear its last words."""
+        self.signal(signal.SIGKILL, group=True)
+        self.listen()
+        self.output.end()
+        for pipe in (child.stdin, child.stdout):
+            if pipe:
+                pipe.close()
+        self.child = None
+
+    def mourn(self, code: int) -> None:
+        now = time.monotonic()
+        self.steady = self.steady or now - self.started_at >= WITHIN
+        self.deaths.append(now)
+        recent = [death for death in self.deaths if now - death < WITHIN]
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        if len(recent) >= MOST_DEATHS and not self.steady:
+            words = " / ".join(self.output.last) or "nothing"
+            raise Refused(
+                f"{self.program.name} {how}, the {len(recent)}th time within a minute. "
+                f"Its last words: {words} (all of them are in {self.output.path})"
+            )
+        delay = min(FIRST_DELAY * 2 ** (len(recent) - 1), LONGEST_DELAY)
+        self.due = now + delay
+        self.console.say(self.program.name, f"{how}; starts again in {delay:g} s")
+
+    def ask(self) -> None:
+        """Ask it to stop."""
+        self.due = None
+        self.signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.due = None
+        self.signal(signal.SIGKILL, group=True)
+
+    def signal(self, number: signal.Signals, group: bool = False) -> None:
+        if self.child:
+            with suppress(ProcessLookupError, PermissionError):
+                (os.killpg if group else os.kill)(self.child.pid, number)

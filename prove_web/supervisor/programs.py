@@ -1,0 +1,93 @@
+"""The programs that make up the site, and the environment each of them gets."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .program import Program
+
+OWNER_PASSWORD = "PROVE_OWNER_PASSWORD"
+WEB_ALONE = {"DATABASE_URL", "SECRET_KEY"}  # what no worker of the engine gets to see
+CHECKPOINT_GRACE = 20.0  # seconds that a trainer gets for its checkpoint
+QUIET_WORKER = ("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat")
+PLAIN_LOG = (
+    "--",
+    "worker.log_format=%(levelname)s %(message)s",
+    "worker.task_log_format=%(levelname)s %(message)s",
+    "worker.redirect_stdouts=false",
+)
+NOISE = ("Warm shutdown", "Cold shutdown", "Hitting Ctrl+C again", "Hitting Ctrl-C again")
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the site lives on this machine."""
+
+    base: Path  # the folder of manage.py
+    data: Path
+    host: str
+    port: int
+    broker_url: str
+
+    @property
+    def url(self) -> str:
+        host = {"0.0.0.0": "localhost", "::": "localhost"}.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+
+    def environment(self) -> dict[str, str]:
+        """What every program gets; the owner's password is for none of them."""
+        given = {name: value for name, value in os.environ.items() if name != OWNER_PASSWORD}
+        quiet = "ignore:You're running the worker with superuser privileges"
+        return {
+            **given,
+            "PROVE_DATA": str(self.data),
+            "REDIS_URL": self.broker_url,
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONWARNINGS": ",".join(filter(None, [given.get("PYTHONWARNINGS"), quiet])),
+        }
+
+
+def programs(site: Site) -> list[Program]:
+    """All but the broker, in the order of their start. The one writer of events goes on until the workers are gone."""
+    web = site.environment()
+    engine = {name: value for name, value in web.items() if name not in WEB_ALONE}
+    prove_web, training_worker = "prove_web.celery", "training_worker.app"
+    return [
+        Program("web", uvicorn(site), web, site.base),
+        Program("writer", worker(prove_web, "events", "solo"), web, site.base, stop_order=1, noise=NOISE),
+        Program("web-worker", worker(prove_web, "web", "solo"), web, site.base, noise=NOISE),
+        Program("beat", beat(), web, site.base),
+        Program("cpu-worker", worker(training_worker, "synthesis"), engine, site.base, noise=NOISE),
+        Program("gpu-worker", worker(training_worker, "training"), engine, site.base, CHECKPOINT_GRACE, noise=NOISE),
+    ]
+
+
+def uvicorn(site: Site) -> tuple[str, ...]:
+    options: Mapping[str, str] = {
+        "host": site.host,
+        "port": str(site.port),
+        "ws": "websockets-sansio",
+        "ws-max-size": "65536",
+        "lifespan": "off",
+        "log-level": "warning",
+        "timeout-graceful-shutdown": "2",
+    }
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    quiet = ("--no-access-log", "--no-server-header")
+    return (sys.executable, "-m", "uvicorn", "prove_web.asgi:application", *quiet, *words)
+
+
+def worker(app: str, queue: str, pool: str = "prefork") -> tuple[str, ...]:
+    name = ("-n", f"{queue}@%h", "-Q", queue)
+    one = ("--pool", pool, "--concurrency", "1", "--prefetch-multiplier", "1")
+    return (sys.executable, "-m", "celery", "--quiet", "-A", app, "worker", *name, *one, *QUIET_WORKER, *PLAIN_LOG)
+
+
+def beat() -> tuple[str, ...]:
+    """The one clock: its schedule is in the settings, so it keeps none in a file."""
+    options = ("-S", "celery.beat:Scheduler", "--loglevel", "WARNING")
+    return (sys.executable, "-m", "celery", "--quiet", "-A", "prove_web.celery", "beat", *options)

@@ -1,0 +1,113 @@
+"""Keep programs running in the foreground until somebody asks to stop, then leave none of them behind."""
+
+from __future__ import annotations
+
+import select
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from .output import Console
+from .process import Process
+from .program import Program, Refused, StopAsked
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+TURN = 0.2  # seconds between two looks
+ECHO = 1.0  # seconds in which a second signal may be an echo of the first: make and timeout(1) send it twice
+SELF = "prove"
+
+
+class Supervisor:
+    """Programs in the order of their start. Its signal handlers hold from `with` to its end."""
+
+    def __init__(self, console: Console, logs: Path) -> None:
+        self.console, self.logs = console, logs
+        self.processes: list[Process] = []
+        self.asked_at: float | None = None
+        self.insisted = False
+
+    def __enter__(self) -> Supervisor:
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self.before = {number: signal.signal(number, self.heard) for number in SIGNALS}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        try:
+            self.stop()
+        finally:
+            for number, handler in self.before.items():
+                signal.signal(number, handler)
+
+    def heard(self, number: int, frame: FrameType | None) -> None:
+        """The first signal asks to stop; a second Ctrl-C wants it at once."""
+        now = time.monotonic()
+        if self.asked_at is None:
+            self.asked_at = now
+        elif number == signal.SIGINT and now - self.asked_at > ECHO:
+            self.insisted = True
+
+    @property
+    def asked(self) -> bool:
+        return self.asked_at is not None or self.console.gone
+
+    def say(self, line: str) -> None:
+        self.console.say(SELF, line)
+
+    def start(self, *programs: Program) -> None:
+        for program in programs:
+            process = Process(program, self.console, self.logs)
+            self.processes.append(process)
+            process.start()
+
+    def keep(self) -> None:
+        """Until somebody asks to stop. Raises Refused when a program cannot be kept running."""
+        while not self.asked:
+            self.turn()
+
+    def wait(self, ready: Callable[[], bool], what: str, seconds: float) -> None:
+        """Until it is ready. Raises StopAsked, or Refused after so many seconds."""
+        until = time.monotonic() + seconds
+        while not ready():
+            self.go_on()
+            if time.monotonic() > until:
+                raise Refused(f"{what} did not answer within {seconds:.0f} s; {self.logs} has what was said")
+            self.turn()
+
+    def go_on(self) -> None:
+        """Raises StopAsked if somebody asked to stop."""
+        if self.asked:
+            raise StopAsked
+
+    def turn(self, wanted: bool = True) -> None:
+        """Pass on what the programs print, and see to those that died."""
+        alive = [process for process in self.processes if process.alive]
+        heard, _, _ = select.select([process.stdout() for process in alive], [], [], TURN)
+        for process in alive:
+            if process.stdout() in heard:
+                process.listen()
+            else:
+                process.output.flush()
+        if heard:
+            time.sleep(TURN / 4)  # a closed pipe is always readable: its process is about to be gone
+        for process in self.processes:
+            process.look(wanted)
+
+    def stop(self) -> None:
+        """Ask all to stop, in their order, and kill those that do not."""
+        self.console.quiet = True
+        for process in self.processes:
+            process.due = None
+        for order in sorted({process.program.stop_order for process in self.processes}):
+            self.stop_these([process for process in self.processes if process.program.stop_order == order])
+
+    def stop_these(self, processes: list[Process]) -> None:
+        asked_at = time.monotonic()
+        for process in processes:
+            process.ask()
+        while left := [process for process in processes if process.alive]:
+            for process in left:
+                if self.insisted or time.monotonic() - asked_at > process.program.grace:
+                    process.kill()
+            self.turn(wanted=False)

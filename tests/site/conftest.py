@@ -1,0 +1,94 @@
+"""A whole site, started as a person starts it, in a data folder of its own."""
+
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PASSWORD = "a password for tests"
+START = 90  # seconds a site may take to answer, on a busy machine
+GONE = 40  # seconds it may take to stop
+
+
+class Site:
+    """A running `manage.py serve`: where it answers, what its database says, and its processes."""
+
+    def __init__(self, data: Path, **environment: str):
+        self.data = data
+        known = {"PROVE_DATA": str(data), "PROVE_OWNER_PASSWORD": PASSWORD, "PROVE_DEMO": "small"}
+        clean = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "DATABASE_URL")}
+        self.log = (data / "site.log").open("w+")
+        self.process = psutil.Popen(
+            [sys.executable, "manage.py", "serve", "--port", "0"],
+            cwd=ROOT,
+            env={**clean, **known, **environment},
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.url = self.wait(self.address, START)
+
+    def address(self) -> str | None:
+        found = re.search(r"PROVE Studio is at (http://\S+)/", self.said())
+        return found[1] if found else None
+
+    def said(self) -> str:
+        return (self.data / "site.log").read_text("utf-8", "replace")
+
+    def wait(self, what: Callable[[], Any], seconds: float) -> Any:
+        """What it says once it says something; a site that ends or takes too long fails with its log."""
+        until = time.monotonic() + seconds
+        while not (found := what()):
+            assert self.process.poll() is None, f"the site ended:\n{self.said()}"
+            assert time.monotonic() < until, f"it took longer than {seconds} seconds:\n{self.said()}"
+            time.sleep(0.1)
+        return found
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(f"file:{self.data / 'prove.sqlite3'}?mode=ro", uri=True, timeout=20)) as database:
+            return database.execute(query).fetchall()
+
+    def find(self, *words: str) -> psutil.Process | None:
+        """The first process of the site, parents before children, whose command line holds all the words."""
+        for process in self.process.children(recursive=True):
+            try:
+                command = " ".join(process.cmdline())
+            except psutil.Error:
+                continue
+            if all(word in command for word in words):
+                return process
+        return None
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(GONE)
+            except psutil.TimeoutExpired:
+                self.process.kill()
+        self.log.close()
+
+
+@contextmanager
+def running(data: Path, **environment: str) -> Iterator[Site]:
+    site = Site(data, **environment)
+    try:
+        yield site
+    finally:
+        site.stop()
+
+
+@pytest.fixture
+def site_in() -> Callable[..., Any]:
+    return running

@@ -1,0 +1,39 @@
+"""Whatever part of the site is killed during a run, the run ends done and its curve is whole."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+pytest.importorskip("torch", reason="a run needs torch")
+
+VICTIMS = (
+    ("the training child", ("training_worker.jobs",)),
+    ("the GPU worker", ("celery", "training@")),
+    ("the broker", ("valkey-server",)),
+    ("the web", ("uvicorn",)),
+    ("the writer", ("celery", "events@")),
+)
+RUN = "SELECT state, attempt, error FROM live_job WHERE kind = 'run'"
+STEPS = "SELECT step FROM experiments_point ORDER BY step"
+STEP_PATIENCE, RUN_PATIENCE = 120, 240
+
+
+def test_a_run_survives_the_death_of_each_part_of_the_site(site_in: Callable[..., Any], tmp_path: Path) -> None:
+    with site_in(tmp_path, PROVE_LOST_AFTER="8") as site:
+        for i, (name, words) in enumerate(VICTIMS):
+            site.wait(lambda due=2 * i + 2: len(site.rows(STEPS)) >= due, STEP_PATIENCE)
+            victim = site.wait(lambda words=words: site.find(*words), STEP_PATIENCE)
+            victim.send_signal(signal.SIGKILL)
+            psutil.wait_procs([victim], timeout=10)
+            assert site.rows(RUN)[0][0] != "done", f"the run was over before {name} could be killed"
+        site.wait(lambda: site.rows(RUN)[0][0] in ("done", "failed", "lost", "stopped"), RUN_PATIENCE)
+        [(state, attempt, error)] = site.rows(RUN)
+        assert state == "done", error
+        assert attempt >= 3, "both the child and the worker were killed, so others went on"
+        steps = [step for (step,) in site.rows(STEPS)]
+        assert steps == list(range(1, steps[-1] + 1)) and len(steps) >= 12
+        assert site.find("uvicorn") and site.find("celery", "events@"), "what was killed is running again"

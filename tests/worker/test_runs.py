@@ -1,0 +1,175 @@
+"""Training runs done by a real worker: stopped, killed, taken over, and gone on with, each step told in the end once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from training_worker.trainer.run_folder import RunFolder
+
+from .conftest import Web, Workers, alive
+from .test_jobs import TINY
+
+pytest.importorskip("torch")
+
+SMALL = {"policy": "warm", "prompts": 2, "group": 2, "held_out": 3, "threads": 1, "evaluate_every": 2}
+ENDLESS = 100_000
+
+
+@pytest.fixture
+def data(web: Web, worker: Workers) -> str:
+    """A data set, and a worker for what is done with it."""
+    worker()
+    job = web.send("dataset", TINY)
+    assert web.until_ended(job)["state"] == "done"
+    return job
+
+
+def run_of(data: str, steps: int, **more: Any) -> dict[str, Any]:
+    return {**SMALL, "dataset": data, "max_steps": steps, **more}
+
+
+def steps(web: Web, job: str) -> list[int]:
+    return [line["step"] for line in web.told(job, "step")]
+
+
+def checkpoint(web: Web, job: str) -> int:
+    found = RunFolder(web.jobs / job / "out").newest()
+    return found.step if found else 0
+
+
+def test_a_run_is_trained_watched_and_compared(web: Web, data: str) -> None:
+    job = web.send("run", run_of(data, 3))
+    end = web.until_ended(job)
+    assert (end["state"], end["error"]) == ("done", "")
+    assert steps(web, job) == [1, 2, 3]
+    assert [line["step"] for line in web.told(job, "held_out")] == [0, 2]
+    assert [line["step"] for line in web.told(job, "checkpoint")] == [3]
+    assert web.told(job, "checkpoint")[0]["bytes"] > 1_000_000
+    result = end["result"]
+    assert (result["steps"], result["ended"]) == (3, "steps")
+    assert result["before"][-1]["examples"] == result["after"][-1]["examples"] == 3
+    for mode in ("sampled", "greedy"):
+        assert {"before", "after", "difference", "low", "high"} <= result[mode].keys()
+    words = [word for word in web.told(job, "progress") if word["seconds_left"] is not None]
+    assert words and all(word["done"] <= word["total"] and word["seconds_left"] >= 0 for word in words)
+
+
+def test_a_stop_after_the_step_leaves_a_checkpoint_and_the_next_attempt_goes_on_from_it(web: Web, data: str) -> None:
+    spec = run_of(data, ENDLESS, minutes=60, evaluate_every=0)
+    job = web.send("run", spec)
+    web.until_step(job, 2)
+    web.say(job, stop="after_step")
+    assert web.until_ended(job)["state"] == "stopped"
+    stopped = steps(web, job)
+    assert stopped == list(range(1, checkpoint(web, job) + 1)), "what was done is in the checkpoint, and was told"
+    web.send("run", spec, job)
+    web.until_step(job, stopped[-1] + 1)
+    assert web.told(job, "rewound") == [{"step": stopped[-1]}]
+    assert steps(web, job)[: len(stopped) + 1] == [*stopped, stopped[-1] + 1]
+    web.say(job, stop="now")
+    web.until_ended(job)
+
+
+def test_a_stop_now_is_at_once(web: Web, data: str) -> None:
+    job = web.send("run", run_of(data, ENDLESS))
+    child = web.child(job)
+    web.until_step(job, 1)
+    web.say(job, stop="now")
+    assert web.until_ended(job) == {"state": "stopped", "error": "", "result": {}}
+    assert not alive(child)
+
+
+def test_a_later_attempt_ends_the_one_before(web: Web, data: str, worker: Workers) -> None:
+    spec = run_of(data, ENDLESS, checkpoint_every=1)
+    job = web.send("run", spec)
+    first = web.child(job)
+    web.until_step(job, 2)
+    worker()
+    web.send("run", spec, job)
+    second = web.child(job)
+    assert second != first and not alive(first)
+    web.until_step(job, 3)
+    assert steps(web, job) == list(range(1, steps(web, job)[-1] + 1)), "history and new steps, without a gap"
+    web.say(job, stop="now")
+    web.until_ended(job)
+
+
+def test_a_child_that_is_killed_from_outside_is_lost_and_the_next_attempt_goes_on(web: Web, data: str) -> None:
+    spec = run_of(data, 6, checkpoint_every=2, held_out=0)
+    job = web.send("run", {**spec, "prompts": 8, "group": 8})
+    child = web.child(job)
+    web.until_step(job, 3)
+    os.kill(child, signal.SIGKILL)
+    end = web.until_ended(job)
+    assert end["state"] == "lost" and "SIGKILL" in end["error"] and "memory" in end["error"]
+    web.send("run", {**spec, "prompts": 8, "group": 8}, job)
+    assert web.until_ended(job)["state"] == "done"
+    assert steps(web, job) == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_worker_that_is_shut_down_leaves_a_checkpoint_and_says_so(web: Web, data: str, worker: Workers) -> None:
+    job = web.send("run", run_of(data, ENDLESS, evaluate_every=0))
+    web.until_step(job, 2)
+    os.kill(worker.started[0].pid, signal.SIGTERM)
+    end = web.until_ended(job)
+    assert (end["state"], end["error"]) == ("lost", "The worker was shut down; the job goes on when it is back.")
+    assert steps(web, job) == list(range(1, checkpoint(web, job) + 1))
+    web.until(lambda: worker.started[0].poll() is not None)
+
+
+@pytest.mark.parametrize("kind", ["run", "dataset"])
+def test_a_worker_that_is_killed_leaves_no_process_behind(kind: str, web: Web, data: str, worker: Workers) -> None:
+    spec = run_of(data, ENDLESS) if kind == "run" else {**TINY, "train": 100_000}
+    job = web.send(kind, spec)
+    child = web.child(job)
+    web.until(lambda: len(group(child)) >= (1 if kind == "run" else 2))
+    members = group(child)
+    os.kill(worker.started[0].pid, signal.SIGKILL)
+    web.until(lambda: not any(map(alive, members)))
+    web.until(lambda: not group(worker.started[0].pid))
+
+
+def group(leader: int) -> list[int]:
+    """The living processes of a process group."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        pid = int(path.name)
+        try:
+            if os.getpgid(pid) == leader and alive(pid):
+                found.append(pid)
+        except ProcessLookupError:
+            continue
+    return found
+
+
+def test_settings_that_a_run_cannot_have_are_refused_in_a_sentence(web: Web, data: str) -> None:
+    for more, says in (
+        ({"policy": "/etc"}, "There is no policy '/etc'."),
+        ({"dataset": "../.."}, "dataset must be the id of the job"),
+        ({"dataset": "00000000-0000-0000-0000-000000000000"}, "The data set's files are not here."),
+        ({"learning_rate": 0}, "learning_rate must be more than 0"),
+        ({"group": 1}, "group must be a whole number of at least 2"),
+        ({"credit": "nobody"}, "The settings do not fit: credit"),
+        ({"colour": "red"}, "This worker does not know colour."),
+    ):
+        end = web.until_ended(web.send("run", {**run_of(data, 1), **more}))
+        assert end["state"] == "failed" and end["error"].startswith(says), end
+
+
+def test_a_data_set_of_other_server_code_is_told_to_be_stale(web: Web, data: str) -> None:
+    path = web.jobs / data / "out" / "train.jsonl"
+    path.write_text(path.read_text().replace('"fingerprint":"', '"fingerprint":"0'))
+    end = web.until_ended(web.send("run", run_of(data, 1)))
+    assert end["state"] == "failed" and "other code of the servers" in end["error"]
+
+
+def test_another_run_in_the_folder_is_refused(web: Web, data: str) -> None:
+    job = web.send("run", run_of(data, 1, held_out=0))
+    assert web.until_ended(job)["state"] == "done"
+    web.send("run", run_of(data, 1, held_out=0, seed=5), job)
+    assert web.until_ended(job)["error"] == "This run was begun with other settings or data. Launch a new run."

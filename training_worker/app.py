@@ -1,0 +1,40 @@
+"""The workers' Celery app: queues `synthesis` (CPU) and `training` (GPU). What comes of work is told by events."""
+
+from __future__ import annotations
+
+from multiprocessing import get_context
+
+from celery import Celery
+from celery.signals import worker_process_init, worker_shutting_down
+
+from .broker import broker_url, celery_url
+from .jobs.lifeline import die_with_parent
+
+app = Celery("training_worker", broker=celery_url(broker_url()), include=["training_worker.tasks"])
+app.conf.update(
+    task_serializer="json",
+    accept_content=["json"],
+    task_ignore_result=True,
+    task_acks_late=False,  # a run is taken once; that it was lost is for the web side to find out
+    worker_prefetch_multiplier=1,
+    worker_concurrency=1,
+    worker_hijack_root_logger=False,
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    broker_transport_options={"socket_keepalive": True},
+    task_default_queue="synthesis",
+)
+
+closing = get_context("fork").Event()  # shared with the pool's process, which is forked from this one
+
+
+@worker_process_init.connect  # type: ignore[untyped-decorator]
+def not_left_behind(**rest: object) -> None:
+    die_with_parent()
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def wind_up(**rest: object) -> None:
+    """A job at work then stops after its step, and is gone on with when there is a worker again."""
+    closing.set()

@@ -1,0 +1,57 @@
+"""The child that does one attempt at one job: `python -m training_worker.jobs FOLDER --attempt N`.
+
+FOLDER is the job's; its spec.json says what is asked. What happens is told event by event in events-N.jsonl; what the
+libraries print goes to log.txt. The first SIGTERM asks to stop after the present step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import sys
+import traceback
+from pathlib import Path
+
+from ..trainer.stopping import Stop, on_signals
+from .lifeline import die_with_parent
+from .spool import ENDED, SpoolWriter, spool_path
+from .work import FAILED, SPEC, STOPPED, Stopped, Tell
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m training_worker.jobs", description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--attempt", type=int, required=True)
+    parser.add_argument("--parent", type=int, help="the process to die with (default: whoever is the parent now)")
+    given = parser.parse_args()
+    die_with_parent(given.parent)
+    with on_signals() as stop:
+        spool = SpoolWriter(spool_path(given.folder, given.attempt))
+        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device="cpu")
+        return attempt(given.folder, spool, stop)
+
+
+def attempt(folder: Path, spool: SpoolWriter, stop: Stop) -> int:
+    """Do the work and tell how it ended."""
+    from . import dataset, graph, run
+    from .failure import explain
+
+    kinds = {"graph": graph.work, "dataset": dataset.work, "run": run.work}
+    try:
+        order = json.loads((folder / SPEC).read_text("utf-8"))
+        (folder / "out").mkdir(exist_ok=True)
+        result = kinds[order["kind"]](order["spec"], folder, Tell(spool, stop))
+        spool.tell(ENDED, state="done", error="", result=result)
+        return 0
+    except (Stopped, KeyboardInterrupt):
+        return STOPPED
+    except Exception as error:
+        traceback.print_exc()
+        spool.tell(ENDED, state="failed", error=explain(error, folder), result={})
+        return FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

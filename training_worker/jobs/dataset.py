@@ -1,0 +1,44 @@
+"""Work: a data set of training and held-out conversations, all replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..pipeline import HELD_OUT_RECIPE_SEED, SEEDS, TRAIN_RECIPE_SEED, shared
+from ..prove.synthesis.conversation import Recipe
+from ..prove.synthesis.dataset import synthesize
+from ..prove.synthesis.knobs import Knobs
+from ..prove.trajectory import Example, Split, write_lines
+from .graph import shared_graph
+from .work import Refused, Result, Tell, known, whole
+
+
+def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+    known(spec, {"seed", "train", "held_out", "candidates"})
+    train, held_out = whole(spec, "train", 1), whole(spec, "held_out", 0)
+    seed, knobs = whole(spec, "seed", SEEDS[0], SEEDS[-1], default=0), knobs_of(spec)
+    graph = shared_graph(folder, tell)
+    plan: tuple[tuple[Split, int, int, int, int], ...] = (
+        ("train", train, TRAIN_RECIPE_SEED + seed, 0, held_out),
+        ("held_out", held_out, HELD_OUT_RECIPE_SEED, train, 0),
+    )
+    made: dict[str, list[Example]] = {}
+    counts: dict[str, Any] = {}
+    for split, count, recipe_seed, before, after in plan:
+        told = tell.counting(f"{split.replace('_', '-')} conversations, each replayed", before, after)
+        made[split], report = synthesize(count, split, graph, Recipe(recipe_seed, knobs=knobs), told)
+        counts[split] = vars(report)
+    if leaks := shared(made["train"], made["held_out"]):
+        raise Refused(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
+    for name, examples in made.items():
+        write_lines(folder / "out" / f"{name}.jsonl", examples)
+    return {"counts": counts}
+
+
+def knobs_of(spec: Mapping[str, Any]) -> Knobs:
+    try:
+        return Knobs(most=whole(spec, "candidates", 1, default=8))
+    except ValueError as error:
+        raise Refused(f"candidates is too small. {error}") from None

@@ -1,0 +1,35 @@
+"""Work: the dependency graph of all tools, its edges proven by execution."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from ..prove.graph import graph_path, load_or_build
+from .work import Refused, Result, Tell, known
+
+
+def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+    known(spec, set())
+    graph = shared_graph(folder, tell)
+    if not graph.number_of_edges():
+        raise Refused("No edge of the graph could be proven; the servers cannot be chained.")
+    shutil.copyfile(graph_path(cache(folder)), folder / "out" / "graph.json")
+    created = sum(data["created"] for _, _, data in graph.edges(data=True))
+    counts = {"tools": len(graph), "edges": graph.number_of_edges(), "created": created}
+    return {**counts, "unproven": len(graph.graph["unproven"])}
+
+
+def cache(folder: Path) -> Path:
+    """All jobs share one graph per version of the servers' code; it lies beside their folders."""
+    return folder.parent.parent / "graph"
+
+
+def shared_graph(folder: Path, tell: Tell) -> nx.DiGraph:
+    count = tell.counting("pairs of tools, run in forked sessions")
+    count(0, 0)
+    return load_or_build(cache(folder), count)

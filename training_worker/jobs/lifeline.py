@@ -1,0 +1,47 @@
+"""A process that does not outlive the one it works for, and takes with it what it started."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int | None = None) -> None:
+    """Have this process killed as soon as its parent is gone; the leader of a process group, with the whole group.
+
+    `parent` is who that was when this process was started. Call it before any thread is started.
+    """
+    parent = parent or os.getppid()
+    if sys.platform != "linux":
+        threading.Thread(target=outlast, args=(parent,), daemon=True).start()
+        return
+    leads = os.getpgrp() == os.getpid()
+    if leads:  # a death signal of our own, because SIGKILL would leave us no moment for the others
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+        threading.Thread(target=await_hangup, daemon=True).start()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGHUP if leads else signal.SIGKILL)
+    if os.getppid() != parent:  # it was gone before we asked
+        end()
+
+
+def await_hangup() -> None:
+    signal.sigwait({signal.SIGHUP})
+    end()
+
+
+def outlast(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1)
+    end()
+
+
+def end() -> None:
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,79 @@
+"""An attempt's events on disk: the child appends, the parent reads on from where it was."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from ..prove.events import Event, Kind, now
+
+ENDED: Kind = "ended"
+
+
+def spool_path(folder: Path, attempt: int) -> Path:
+    return folder / f"events-{attempt}.jsonl"
+
+
+class SpoolWriter:
+    """Appends events, each whole or not at all; goes on counting where the file ends."""
+
+    def __init__(self, path: Path):
+        reader = SpoolReader(path)
+        self.path, self.last = path, len(reader.read())
+        if path.exists():
+            os.truncate(path, reader.offset)  # a line that was cut short
+
+    def tell(self, kind: Kind, **data: Any) -> Event:
+        """Raises OSError when the disk is full; the event is then not in the file."""
+        event = Event(self.last + 1, now(), kind, finite(data))
+        line = (json.dumps(event.as_json(), allow_nan=False) + "\n").encode()
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            before = os.fstat(file).st_size
+            if os.write(file, line) < len(line):
+                os.ftruncate(file, before)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+        finally:
+            os.close(file)
+        self.last = event.seq
+        return event
+
+
+class SpoolReader:
+    """Reads what was appended since the last time, but not a line that a kill cut short. `events[i]` has seq i + 1."""
+
+    def __init__(self, path: Path):
+        self.path, self.offset = path, 0
+        self.events: list[dict[str, Any]] = []
+
+    def read(self) -> list[dict[str, Any]]:
+        """Every event so far."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.offset)
+                fresh = file.read()
+        except FileNotFoundError:
+            return self.events
+        whole = fresh[: fresh.rfind(b"\n") + 1]
+        self.offset += len(whole)
+        self.events += [json.loads(line) for line in whole.splitlines()]
+        return self.events
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.events) and self.events[-1]["kind"] == ENDED
+
+
+def finite(value: Any) -> Any:
+    """The same value with null for what JSON has no number for."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return value

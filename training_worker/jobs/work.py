@@ -1,0 +1,70 @@
+"""What all kinds of work share: how they tell, how they stop, and how they refuse."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..prove.events import Kind
+from ..trainer.stopping import Stop
+from .spool import SpoolWriter
+
+SPEC = "spec.json"  # in the job's folder: what is asked
+FAILED, STOPPED = 1, 75  # the child's exit codes; that it was stopped is told by the parent, who knows why
+OFTEN = 1.0  # seconds between two words on progress
+Result = dict[str, Any]
+
+
+class Refused(Exception):
+    """Work that cannot be done as asked; the message says why and what to do."""
+
+
+class Stopped(Exception):
+    """Work that was left where it stands, because that was asked for."""
+
+
+class Tell:
+    """Tells events; of progress, not more than is worth telling. Where work tells how far it is, it may be stopped."""
+
+    def __init__(self, spool: SpoolWriter, stop: Stop):
+        self.spool, self.stop = spool, stop
+        self.told_at = -OFTEN
+
+    def __call__(self, kind: Kind, **data: Any) -> None:
+        self.spool.tell(kind, **data)
+
+    def progress(self, done: float, total: float, line: str, seconds_left: float | None = None) -> None:
+        """How far it is; a total of 0 is not known. Raises Stopped."""
+        if self.stop.requested:
+            raise Stopped
+        at = time.monotonic()
+        if at - self.told_at >= OFTEN or done >= total:
+            self.told_at = at
+            self("progress", done=done, total=total, line=line, seconds_left=seconds_left)
+
+    def counting(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
+        """A callback for work that counts; `before` and `after` are what was done and what is left besides."""
+        began = time.monotonic()
+
+        def count(done: int, total: int) -> None:
+            left = total - done + after
+            pace = (time.monotonic() - began) / done if done else None
+            self.progress(before + done, before + total + after, line, None if pace is None else pace * left)
+
+        return count
+
+
+def known(spec: Mapping[str, Any], names: set[str]) -> None:
+    """Refuse a specification that asks for something this worker does not know."""
+    if unknown := sorted(set(spec) - names):
+        raise Refused(f"This worker does not know {', '.join(unknown)}. It knows {', '.join(sorted(names))}.")
+
+
+def whole(spec: Mapping[str, Any], name: str, least: int, most: int | None = None, default: int | None = None) -> int:
+    """A whole number of a specification. Raises Refused."""
+    value = spec.get(name, default)
+    if type(value) is int and value >= least and (most is None or value <= most):
+        return value
+    limits = f"from {least} to {most}" if most is not None else f"of at least {least}"
+    raise Refused(f"{name} must be a whole number {limits}, not {value!r}.")

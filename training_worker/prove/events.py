@@ -1,0 +1,38 @@
+"""What a job reports while it works: numbered events, in the order they happened.
+
+An event belongs to one attempt at one job and has a number there, from 1 without a gap, so that one told twice or late
+does no harm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+Kind = Literal["started", "progress", "step", "rewound", "held_out", "checkpoint", "ended"]
+Ended = Literal["done", "stopped", "failed", "lost"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of an attempt's events. `at` is ISO 8601 in UTC; what `data` holds depends on the kind.
+
+    started: host, pid, device | progress: done, total (0 when unknown), line, seconds_left (null when unknown) |
+    step: step and the metrics of that step | rewound: step, after which all points are void | held_out: step and
+    means over held-out worlds | checkpoint: step, bytes | ended: state, error, result. `lost` is an end for no fault
+    of the job: another attempt should be made.
+    """
+
+    seq: int
+    at: str
+    kind: Kind
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
