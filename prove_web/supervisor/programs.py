@@ -11,7 +11,8 @@ from pathlib import Path
 from .program import Program
 
 OWNER_PASSWORD = "PROVE_OWNER_PASSWORD"
-WEB_ALONE = {"DATABASE_URL", "SECRET_KEY"}  # what no worker of the engine gets to see
+# What no worker of the engine gets to see: two secrets, and what would have Celery load Django.
+WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE"}
 CHECKPOINT_GRACE = 20.0  # seconds that a trainer gets for its checkpoint
 QUIET_WORKER = ("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat")
 PLAIN_LOG = (
@@ -20,7 +21,16 @@ PLAIN_LOG = (
     "worker.task_log_format=%(levelname)s %(message)s",
     "worker.redirect_stdouts=false",
 )
-NOISE = ("Warm shutdown", "Cold shutdown", "Hitting Ctrl+C again", "Hitting Ctrl-C again")
+# Celery says each time how it ends, and at each lost connection, at length, that a default is going to change.
+NOISE = (
+    *("Warm shutdown", "Cold shutdown", "Hitting Ctrl+C again", "Trying again in"),
+    *("CPendingDeprecationWarning", "In Celery 5.1 ", "on connection loss cancels all currently executed tasks"),
+    *(
+        "These tasks cannot be acknowledged as the connection is gone",
+        "back to the queue. You can enable this behavior",
+    ),
+    "self.on_connection_error_after_connected(exc)",
+)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from prove_web import first_start
 from prove_web.supervisor import valkey
 from prove_web.supervisor.program import Refused
-from prove_web.supervisor.programs import Site, programs
+from prove_web.supervisor.programs import OWNER_PASSWORD, Site, programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 60.0
@@ -75,12 +76,13 @@ class RunningSite:
         return self.child.returncode
 
     def processes(self) -> list[int]:
-        """The living processes that carry our marker, the site's own among them."""
+        """The living processes that carry our marker, the site's own among them; Valkey writes a title over its own."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 dead = folder.joinpath("stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-                if not dead and f"{MARKER}={self.marker}".encode() in folder.joinpath("environ").read_bytes():
+                marked = f"{MARKER}={self.marker}".encode() in folder.joinpath("environ").read_bytes()
+                if not dead and (marked or str(self.data).encode() in folder.joinpath("cmdline").read_bytes()):
                     found.append(int(folder.name))
         return found
 
@@ -154,6 +156,7 @@ def test_it_starts_survives_a_kill_stops_without_a_trace_and_goes_on(site, tmp_p
     first.until("web        | was ended by SIGKILL; starts again")
     eventually(lambda: first.process("-m", "uvicorn") not in (None, server), "another web server")
 
+    assert len(first.processes()) >= 8
     eventually(lambda: first.jobs()["graph"][0] in ("running", "done"), "the first job")
     again = serve(data, "--port", "0")
     assert f"{data} is in use by another" in refusal(again)
@@ -229,10 +232,10 @@ def a_site(tmp_path: Path) -> Site:
 
 
 def test_no_worker_of_the_engine_sees_a_secret_of_the_web(a_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DATABASE_URL", "SECRET_KEY", "PROVE_OWNER_PASSWORD"):
+    for name in ("DATABASE_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "PROVE_OWNER_PASSWORD"):
         monkeypatch.setenv(name, "secret")
     seen = {each.name: sorted(name for name in each.env if each.env[name] == "secret") for each in programs(a_site)}
-    web = ["DATABASE_URL", "SECRET_KEY"]
+    web = ["DATABASE_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"]
     assert seen == {"web": web, "writer": web, "web-worker": web, "beat": web, "cpu-worker": [], "gpu-worker": []}
 
 
@@ -247,3 +250,13 @@ def test_each_queue_has_its_worker_and_there_is_one_clock(a_site: Site) -> None:
 def test_the_address_is_one_that_a_browser_can_open(a_site: Site) -> None:
     assert a_site.url == "http://localhost:8000/"
     assert Site(ROOT, a_site.data, "::1", 80, "").url == "http://[::1]:80/"
+
+
+def test_the_page_about_running_names_every_variable_and_every_program(a_site: Site) -> None:
+    page = (ROOT / "docs" / "running.md").read_text("utf-8")
+    named = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
+    code = "".join(path.read_text("utf-8") for path in (ROOT / "prove_web").rglob("*.py"))
+    read = set(re.findall(r'env(?:str|bool|int)\("([A-Z_]+)"', code))
+    assert named == read | {"SECRET_KEY", OWNER_PASSWORD, first_start.DEMO}
+    programs_named = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
+    assert programs_named == {"broker", *(each.name for each in programs(a_site))}

@@ -1,12 +1,12 @@
 """Whatever part of the site is killed during a run, the run ends done and its curve is whole."""
 
 import signal
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
+
+from tests.site.running import running
 
 pytest.importorskip("torch", reason="a run needs torch")
 
@@ -22,8 +22,8 @@ STEPS = "SELECT step FROM experiments_point ORDER BY step"
 STEP_PATIENCE, RUN_PATIENCE = 120, 240
 
 
-def test_a_run_survives_the_death_of_each_part_of_the_site(site_in: Callable[..., Any], tmp_path: Path) -> None:
-    with site_in(tmp_path, PROVE_LOST_AFTER="8") as site:
+def test_a_run_survives_the_death_of_each_part_of_the_site(tmp_path: Path) -> None:
+    with running(tmp_path, PROVE_LOST_AFTER="8") as site:
         for i, (name, words) in enumerate(VICTIMS):
             site.wait(lambda due=2 * i + 2: len(site.rows(STEPS)) >= due, STEP_PATIENCE)
             victim = site.wait(lambda words=words: site.find(*words), STEP_PATIENCE)

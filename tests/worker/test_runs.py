@@ -1,18 +1,20 @@
-"""Training runs done by a real worker: stopped, killed, taken over, and gone on with, each step told in the end once."""
+"""Training runs done by a real worker: stopped, killed, taken over and gone on with; in the end each step is told once."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from training_worker.jobs.run import settings
+from training_worker.jobs.work import Refused
 from training_worker.trainer.run_folder import RunFolder
 
-from .conftest import Web, Workers, alive
-from .test_jobs import TINY
+from .conftest import TINY, Web, Workers, alive
 
 pytest.importorskip("torch")
 
@@ -21,12 +23,11 @@ ENDLESS = 100_000
 
 
 @pytest.fixture
-def data(web: Web, worker: Workers) -> str:
+def data(web: Web, worker: Workers, made: Path) -> str:
     """A data set, and a worker for what is done with it."""
+    shutil.copytree(made, web.jobs / made.name)
     worker()
-    job = web.send("dataset", TINY)
-    assert web.until_ended(job)["state"] == "done"
-    return job
+    return made.name
 
 
 def run_of(data: str, steps: int, **more: Any) -> dict[str, Any]:
@@ -57,9 +58,11 @@ def test_a_run_is_trained_watched_and_compared(web: Web, data: str) -> None:
         assert {"before", "after", "difference", "low", "high"} <= result[mode].keys()
     words = [word for word in web.told(job, "progress") if word["seconds_left"] is not None]
     assert words and all(word["done"] <= word["total"] and word["seconds_left"] >= 0 for word in words)
+    web.send("run", run_of(data, 3, seed=5), job)
+    assert web.until_ended(job)["error"] == "This run was begun with other settings or data. Launch a new run."
 
 
-def test_a_stop_after_the_step_leaves_a_checkpoint_and_the_next_attempt_goes_on_from_it(web: Web, data: str) -> None:
+def test_a_run_that_was_stopped_after_a_step_goes_on_from_its_checkpoint_until_stopped_now(web: Web, data: str) -> None:
     spec = run_of(data, ENDLESS, minutes=60, evaluate_every=0)
     job = web.send("run", spec)
     web.until_step(job, 2)
@@ -72,16 +75,8 @@ def test_a_stop_after_the_step_leaves_a_checkpoint_and_the_next_attempt_goes_on_
     assert web.told(job, "rewound") == [{"step": stopped[-1]}]
     assert steps(web, job)[: len(stopped) + 1] == [*stopped, stopped[-1] + 1]
     web.say(job, stop="now")
-    web.until_ended(job)
-
-
-def test_a_stop_now_is_at_once(web: Web, data: str) -> None:
-    job = web.send("run", run_of(data, ENDLESS))
-    child = web.child(job)
-    web.until_step(job, 1)
-    web.say(job, stop="now")
     assert web.until_ended(job) == {"state": "stopped", "error": "", "result": {}}
-    assert not alive(child)
+    assert not alive(web.child(job))
 
 
 def test_a_later_attempt_ends_the_one_before(web: Web, data: str, worker: Workers) -> None:
@@ -100,16 +95,15 @@ def test_a_later_attempt_ends_the_one_before(web: Web, data: str, worker: Worker
 
 
 def test_a_child_that_is_killed_from_outside_is_lost_and_the_next_attempt_goes_on(web: Web, data: str) -> None:
-    spec = run_of(data, 6, checkpoint_every=2, held_out=0)
-    job = web.send("run", {**spec, "prompts": 8, "group": 8})
-    child = web.child(job)
+    job = web.send("run", run_of(data, ENDLESS, checkpoint_every=2, held_out=0))
     web.until_step(job, 3)
-    os.kill(child, signal.SIGKILL)
+    os.kill(web.child(job), signal.SIGKILL)
     end = web.until_ended(job)
     assert end["state"] == "lost" and "SIGKILL" in end["error"] and "memory" in end["error"]
-    web.send("run", {**spec, "prompts": 8, "group": 8}, job)
+    last = checkpoint(web, job) + 1
+    web.send("run", run_of(data, last, checkpoint_every=2, held_out=0), job)
     assert web.until_ended(job)["state"] == "done"
-    assert steps(web, job) == [1, 2, 3, 4, 5, 6]
+    assert web.told(job, "rewound") == [{"step": last - 1}] and steps(web, job) == list(range(1, last + 1))
 
 
 def test_a_worker_that_is_shut_down_leaves_a_checkpoint_and_says_so(web: Web, data: str, worker: Workers) -> None:
@@ -147,18 +141,27 @@ def group(leader: int) -> list[int]:
     return found
 
 
-def test_settings_that_a_run_cannot_have_are_refused_in_a_sentence(web: Web, data: str) -> None:
-    for more, says in (
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
         ({"policy": "/etc"}, "There is no policy '/etc'."),
+        ({"policy": ["warm"]}, "There is no policy"),
         ({"dataset": "../.."}, "dataset must be the id of the job"),
+        ({"dataset": None}, "dataset must be the id of the job"),
         ({"dataset": "00000000-0000-0000-0000-000000000000"}, "The data set's files are not here."),
         ({"learning_rate": 0}, "learning_rate must be more than 0"),
+        ({"learning_rate": "fast"}, "The settings do not fit: learning_rate"),
+        ({"minutes": float("nan")}, "minutes must be more than 0"),
         ({"group": 1}, "group must be a whole number of at least 2"),
         ({"credit": "nobody"}, "The settings do not fit: credit"),
         ({"colour": "red"}, "This worker does not know colour."),
-    ):
-        end = web.until_ended(web.send("run", {**run_of(data, 1), **more}))
-        assert end["state"] == "failed" and end["error"].startswith(says), end
+        ({"out": "/etc"}, "This worker does not know out."),
+    ],
+)
+def test_settings_that_a_run_cannot_have_are_refused_in_a_sentence(more: dict[str, Any], says: str, made: Path) -> None:
+    with pytest.raises(Refused) as refused:
+        settings({**run_of(made.name, 1), **more}, made.parent / "run")
+    assert str(refused.value).startswith(says)
 
 
 def test_a_data_set_of_other_server_code_is_told_to_be_stale(web: Web, data: str) -> None:
@@ -166,10 +169,3 @@ def test_a_data_set_of_other_server_code_is_told_to_be_stale(web: Web, data: str
     path.write_text(path.read_text().replace('"fingerprint":"', '"fingerprint":"0'))
     end = web.until_ended(web.send("run", run_of(data, 1)))
     assert end["state"] == "failed" and "other code of the servers" in end["error"]
-
-
-def test_another_run_in_the_folder_is_refused(web: Web, data: str) -> None:
-    job = web.send("run", run_of(data, 1, held_out=0))
-    assert web.until_ended(job)["state"] == "done"
-    web.send("run", run_of(data, 1, held_out=0, seed=5), job)
-    assert web.until_ended(job)["error"] == "This run was begun with other settings or data. Launch a new run."

@@ -61,7 +61,7 @@ def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
 
     names = {one.name for one in fields(GRPORun)} - GIVEN
     known(spec, OWN | names)
-    if (policy := spec.get("policy", "warm")) not in POLICIES:
+    if (policy := str(spec.get("policy", "warm"))) not in POLICIES:
         raise Refused(f"There is no policy {policy!r}. There is: {', '.join(POLICIES)}.")
     data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
     if not data.is_file():

@@ -5,13 +5,12 @@ prove.chart = (() => {
   const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#AA4499", "#B07000", "#555555"];
   const DARK = ["#56B4E9", "#E69F00", "#33C39A", "#F0E442", "#CC79A7", "#BBBBBB"];
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
-  const REDRAW = 125, WEIGHT = 0.8, TALL = 220;
+  const REDRAW = 125, WEIGHT = 0.8, ENOUGH = 20, TALL = 220;
   const cursor = uPlot.sync("prove");
 
   const dark = () => document.documentElement.getAttribute("data-bs-theme") === "dark";
   const colour = (index) => (dark() ? DARK : LIGHT)[index % LIGHT.length];
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : String(+value.toPrecision(4));
+  const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : String(+value.toPrecision(3));
 
   function make(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
@@ -37,6 +36,7 @@ prove.chart = (() => {
       this.series = series.map(({ name, points = [] }) => ({ name, points: new Map(points), shown: true }));
       this.build(element, help);
       this.plot = new uPlot(this.options(), this.data(), this.canvas);
+      this.draw();
       this.canvas.querySelector(".u-over")?.setAttribute("aria-hidden", "true");
       new ResizeObserver(() => this.resize()).observe(this.canvas);
       document.addEventListener("prove:theme", () => { this.legend(); this.plot.redraw(false, true); });
@@ -76,27 +76,34 @@ prove.chart = (() => {
     }
 
     options() {
-      const ink = () => css("--tblr-secondary-color") || "#667"; // read when drawn, so that it follows the theme
-      const axis = { stroke: ink, grid: { stroke: () => css("--tblr-border-color-translucent"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
-      const line = (index, raw) => ({
-        label: this.series[index].name,
-        stroke: () => colour(index) + (raw && this.smooth ? "55" : ""),
-        width: raw && this.smooth ? 1 : 2,
-        dash: raw && this.smooth ? [] : DASHES[index % DASHES.length],
-        spanGaps: true,
-        points: { show: (plot, at) => plot.data[at].filter((value) => value != null).length < 2 },
-        show: this.series[index].shown && (raw || this.smooth),
-      });
+      const ink = (name) => () => getComputedStyle(this.canvas)[name]; // read when drawn, so that it follows the theme
+      const axis = { stroke: ink("color"), grid: { stroke: ink("borderTopColor"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
+      const lonely = { show: (plot, at) => plot.data[at].filter((value) => value != null).length < 2 };
+      const line = (index, faint) => ({ label: this.series[index].name, stroke: () => colour(index) + (faint() ? "55" : ""), spanGaps: true, points: lonely });
       const all = this.series.map((_, index) => index);
       return {
         width: this.canvas.clientWidth || 300, height: TALL,
         scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] } },
         axes: [{ ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] }, { ...axis, size: 52, values: (plot, ticks) => ticks.map(written) }],
-        series: [{}, ...all.map((index) => line(index, true)), ...all.map((index) => line(index, false))],
+        series: [{}, ...all.map((index) => line(index, () => this.smooths(index))), ...all.map((index) => line(index, () => false))],
         legend: { show: false },
         cursor: { sync: { key: cursor.key }, drag: { x: true, y: false, setScale: true }, points: { size: 6 } },
         hooks: { setCursor: [() => this.readings()], setSelect: [() => { this.zoomed = true; this.reset.hidden = false; }] },
       };
+    }
+
+    // A curve of a few points is shown as it is.
+    smooths(index) {
+      return this.smooth && this.series[index].points.size >= ENOUGH;
+    }
+
+    style() {
+      this.series.forEach(({ shown }, index) => {
+        const [raw, smooth] = [this.plot.series[1 + index], this.plot.series[1 + this.series.length + index]];
+        const dash = DASHES[index % DASHES.length], smooths = this.smooths(index);
+        Object.assign(raw, { show: shown, width: smooths ? 1 : 2, dash: smooths ? [] : dash });
+        Object.assign(smooth, { show: shown && smooths, width: 2, dash });
+      });
     }
 
     data() {
@@ -122,24 +129,17 @@ prove.chart = (() => {
 
     draw() {
       const { min, max } = this.plot.scales.x;
+      this.style();
       this.plot.setData(this.data(), !this.zoomed);
       if (this.zoomed) this.plot.setScale("x", { min, max });
       this.readings();
       if (this.details.open) this.fill();
     }
 
-    // uPlot fixes widths and dashes when it is made.
-    rebuild() {
-      this.plot.destroy();
-      this.plot = new uPlot(this.options(), this.data(), this.canvas);
-      this.unzoom();
-      this.legend();
-    }
-
     switch() {
       this.smooth = !this.smooth;
       this.toggle.setAttribute("aria-pressed", this.smooth);
-      this.rebuild();
+      this.draw();
     }
 
     unzoom() {
@@ -169,8 +169,7 @@ prove.chart = (() => {
       const each = this.series[index];
       each.shown = !each.shown;
       key.setAttribute("aria-pressed", each.shown);
-      this.plot.setSeries(1 + index, { show: each.shown });
-      this.plot.setSeries(1 + this.series.length + index, { show: each.shown && this.smooth });
+      this.draw();
     }
 
     // The values under the cursor, else the newest ones.
@@ -194,3 +193,19 @@ prove.chart = (() => {
 
   return (element, options) => new Chart(element, options);
 })();
+
+// <div data-chart="id"> beside {{ chart|json_script:"id" }}: a chart without code. With `job` (and `after`, its cursor) it
+// follows that job: each of its series takes `metric` of the events of kind `event`.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const element of document.querySelectorAll("[data-chart]")) {
+    const spec = JSON.parse(document.getElementById(element.dataset.chart).textContent);
+    const chart = prove.chart(element, spec);
+    if (!spec.job) continue;
+    prove.live.subscribe({ job: spec.job, after: spec.after }, ({ events = [] }) => {
+      for (const { kind, data } of events) {
+        if (kind === "rewound") chart.truncate(data.step);
+        for (const { name, event, metric } of spec.series) if (event === kind && data[metric] != null) chart.add(name, data.step, data[metric]);
+      }
+    });
+  }
+});

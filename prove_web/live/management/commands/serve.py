@@ -82,13 +82,14 @@ def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
 
 
 def responds(site: Site) -> bool:
-    """Whether the site answers, under a name that it listens to."""
+    """Whether the site answers, be it with an error, under a name that it listens to."""
     host = "127.0.0.1" if site.host in ("0.0.0.0", "localhost") else "::1" if site.host == "::" else site.host
     name = settings.ALLOWED_HOSTS[0].lstrip(".")
     request = http.client.HTTPConnection(host, site.port, timeout=5)
     try:
         request.request("GET", "/sign-in/", headers={"Host": "localhost" if "*" in name else name})
-        return request.getresponse().status < 500
+        request.getresponse()
+        return True
     except (OSError, http.client.HTTPException):
         return False
     finally:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "a password for tests"
@@ -87,8 +86,3 @@ def running(data: Path, **environment: str) -> Iterator[Site]:
         yield site
     finally:
         site.stop()
-
-
-@pytest.fixture
-def site_in() -> Callable[..., Any]:
-    return running

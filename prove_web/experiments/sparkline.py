@@ -1,0 +1,28 @@
+"""A curve small enough for a table's cell, as the points of an SVG polyline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT, MARGIN = 120, 28, 3
+
+
+@dataclass(frozen=True)
+class Sparkline:
+    """`points` and the place of the newest of them, in a box of WIDTH by HEIGHT."""
+
+    points: str
+    x: float
+    y: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Sparkline:
+        low, high = min(values), max(values)
+        across = (WIDTH - 2 * MARGIN) / max(1, len(values) - 1)
+        up = (HEIGHT - 2 * MARGIN) / ((high - low) or 1)
+        placed = [
+            (round(MARGIN + i * across, 1), round(HEIGHT - MARGIN - (value - low) * up, 1))
+            for i, value in enumerate(values)
+        ]
+        return cls(" ".join(f"{x},{y}" for x, y in placed), *placed[-1])

@@ -1,0 +1,91 @@
+"""What a project's home tells besides its jobs: what to do first, what there is, how the newest run does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+
+from mcp_servers.catalogue import SERVERS, TOOLS
+from prove_web.accounts.models import Project
+from prove_web.experiments.models import HeldOut, Point, Run
+
+from .models import JobEvent
+
+CURVE_POINTS = 600
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to do first; `done` ticks itself."""
+
+    title: str
+    text: str
+    url: str
+    done: bool
+
+
+def first_steps(project: Project, seen: Collection[str]) -> list[Step]:
+    """In order, until all are done. What leaves a trace in the project is done for all, a page for who has `seen` it."""
+    path = project.path
+    run, dataset = project.runs.first(), project.datasets.first()
+    watch = reverse("run", args=[*path, run.number]) if run else reverse("runs", args=path)
+    look = reverse("dataset", args=[*path, dataset.number]) if dataset else reverse("datasets", args=path)
+    sessions, members = reverse("sessions", args=path), reverse("members", args=path[:1])
+    steps = [
+        Step(
+            "Look at a server", "Its tools, what they take and give.", reverse("servers", args=path), "server" in seen
+        ),
+        Step("Open a session", "Call tools and see its tables change.", sessions, project.sessions.exists()),
+        Step(
+            "Look at the data",
+            "Conversations with the calls they need.",
+            look,
+            bool({"dataset", "trajectory"} & {*seen}),
+        ),
+        Step("Watch the run", "A small model learns, live.", watch, bool({"run", "rollouts", "rollout"} & {*seen})),
+        Step("Invite a colleague", "With a role that suits.", members, project.organisation.memberships.count() > 1),
+    ]
+    return [] if all(step.done for step in steps) else steps
+
+
+def counts(project: Project) -> list[dict[str, Any]]:
+    """What there is, each with its page."""
+    path = project.path
+    found = (
+        ("server", "Servers", len(SERVERS), "servers"),
+        ("tool", "Tools", len(TOOLS), "tools"),
+        ("terminal-2", "Sessions", project.sessions.count(), "sessions"),
+        ("database", "Data sets", project.datasets.count(), "datasets"),
+        ("rocket", "Runs", project.runs.count(), "runs"),
+    )
+    return [
+        {"icon": icon, "title": title, "count": n, "url": reverse(page, args=path)} for icon, title, n, page in found
+    ]
+
+
+def newest_curve(project: Project) -> dict[str, Any] | None:
+    """The newest run that has begun, and its reward as charts.js reads it; None before there is one."""
+    run = Run.objects.filter(project=project, points__isnull=False).select_related("job").order_by("-number").first()
+    if run is None:
+        return None
+    cursor = JobEvent.objects.filter(job=run.job).order_by("-id").values_list("id", flat=True).first() or 0
+    training = points(Point, run)
+    chart = {
+        "title": "Reward",
+        "job": str(run.job_id),
+        "after": cursor,
+        "series": [
+            {"name": "training batches", "points": training, "event": "step", "metric": "reward"},
+            {"name": "held-out worlds", "points": points(HeldOut, run), "event": "held_out", "metric": "reward"},
+        ],
+    }
+    return {"run": run, "chart": chart, "steps": training[-1][0] if training else 0}
+
+
+def points(table: type[Point] | type[HeldOut], run: Run) -> list[tuple[int, float]]:
+    """The last points of the curve, in order."""
+    rows = table.objects.filter(run=run).order_by("-step").values_list("step", "metrics__reward")[:CURVE_POINTS]
+    return [(step, reward) for step, reward in reversed(list(rows)) if reward is not None]

@@ -1,0 +1,23 @@
+"""The end of a job's log, as a page shows it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+LINES = 400
+BYTES = 200_000
+COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def tail(path: Path) -> str:
+    """The last lines; nothing for a log that is not there, which is so before a job's first start."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - BYTES))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    lines = text.splitlines() if size <= BYTES else text.splitlines()[1:]  # the first one may be cut
+    return COLOURS.sub("", "\n".join(lines[-LINES:]))

@@ -1,0 +1,104 @@
+"""Pages about what is going on: a project's home, and each job with its progress, error, log and attempts."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from prove_web.accounts.permissions import Action, in_project
+
+from .advice import advice
+from .attempts import attempts
+from .home import counts, first_steps, newest_curve
+from .jobs import NotNow, request_stop, resume
+from .log import LINES, tail
+from .models import ENDED, Job, JobEvent, StopLevel
+
+RECENT = 4  # ended jobs that home still shows
+
+
+@in_project(Action.VIEW)
+@require_GET
+def home(request: Any) -> HttpResponse:
+    context = {
+        **cards(request.project),
+        "curve": newest_curve(request.project),
+        "counts": counts(request.project),
+        "steps": first_steps(request.project, request.session.get("seen", ())),
+    }
+    return render(request, "live/home.html", context)
+
+
+@in_project(Action.VIEW)
+@require_GET
+def home_jobs(request: Any) -> HttpResponse:
+    return render(request, "live/cards.html", cards(request.project))
+
+
+def cards(project: Any) -> dict[str, list[Job]]:
+    """Every job that is not over, oldest first as they will be done, and the last few that are."""
+    jobs = Job.objects.filter(project=project).select_related("project__organisation", "after", "dataset", "run")
+    return {
+        "active": list(jobs.active().order_by("created_at")),
+        "recent": list(jobs.filter(state__in=ENDED).order_by("-ended_at", "-created_at")[:RECENT]),
+    }
+
+
+@in_project(Action.VIEW)
+@vary_on_headers("HX-Request")
+@require_GET
+def job(request: Any, job: UUID) -> HttpResponse:
+    """The page; to htmx only what changes of it."""
+    found = one_of(request.project, job)
+    newest = JobEvent.objects.filter(job=found).order_by("-id").values_list("id", flat=True).first()
+    context = {"job": found, "attempts": attempts(found), "advice": advice(found), "cursor": newest or 0}
+    return render(request, "live/job_state.html" if request.htmx else "live/job.html", context)
+
+
+@in_project(Action.VIEW)
+@require_GET
+def job_log(request: Any, job: UUID) -> HttpResponse:
+    found = one_of(request.project, job)
+    return render(request, "live/log.html", {"job": found, "text": tail(found.folder / "log.txt"), "most": LINES})
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def job_stop(request: Any, job: UUID) -> HttpResponse:
+    found, level = one_of(request.project, job), request.POST.get("level")
+    if level not in (StopLevel.AFTER_STEP, StopLevel.NOW):
+        messages.error(request, "A job stops after its step or now; this was neither.")
+    else:
+        request_stop(found, level)
+    return back(request, found)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def job_resume(request: Any, job: UUID) -> HttpResponse:
+    found = one_of(request.project, job)
+    try:
+        resume(found)
+    except NotNow as error:
+        messages.info(request, str(error))
+    return back(request, found)
+
+
+def one_of(project: Any, job: UUID) -> Job:
+    related = ("project__organisation", "after", "created_by", "dataset", "run")
+    return get_object_or_404(Job.objects.select_related(*related), project=project, pk=job)
+
+
+def back(request: Any, job: Job) -> HttpResponse:
+    """To the page that the button was on, as long as it is one of ours."""
+    wanted = request.POST.get("next", "")
+    ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return redirect(wanted if ours else reverse("job", args=[*job.project.path, job.pk]))

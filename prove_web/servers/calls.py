@@ -1,0 +1,86 @@
+"""What people do with a live session: call a tool, fork it at any call, start again. Nothing is ever taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from mcp_servers.catalogue import fingerprint
+from prove_web.accounts.models import User
+
+from .models import LiveSession, SessionCall
+from .worlds import Moment, cache, moments
+
+MOST_TRIES = 20
+TITLE = 80
+
+
+class Busy(Exception):
+    """Others called in this session at the same time, again and again."""
+
+
+def make(session: LiveSession, user: User, tool: str, arguments: dict[str, Any]) -> SessionCall:
+    """Call a tool in the newest state. Of two calls at once, one comes first and the other sees what it did.
+
+    Raises Busy.
+    """
+    for _ in range(MOST_TRIES):
+        if call := attempt(session, user, tool, arguments):
+            return call
+    raise Busy
+
+
+def attempt(session: LiveSession, user: User, tool: str, arguments: dict[str, Any]) -> SessionCall | None:
+    """The call, or None when another took its position meanwhile."""
+    known = moments(session)
+    world = known[-1].world.fork()
+    reply = world.call(tool, arguments)
+    call = SessionCall(
+        session=session,
+        position=len(known),
+        tool=tool,
+        arguments=arguments,
+        ok=reply.ok,
+        text=reply.text,
+        made_by=user,
+    )
+    try:
+        with transaction.atomic():
+            call.save(force_insert=True)
+    except IntegrityError:
+        return None
+    cache.put(session, (*known, Moment(world)))
+    return call
+
+
+@transaction.atomic
+def fork(session: LiveSession, user: User, at: int) -> LiveSession:
+    """A session that starts with the first `at` calls of this one, as they were recorded."""
+    twin = copy(session, user, f"Fork of {session} at call {at}" if at else f"Fork of {session} at the opening")
+    twin.fingerprint = session.fingerprint
+    twin.save()
+    calls = list(session.calls.filter(position__lte=at))
+    for call in calls:
+        call.pk, call.session = None, twin
+    SessionCall.objects.bulk_create(calls)
+    return twin
+
+
+def reset(session: LiveSession, user: User) -> LiveSession:
+    """A fresh session in the same world; the old one stays as it is."""
+    twin = copy(session, user, session.title)
+    twin.save()
+    return twin
+
+
+def copy(session: LiveSession, user: User, title: str) -> LiveSession:
+    return LiveSession(
+        project=session.project,
+        title=title[:TITLE],
+        servers=session.servers,
+        seed=session.seed,
+        size=session.size,
+        fingerprint=fingerprint(session.servers),
+        created_by=user,
+    )

@@ -1,0 +1,69 @@
+"""The form that opens a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
+from prove_web.accounts.models import Project, User
+
+from .models import LiveSession
+
+MOST_SEED = 2**53 - 1  # what every JSON reader keeps exactly
+SIZES = {
+    "small": "Small: a few rows, good to read whole",
+    "default": "Default: as in training",
+    "large": "Large: thousands of rows",
+}
+
+
+class SessionForm(forms.Form):
+    """Which servers, and which world of them."""
+
+    servers = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={
+            "required": "Choose at least one server.",
+            "invalid_choice": "There is no server “%(value)s”.",
+        },
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=MOST_SEED,
+        initial=1,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+        help_text=f"The same seed is the same world. From {FIRST_HELD_OUT_SEED:,} on: worlds that no training sees.",
+        error_messages={
+            "invalid": "A seed is a whole number, such as 7.",
+            "min_value": "A seed is 0 or more.",
+            "max_value": f"A seed is at most {MOST_SEED:,}.",
+        },
+    )
+    size = forms.ChoiceField(choices=SIZES.items(), initial="default")
+    title = forms.CharField(
+        max_length=80,
+        required=False,
+        help_text="Optional: what this session is for.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    tool = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
+
+    def __init__(self, *arguments: Any, **rest: Any):
+        super().__init__(*arguments, **rest)
+        self.fields["servers"].choices = [(name, name) for name in SERVERS]
+
+    def open(self, project: Project, user: User) -> LiveSession:
+        """The session that was asked for. The form must be valid."""
+        wanted = [name for name in SERVERS if name in self.cleaned_data["servers"]]
+        return LiveSession.objects.create(
+            project=project,
+            title=self.cleaned_data["title"],
+            servers=wanted,
+            seed=self.cleaned_data["seed"],
+            size=self.cleaned_data["size"],
+            fingerprint=fingerprint(wanted),
+            created_by=user,
+        )

@@ -1,0 +1,90 @@
+"""The proven edges of a project: what its newest finished graph job wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from prove_web.accounts.models import Project
+from prove_web.live.models import Job, Kind, State
+from training_worker.prove import graph
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One tool's result feeds another's parameters; `proofs` are the runs behind each, by parameter."""
+
+    producer: str
+    producer_server: str
+    consumer: str
+    consumer_server: str
+    id_type: str
+    created: bool
+    proofs: tuple[tuple[str, dict[str, Any]], ...]
+
+    @property
+    def crosses(self) -> bool:
+        return self.producer_server != self.consumer_server
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A graph as pages show it; `current` is False when the servers have changed since."""
+
+    edges: tuple[Edge, ...]
+    unproven: tuple[tuple[str, str, str], ...]
+    fingerprint: str
+
+    @property
+    def current(self) -> bool:
+        return self.fingerprint == fingerprint(tuple(SERVERS))
+
+    def search(self, text: str, server: str, kind: str) -> list[Edge]:
+        """Edges with all words in their tools, id type or parameters; of a server; `created` or `crosses` only."""
+        wanted = text.lower().split()
+        return [
+            edge
+            for edge in self.edges
+            if (not server or server in (edge.producer_server, edge.consumer_server))
+            and (kind != "created" or edge.created)
+            and (kind != "crosses" or edge.crosses)
+            and all(word in words(edge) for word in wanted)
+        ]
+
+
+def words(edge: Edge) -> str:
+    names = (edge.producer, edge.consumer, edge.id_type, *(parameter for parameter, _ in edge.proofs))
+    return " ".join(names).lower()
+
+
+def newest(project: Project) -> tuple[Job | None, Proven | None]:
+    """The graph job to speak of, and the newest graph that can be read. The job may be a newer one, still at work."""
+    jobs = Job.objects.filter(project=project, kind=Kind.GRAPH)
+    done = jobs.filter(state=State.DONE).first()
+    return jobs.first(), load(done) if done else None
+
+
+def load(job: Job) -> Proven | None:
+    path = job.out / "graph.json"
+    try:
+        return read(path, path.stat().st_mtime_ns)
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=8)
+def read(path: Path, changed: int) -> Proven | None:
+    """The graph in a file; None when it is torn or gone. `changed` makes a rewritten file a new one."""
+    found = graph.read(path)
+    if found is None:
+        return None
+    server = found.nodes(data="server")
+    edges = tuple(
+        Edge(a, server[a], b, server[b], edge["id_type"], edge["created"], tuple(edge["feeds"].items()))
+        for a, b, edge in found.edges(data=True)
+    )
+    unproven = tuple((a, b, parameter) for a, b, parameter in found.graph["unproven"])
+    return Proven(tuple(sorted(edges, key=lambda e: (e.producer, e.consumer))), unproven, found.graph["fingerprint"])

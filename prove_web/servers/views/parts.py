@@ -1,0 +1,29 @@
+"""A page, or only the part of it that changes while one types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+
+PAGE = 25
+
+
+def page_or_part(request: HttpRequest, page: str, part: str, context: dict[str, Any]) -> HttpResponse:
+    """The whole page, or the named part for a request that htmx made to replace it."""
+    response = render(request, part if request.htmx else page, context)
+    patch_vary_headers(response, ["HX-Request"])
+    return response
+
+
+def paged(request: HttpRequest, rows: Any, name: str = "page") -> Page:
+    """The page of rows that the address asks for; the nearest there is for a number that is none."""
+    return Paginator(rows, PAGE).get_page(request.GET.get(name))
+
+
+def typed(request: HttpRequest, name: str) -> str:
+    """What a search box holds: at most 200 characters, without zero bytes."""
+    return request.GET.get(name, "").replace("\0", "")[:200].strip()

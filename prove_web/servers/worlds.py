@@ -1,0 +1,81 @@
+"""The worlds of live sessions: rebuilt by replay from the recorded calls, and kept while they are in use."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from mcp_servers.catalogue import SERVERS
+from mcp_servers.kit import Reply
+from mcp_servers.world import World
+
+from .models import LiveSession
+
+KEPT = 64
+
+
+class ServerGone(Exception):
+    """A session names a server that is no longer in the catalogue: its calls are kept, its world is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The world after one call, the opening first. It is shared by all requests: fork it before a call.
+
+    `as_recorded` is False where the servers now answer the call otherwise than they did when it was made.
+    """
+
+    world: World
+    as_recorded: bool = True
+
+
+class Cache:
+    """The moments of the sessions used last; safe to use from several threads, because moments never change."""
+
+    def __init__(self, most: int):
+        self.most, self.lock = most, Lock()
+        self.kept: OrderedDict[Any, tuple[Moment, ...]] = OrderedDict()
+
+    def get(self, session: LiveSession) -> tuple[Moment, ...]:
+        with self.lock:
+            if self.key(session) in self.kept:
+                self.kept.move_to_end(self.key(session))
+            return self.kept.get(self.key(session), ())
+
+    def put(self, session: LiveSession, moments: tuple[Moment, ...]) -> None:
+        """Keep these, unless someone else came further meanwhile."""
+        with self.lock:
+            if len(moments) > len(self.kept.get(self.key(session), ())):
+                self.kept[self.key(session)] = moments
+            self.kept.move_to_end(self.key(session))
+            while len(self.kept) > self.most:
+                self.kept.popitem(last=False)
+
+    @staticmethod
+    def key(session: LiveSession) -> Any:
+        return session.pk, session.created_at
+
+
+cache = Cache(KEPT)
+
+
+def moments(session: LiveSession) -> tuple[Moment, ...]:
+    """The opening and the moment after each call. Replays only what was not replayed before; one query.
+
+    Raises ServerGone.
+    """
+    found = list(cache.get(session) or (opening(session),))
+    for call in session.calls.filter(position__gte=len(found)):
+        world = found[-1].world.fork()
+        reply = world.call(call.tool, call.arguments)
+        found.append(Moment(world, reply == Reply(call.ok, call.text)))
+    cache.put(session, tuple(found))
+    return tuple(found)
+
+
+def opening(session: LiveSession) -> Moment:
+    if gone := [name for name in session.servers if name not in SERVERS]:
+        raise ServerGone(", ".join(gone))
+    return Moment(World.open(session.seed, tuple(session.servers), session.size))

@@ -1,0 +1,71 @@
+"""What is asked for to make a data set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db import transaction
+from django.db.models import Max
+
+from prove_web.accounts.models import Project, User
+from prove_web.live.jobs import enqueue
+from prove_web.live.models import Job, Kind
+
+from .models import Dataset
+
+SPEC = ("seed", "train", "held_out", "candidates")
+
+
+class NewDataset(forms.Form):
+    """How many conversations of which kind; each is replayed before it is kept."""
+
+    name = forms.CharField(max_length=80, required=False, help_text="Left empty, it is named by its number.")
+    train = forms.IntegerField(
+        label="Training conversations",
+        min_value=10,
+        max_value=20_000,
+        initial=2_000,
+        help_text="Draws to make, 10 to 20,000; a few are dropped because they repeat another or do not replay.",
+    )
+    held_out = forms.IntegerField(
+        label="Held-out conversations",
+        min_value=0,
+        max_value=2_000,
+        initial=200,
+        help_text="0 to 2,000, in worlds that share no person or number with the training ones.",
+    )
+    candidates = forms.IntegerField(
+        label="Most candidate tools",
+        min_value=5,
+        max_value=30,
+        initial=8,
+        help_text="5 to 30 that a conversation may see. A small policy with a short context wants few.",
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=19,
+        initial=0,
+        help_text="0 to 19. The same seed gives the same conversations, another one other worlds.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        for name in SPEC:
+            field = self.fields[name]
+            asked = f"This takes a whole number from {field.min_value:,} to {field.max_value:,}."
+            field.error_messages = {"required": asked, "invalid": asked}
+            for limit in field.validators:
+                limit.message = asked
+
+    @transaction.atomic
+    def launch(self, project: Project, user: User) -> Dataset:
+        """Make the data set, with the project's next number, and the job that fills it."""
+        Project.objects.select_for_update().get(pk=project.pk)  # of two at once, one is numbered first
+        number = (project.datasets.aggregate(last=Max("number"))["last"] or 0) + 1
+        name = self.cleaned_data["name"] or f"Data set {number}"
+        spec = {key: self.cleaned_data[key] for key in SPEC}
+        job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=spec, created_by=user)
+        dataset = Dataset.objects.create(project=project, number=number, name=name, job=job)
+        enqueue(job)
+        return dataset

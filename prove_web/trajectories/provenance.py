@@ -1,0 +1,101 @@
+"""Which earlier result an argument's value comes from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from training_worker.prove.trajectory import Example, Rollout
+
+SHORTEST = 4  # characters; a shorter value says nothing about where it is from
+
+
+@dataclass(frozen=True)
+class Fed:
+    """An earlier call, by position from 0, and the argument its result gave; "" when only its effect is needed."""
+
+    source: int
+    argument: str = ""
+
+    @property
+    def number(self) -> int:
+        return self.source + 1
+
+    @property
+    def anchor(self) -> str:
+        return f"call-{self.number}"
+
+
+def feeds_by_edges(example: Example) -> dict[int, tuple[Fed, ...]]:
+    """For each call of the ground truth, by position, what the edges of its step say it needs.
+
+    The edge was proven by execution; the argument is the one that holds a value of the earlier result.
+    """
+    starts = [0]
+    for step in example.steps:
+        starts.append(starts[-1] + len(step.calls))
+    fed: dict[int, tuple[Fed, ...]] = {}
+    for earlier, later in example.edges:
+        sources = list(
+            zip(range(starts[earlier], starts[earlier + 1]), example.steps[earlier].observations, strict=True)
+        )
+        for position, call in enumerate(example.steps[later].calls, starts[later]):
+            given = [
+                Fed(source, name)
+                for source, text in sources
+                for name in arguments_from(call.arguments or {}, leaves_of(text))
+            ]
+            fed[position] = (*fed.get(position, ()), *(given or [Fed(source) for source, _ in sources]))
+    return fed
+
+
+def feeds_by_values(rollout: Rollout) -> dict[int, tuple[Fed, ...]]:
+    """For each call of a rollout, by position, the first earlier results that its values occur in.
+
+    A value that the user says is the user's, so no result fed it.
+    """
+    said = "\n".join(message.content for message in rollout.transcript if message.role == "user")
+    seen: dict[Any, int] = {}
+    fed: dict[int, tuple[Fed, ...]] = {}
+    for position, made in enumerate(rollout.calls):
+        found = {
+            Fed(seen[value], name): None
+            for name, given in (made.call.arguments or {}).items()
+            for value in leaves(given)
+            if telling(value) and value in seen and value not in said
+        }
+        if found:
+            fed[position] = tuple(found)
+        for value in leaves_of(made.observation):
+            seen.setdefault(value, position)
+    return fed
+
+
+def arguments_from(arguments: dict[str, Any], values: set[Any]) -> list[str]:
+    """The arguments that hold one of these values: by a telling one if there is one, else by any equal one."""
+    held = {name: [value for value in leaves(given) if value in values] for name, given in arguments.items()}
+    telling_ones = [name for name, found in held.items() if any(map(telling, found))]
+    return telling_ones or [name for name, found in held.items() if found]
+
+
+def telling(value: Any) -> bool:
+    return isinstance(value, str) and len(value) >= SHORTEST
+
+
+def leaves_of(text: str) -> set[Any]:
+    """The scalar values in a result that is JSON; the text itself otherwise."""
+    try:
+        return set(leaves(json.loads(text)))
+    except (ValueError, RecursionError):
+        return {text}
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Strings and numbers at any depth; truth values and nulls tell nothing."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from leaves(part)
+    elif value is not None and not isinstance(value, bool):
+        yield value

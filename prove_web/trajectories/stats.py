@@ -1,0 +1,171 @@
+"""What a data set is made of: how many trajectories of each kind, length, server and tool, by split."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count
+
+from mcp_servers.catalogue import TOOLS
+
+from .filters import KINDS
+from .models import Dataset
+
+KIND_NAMES = dict(KINDS)
+TOP = 10
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One row of a bar chart: `value` is what the list is filtered by to see its trajectories."""
+
+    label: str
+    value: str
+    train: int
+    held_out: int
+    most: int
+
+    @property
+    def count(self) -> int:
+        return self.train + self.held_out
+
+    @property
+    def train_share(self) -> float:
+        return self.train / self.most
+
+    @property
+    def held_out_share(self) -> float:
+        return self.held_out / self.most
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Bars of one property; `filter` is the field of the list that takes their values."""
+
+    title: str
+    filter: str
+    bars: tuple[Bar, ...]
+    note: str = ""
+
+    @property
+    def top(self) -> tuple[Bar, ...]:
+        return self.bars if len(self.bars) <= TOP + 3 else self.bars[:TOP]
+
+    @property
+    def rest(self) -> tuple[Bar, ...]:
+        return self.bars[len(self.top) :]
+
+    @property
+    def values(self) -> list[str]:
+        return [bar.value for bar in self.bars]
+
+
+@dataclass(frozen=True)
+class Stats:
+    """All of a data set's charts, and how many trajectories each split has."""
+
+    train: int
+    held_out: int
+    kinds: Chart
+    steps: Chart
+    servers: Chart
+    tools: Chart
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        return self.steps, self.kinds, self.servers, self.tools
+
+
+Counts = dict[str, Counter[str]]  # by split
+
+
+def stats(dataset: Dataset) -> Stats:
+    """Three queries, whatever the size."""
+    rows = dataset.trajectories.order_by()
+    kinds, steps, servers, tools = (tally() for _ in range(4))
+    for split, kind, length, n in rows.values_list("split", "kind", "steps").annotate(Count("id")):
+        kinds[split][kind] += n
+        steps[split][str(length)] += n
+    for counts, name in ((servers, "servers"), (tools, "tools")):
+        for split, listed, n in rows.values_list("split", name).annotate(Count("id")):
+            for one in set(filter(None, listed.split(","))):
+                counts[split][one] += n
+    unused = [name for name in TOOLS if not any(name in of_split for of_split in tools.values())]
+    return Stats(
+        train=kinds["train"].total(),
+        held_out=kinds["held_out"].total(),
+        kinds=chart("Kinds", "kind", kinds, KIND_NAMES),
+        steps=chart("Ground-truth steps", "steps", steps, by_value=True, note="0: the right act is to call nothing"),
+        servers=chart("Servers in the world", "server", servers),
+        tools=chart("Tools called", "tool", tools, note=f"Never called: {', '.join(unused)}" if unused else ""),
+    )
+
+
+def tally() -> Counts:
+    return {"train": Counter(), "held_out": Counter()}
+
+
+def chart(
+    title: str,
+    filter: str,
+    counts: Counts,
+    names: Mapping[str, str] | None = None,
+    *,
+    by_value: bool = False,
+    note: str = "",
+) -> Chart:
+    """The most frequent first, or in the order of their values, which are numbers then."""
+    both = counts["train"] + counts["held_out"]
+    most = max(both.values(), default=1)
+    ordered = sorted(both, key=int) if by_value else sorted(both, key=lambda value: (-both[value], value))
+    bars = (
+        Bar((names or {}).get(value, value), value, counts["train"][value], counts["held_out"][value], most)
+        for value in ordered
+    )
+    return Chart(title, filter, tuple(bars), note)
+
+
+@dataclass(frozen=True)
+class Share:
+    """One part of a mix, and its share of the whole and of the largest part."""
+
+    label: str
+    count: int
+    share: float
+    of_most: float
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What a list shows of a data set, from its job's result, so that it takes no query."""
+
+    train: int
+    held_out: int
+    kinds: tuple[Share, ...]
+    lengths: tuple[Share, ...]
+
+
+def mix(result: Mapping[str, Any]) -> Mix | None:
+    """None before the job has a result."""
+    counts = result.get("counts")
+    if not counts:
+        return None
+    kinds, lengths = Counter[str](), Counter[str]()
+    for report in counts.values():
+        kinds.update(report["kinds"])
+        lengths.update(report["lengths"])
+    return Mix(
+        train=counts.get("train", {}).get("kept", 0),
+        held_out=counts.get("held_out", {}).get("kept", 0),
+        kinds=shares((KIND_NAMES.get(kind, kind), kinds[kind]) for kind in KIND_NAMES if kinds[kind]),
+        lengths=shares((length, lengths[length]) for length in sorted(lengths, key=int)),
+    )
+
+
+def shares(parts: Iterable[tuple[str, int]]) -> tuple[Share, ...]:
+    found = list(parts)
+    whole, most = sum(count for _, count in found) or 1, max((count for _, count in found), default=1)
+    return tuple(Share(label, count, count / whole, count / most) for label, count in found)

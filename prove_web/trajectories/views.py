@@ -1,0 +1,150 @@
+"""Pages about data sets: the list, making one, what is in one, and one trajectory with all that is known of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from prove_web.accounts.permissions import Action, in_project
+from prove_web.live.models import JobEvent, State
+from prove_web.servers.models import LiveSession
+from training_worker.prove.trajectory import Example
+
+from .conversation import of_example
+from .facts import facts_of
+from .filters import TrajectoryFilter
+from .forms import NewDataset
+from .models import Dataset, Trajectory
+from .stats import mix, stats
+from .verdict import example_of, judge
+
+DATASETS_PER_PAGE = 25
+TRAJECTORIES_PER_PAGE = 50
+
+
+@in_project(Action.VIEW)
+@require_GET
+def datasets(request: Any) -> HttpResponse:
+    rows = Dataset.objects.filter(project=request.project).select_related("job__created_by")
+    page = Paginator(rows, DATASETS_PER_PAGE).get_page(request.GET.get("page"))
+    found = [{"dataset": each, "mix": mix(each.job.result)} for each in page]
+    return render(request, "trajectories/datasets.html", {"page": page, "datasets": found})
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD", "POST"])
+def dataset_new(request: Any) -> HttpResponse:
+    form = NewDataset(request.POST or None) if request.method == "POST" else NewDataset()
+    if request.method == "POST" and form.is_valid():
+        return redirect(form.launch(request.project, request.user))
+    return render(request, "trajectories/dataset_new.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@in_project(Action.VIEW)
+@require_GET
+def dataset(request: Any, dataset: int) -> HttpResponse:
+    found = one_of(request.project, dataset)
+    if not found.trajectories.exists():
+        return unfinished(request, found)
+    if request.GET.get("part") == "progress":
+        return again()
+    filled = stats(found)
+    narrowed = TrajectoryFilter(request.GET, queryset=listed(found))
+    narrowed.offer(steps=filled.steps.values, server=filled.servers.values, tool=sorted(filled.tools.values))
+    page = Paginator(narrowed.qs, TRAJECTORIES_PER_PAGE).get_page(request.GET.get("page"))
+    context = {"dataset": found, "job": found.job, "stats": filled, "filter": narrowed, "page": page}
+    response = render(request, "trajectories/dataset.html", context)
+    if request.htmx:
+        response["HX-Push-Url"] = f"{request.path}?{narrowed.address}".removesuffix("?")
+    return response
+
+
+def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
+    """The page of a data set that has no trajectories: its job is not done, failed, or they are being loaded."""
+    job = found.job
+    newest = JobEvent.objects.filter(job=job).order_by("-id").values_list("id", flat=True).first()
+    made = mix(job.result)
+    loading = job.state == State.DONE and not (made and made.train + made.held_out == 0)
+    context = {"dataset": found, "job": job, "cursor": newest or 0, "loading": loading}
+    if request.GET.get("part") != "progress":
+        return render(request, "trajectories/dataset_unfinished.html", context)
+    return again() if job.ended and not loading else render(request, "trajectories/progress.html", context)
+
+
+def again() -> HttpResponse:
+    """Have the whole page asked for anew: it is another one now."""
+    return HttpResponse(headers={"HX-Refresh": "true"})
+
+
+@in_project(Action.VIEW)
+@require_GET
+def trajectory(request: Any, dataset: int, example: str) -> HttpResponse:
+    found = one_trajectory(request.project, dataset, example)
+    narrowed = TrajectoryFilter(request.GET, queryset=listed(found.dataset))
+    around = {
+        "earlier": narrowed.qs.filter(pk__lt=found.pk).order_by("-pk").only("example").first(),
+        "later": narrowed.qs.filter(pk__gt=found.pk).order_by("pk").only("example").first(),
+        "filter": narrowed,
+    }
+    made = example_of(found)
+    if made is None:
+        return render(
+            request, "trajectories/unreadable.html", {"trajectory": found, "dataset": found.dataset, **around}
+        )
+    verdict = judge(made)
+    context = {
+        "trajectory": found,
+        "dataset": found.dataset,
+        "example": made,
+        "facts": facts_of(made),
+        "turns": of_example(made, verdict.reward),
+        "verdict": verdict,
+        **around,
+    }
+    return render(request, "trajectories/trajectory.html", context)
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse:
+    """Open the world of a trajectory as a live session, at its start."""
+    found = one_trajectory(request.project, dataset, example)
+    made = example_of(found)
+    if made is None or any(name not in SERVERS for name in made.world.servers):
+        messages.error(request, "This world cannot be opened: it was made with servers that are not here any more.")
+        return redirect(found)
+    ours = fingerprint(made.world.servers)
+    if ours != made.fingerprint:
+        messages.warning(request, "The servers have other code now: this world may differ from the trajectory's.")
+    session = LiveSession.objects.create(
+        project=request.project,
+        title=f"World of {made.id}",
+        servers=list(made.world.servers),
+        seed=made.world.seed,
+        size=made.world.size,
+        fingerprint=ours,
+        created_by=request.user,
+    )
+    return redirect(session)
+
+
+def one_of(project: Any, number: int) -> Dataset:
+    rows = Dataset.objects.select_related("project__organisation", "job__created_by", "job__project__organisation")
+    return get_object_or_404(rows, project=project, number=number)
+
+
+def one_trajectory(project: Any, number: int, example: str) -> Trajectory:
+    rows = Trajectory.objects.select_related("dataset__project__organisation")
+    return get_object_or_404(rows, dataset__project=project, dataset__number=number, example=example)
+
+
+def listed(dataset: Dataset) -> QuerySet[Trajectory]:
+    """Without the records, which lists do not show."""
+    return dataset.trajectories.defer("record")

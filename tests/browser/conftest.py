@@ -1,0 +1,86 @@
+"""A real Chromium on a real site. Without a browser these tests are left out, and say so by name."""
+
+import importlib.util
+from collections.abc import Iterator
+
+import pytest
+
+from tests.site.running import PASSWORD, ROOT, Site, running
+
+pytest.importorskip("torch", reason="the site's demo run needs torch")
+sync_api = pytest.importorskip("playwright.sync_api", reason="no browser tests without playwright")
+
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+).split()
+PATIENCE = 20_000  # milliseconds for what a click brings about, on a busy machine
+
+
+def found_browser() -> str | None:
+    spec = importlib.util.spec_from_file_location("prove_browser", ROOT / ".ci" / "browser.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.find_browser()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site on its first start, with a small demo."""
+    if found_browser() is None:
+        pytest.skip("no browser: install Chromium or Chrome")
+    with running(tmp_path_factory.mktemp("site")) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator["sync_api.Browser"]:
+    path = found_browser()
+    if path is None:
+        pytest.skip("no browser: install Chromium or Chrome")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def signed_in(site: Site, chromium: "sync_api.Browser") -> dict:
+    """The cookies of the owner, who signed in by the form."""
+    context = chromium.new_context(base_url=site.url)
+    page = context.new_page()
+    sign_in(page)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+def sign_in(page: "sync_api.Page") -> None:
+    page.goto("/")
+    page.get_by_label("User name").fill("owner")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/my-team/demo/")
+
+
+@pytest.fixture
+def page(site: Site, chromium: "sync_api.Browser", signed_in: dict) -> Iterator["sync_api.Page"]:
+    """A page of the owner; at its end the console must be clean."""
+    context = chromium.new_context(base_url=site.url, storage_state=signed_in, viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    said: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.said = said
+    yield page
+    context.close()
+    assert said == [], "the console must be clean"
+
+
+@pytest.fixture
+def done_run(site: Site) -> Site:
+    """The site once its first run is done."""
+    query = "SELECT state FROM live_job WHERE kind = 'run' ORDER BY created_at LIMIT 1"
+    site.wait(lambda: site.rows(query)[0][0] == "done", 180)
+    return site

@@ -1,0 +1,51 @@
+"""Every page, in light and dark, wide and narrow: accessible, tidy, with nothing to say in the console."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.site.running import Site
+
+HERE = "/my-team/demo/"
+PAGES = [
+    "", "servers/", "servers/banking/", "tools/", "tools/transfer_money/", "graph/", "sessions/", "sessions/new/",
+    "datasets/", "datasets/new/", "datasets/1/", "runs/", "runs/new/", "runs/1/", "runs/1/rollouts/1/",
+    "runs/1/rollouts/1/0/", "../", "../../account/password/",
+]  # fmt: skip
+SIZES = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+
+
+def faults(page) -> list[str]:
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [f"{one['id']}: {[node['html'][:150] for node in one['nodes'][:3]]}" for one in found]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_accessible_and_tidy(path: str, done_run: Site, page) -> None:
+    answer = page.goto(HERE + path)
+    assert answer.status == 200
+    for theme in ("light", "dark"):
+        page.evaluate("theme => document.documentElement.setAttribute('data-bs-theme', theme)", theme)
+        assert faults(page) == [], theme
+    page.set_viewport_size(SIZES["narrow"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["narrow"]["width"], "it scrolls sideways"
+    assert page.locator("h1").count() == 1 and page.title()
+
+
+def test_a_trajectory_is_accessible_and_tidy(done_run: Site, page) -> None:
+    [(example,)] = done_run.rows("SELECT example FROM trajectories_trajectory WHERE steps = 3 LIMIT 1")
+    assert page.goto(f"{HERE}datasets/1/{example}/").status == 200
+    assert faults(page) == []
+
+
+def test_a_stranger_to_the_site_is_asked_to_sign_in(site: Site, chromium) -> None:
+    context = chromium.new_context(base_url=site.url)
+    page = context.new_page()
+    page.goto(f"{HERE}runs/")
+    assert "/sign-in/" in page.url
+    page.get_by_label("User name").fill("owner")
+    page.get_by_label("Password").fill("not it")
+    page.get_by_role("button", name="Sign in").click()
+    assert page.get_by_label("User name").input_value() == "owner", "what was typed is kept"
+    assert faults(page) == []
+    context.close()

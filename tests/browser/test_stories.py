@@ -1,0 +1,111 @@
+"""What people come for, clicked in a real browser on a real site."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.site.running import Site
+
+HERE = "/my-team/demo/"
+LONG = 180_000  # milliseconds: a small run on a busy machine
+
+
+def launch(page: Page, name: str, **fields: object) -> None:
+    """Fill in the launch form and send it."""
+    page.goto(f"{HERE}runs/new/")
+    page.locator("[name=name]").fill(name)
+    small = {"minutes": 5, "prompts": 2, "group": 4, "held_out": 8, "threads": 1, "evaluate_every": 0}
+    for field, value in (small | fields).items():
+        page.locator(f"[name={field}]").fill(str(value))
+    page.get_by_role("button", name="Launch").click()
+
+
+def test_the_curve_gains_points_without_reloading(done_run: Site, page: Page) -> None:
+    launch(page, "Watched", max_steps=10)
+    page.wait_for_url(re.compile(r"/runs/\d+/$"))
+    page.evaluate("window.untouched = true")
+    number = page.url.rstrip("/").rsplit("/", 1)[1]
+    seen = page.locator("[data-state]").first
+    expect(seen).to_be_visible()
+    rows = (
+        f"SELECT COUNT(*) FROM experiments_point p JOIN experiments_run r ON p.run_id = r.id WHERE r.number = {number}"
+    )
+    done_run.wait(lambda: done_run.rows(rows)[0][0] >= 3, 120)
+    expect(page.locator(".uplot").first).to_be_visible(timeout=LONG)
+    expect(page.get_by_text("Done", exact=True).first).to_be_visible(timeout=LONG)
+    assert page.evaluate("window.untouched"), "the page was not loaded anew"
+
+
+def test_a_rollout_tells_which_call_earned_what(done_run: Site, page: Page) -> None:
+    page.goto(f"{HERE}runs/1/")
+    page.goto(f"{HERE}runs/1/rollouts/1/")
+    page.locator("a[href*='/rollouts/1/']").first.click()
+    for component in ("validity", "coverage", "name", "arguments"):
+        expect(page.get_by_text(re.compile(component, re.I)).first).to_be_visible()
+
+
+def test_a_launch_form_with_nonsense_says_what_is_wrong_and_keeps_what_was_typed(done_run: Site, page: Page) -> None:
+    page.goto(f"{HERE}runs/new/")
+    page.locator("[name=name]").fill("My very own name")
+    page.evaluate("document.querySelectorAll('form').forEach(form => form.noValidate = true)")
+    page.locator("[name=learning_rate]").fill("-3")
+    page.locator("[name=group]").fill("1")
+    page.get_by_role("button", name="Launch").click()
+    expect(page.locator("[name=name]")).to_have_value("My very own name")
+    expect(page.locator(".invalid-feedback").first).to_be_visible()
+
+
+def test_two_browsers_stop_one_run_and_one_resumes_it(done_run: Site, page: Page) -> None:
+    launch(page, "Stopped", max_steps=400)
+    page.wait_for_url(re.compile(r"/runs/\d+/$"))
+    number = int(page.url.rstrip("/").rsplit("/", 1)[1])
+    state = f"SELECT j.state FROM live_job j JOIN experiments_run r ON r.job_id = j.id WHERE r.number = {number}"
+    done_run.wait(lambda: done_run.rows(state)[0][0] == "running", 120)
+    other = page.context.new_page()
+    other.goto(page.url)
+    page.reload()
+    for one in (page, other):
+        one.get_by_role("button", name=re.compile("after this step", re.I)).first.click()
+    done_run.wait(lambda: done_run.rows(state)[0][0] == "stopped", 120)
+    page.reload()
+    page.get_by_role("button", name=re.compile("resume", re.I)).first.click()
+    done_run.wait(lambda: done_run.rows(state)[0][0] == "running", 120)
+    page.reload()
+    page.get_by_role("button", name=re.compile("now", re.I)).first.click()
+    done_run.wait(lambda: done_run.rows(state)[0][0] == "stopped", 120)
+    other.close()
+
+
+def test_a_session_is_opened_and_a_tool_called(site: Site, page: Page) -> None:
+    page.goto(f"{HERE}sessions/new/?server=banking")
+    page.locator("[name=seed]").fill("7")
+    box = page.locator("input[name=servers][value=banking]")
+    if box.count() and not box.is_checked():
+        box.check()
+    page.get_by_role("button", name=re.compile("open", re.I)).first.click()
+    page.wait_for_url(re.compile(r"/sessions/\d+/"))
+    expect(page.get_by_text("banking").first).to_be_visible()
+
+
+def test_a_socket_that_is_cut_comes_back_by_itself(done_run: Site, page: Page) -> None:
+    page.goto(f"{HERE}runs/1/")
+    badge = page.locator("#live")
+    expect(badge).to_contain_text(re.compile("live", re.I))
+    page.context.set_offline(True)
+    web = done_run.find("uvicorn")
+    web.kill()
+    expect(badge).to_contain_text(re.compile("reconnecting|offline", re.I))
+    page.context.set_offline(False)
+    expect(badge).to_contain_text(re.compile("live", re.I), timeout=60_000)
+    page.said.clear()  # the browser itself reports the lost connection
+
+
+@pytest.mark.parametrize("size", [10_000_000])
+def test_a_form_with_ten_megabytes_is_refused_in_words(site: Site, page: Page, size: int) -> None:
+    page.goto(f"{HERE}sessions/new/")
+    token = page.locator("[name=csrfmiddlewaretoken]").first.input_value()
+    answer = page.request.post(
+        page.url, form={"csrfmiddlewaretoken": token, "title": "x" * size}, headers={"Referer": page.url}
+    )
+    assert answer.status == 413 and "Traceback" not in answer.text()

@@ -1,0 +1,45 @@
+"""Examples for the pages: real ones, made once, and data sets of them in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from prove_web.accounts.models import Project, User
+from prove_web.live.models import Job, Kind, State
+from prove_web.trajectories.importing import row
+from prove_web.trajectories.models import Dataset, Trajectory
+from training_worker.prove.graph import build
+from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.trajectory import Example
+
+FOUND = 60
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    graph = build()
+    made = (make(index, "train", graph, Recipe())[0] for index in range(FOUND))
+    return tuple(example for example in made if example)
+
+
+def chain(steps: int = 2) -> Example:
+    """One with so many steps, an edge among them."""
+    return next(one for one in examples() if len(one.steps) >= steps and one.edges)
+
+
+def abstention() -> Example:
+    return next(one for one in examples() if one.abstains)
+
+
+def dataset_of(
+    project: Project, held: Iterable[Example] = (), state: State = State.DONE, by: User | None = None, **rest: Any
+) -> Dataset:
+    """A data set as it is after its import."""
+    number = Dataset.objects.filter(project=project).count() + 1
+    title = rest.pop("name", f"Data set {number}")
+    job = Job.objects.create(project=project, kind=Kind.DATASET, title=title, state=state, created_by=by, **rest)
+    dataset = Dataset.objects.create(project=project, number=number, name=title, job=job)
+    Trajectory.objects.bulk_create([row(dataset, example) for example in held])
+    return dataset

@@ -1,0 +1,57 @@
+"""A project with one of everything that an address can name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prove_web.accounts.models import Project, User
+from prove_web.experiments.models import Point, Run
+from prove_web.live.models import Job, Kind, State
+from prove_web.servers.models import LiveSession
+from prove_web.trajectories.importing import row
+from prove_web.trajectories.models import Dataset
+from training_worker.prove.rollout import oracle
+from training_worker.prove.trajectory import write_lines
+
+from .examples import abstention
+
+STEP = 3
+
+
+def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
+    """What names each thing in an address. Data set and run get this number, which counts within the project."""
+    made = {"project": project, "created_by": maker}
+    done = {**made, "state": State.DONE}
+    source = Job.objects.create(kind=Kind.DATASET, title="Data", **done)
+    dataset = Dataset.objects.create(project=project, number=number, name="Data", job=source)
+    trajectory = row(dataset, abstention())
+    trajectory.save()
+    trained = Job.objects.create(kind=Kind.RUN, title="Run", **done)
+    run = Run.objects.create(project=project, number=number, name="Run", dataset=dataset, job=trained, config={})
+    Point.objects.create(run=run, step=STEP, metrics={"reward": 0.5})
+    leave_results(trained)
+    session = LiveSession.objects.create(servers=["banking"], seed=number, fingerprint="", **made)
+    waiting = Job.objects.create(kind=Kind.GRAPH, title="Graph", **made)
+    return {
+        "organisation": project.organisation.slug,
+        "project": project.slug,
+        "member": project.organisation.memberships.get(user=maker).pk,
+        "job": waiting.pk,
+        "server": "banking",
+        "tool": "transfer_money",
+        "session": session.pk,
+        "dataset": number,
+        "example": trajectory.example,
+        "run": number,
+        "step": STEP,
+        "index": 0,
+    }
+
+
+def leave_results(job: Job) -> None:
+    """What a trainer leaves behind: the rollouts of a step and a checkpoint."""
+    rollouts, checkpoint = job.out / "rollouts", job.out / "checkpoints" / f"checkpoint-{STEP}"
+    for folder in (rollouts, checkpoint):
+        folder.mkdir(parents=True)
+    write_lines(rollouts / f"step-{STEP:06d}.jsonl", [oracle(abstention())])
+    (checkpoint / "progress.json").write_text(f'{{"step": {STEP}}}\n', encoding="utf-8")

@@ -1,0 +1,194 @@
+"""Conversations as pages show them: the same from an example and from the rollout of its demonstration."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from django.template.loader import render_to_string
+
+from prove_web.trajectories.conversation import CallCard, Turn, of_example, of_rollout
+from prove_web.trajectories.provenance import Fed
+from training_worker.prove.chat import write_calls
+from training_worker.prove.rollout import Attempt, Limits, demonstration, oracle
+from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall
+
+from .examples import abstention, chain, examples
+
+
+def attempt(example: Example, *texts: str, truncated: bool = False, limits: Limits | None = None) -> Rollout:
+    running = Attempt(example, limits)
+    for text in texts:
+        running.answer(text, truncated=truncated)
+    return running.finish()
+
+
+def cards(turns: list[Turn]) -> list[CallCard]:
+    return [call for turn in turns for call in turn.calls]
+
+
+def chips(card: CallCard) -> list[str]:
+    return [chip.text for chip in card.chips]
+
+
+def told(turns: list[Turn]) -> list[tuple[str, str, list[CallCard]]]:
+    return [(turn.role, turn.text, [replace(card, fed=()) for card in turn.calls]) for turn in turns]
+
+
+def fed_by_a_result() -> Example:
+    """One whose last call takes a value from an earlier result."""
+    return next(one for one in examples() if one.steps and any(fed.argument for fed in cards(of_example(one))[-1].fed))
+
+
+def rendered(turns: list[Turn]) -> str:
+    return render_to_string("kit/conversation.html", {"turns": turns})
+
+
+def test_an_example_and_the_rollout_of_its_demonstration_read_the_same() -> None:
+    for example in examples():
+        rollout = oracle(example)
+        assert told(of_example(example, rollout.reward)) == told(of_rollout(rollout, example))
+
+
+def test_every_user_turn_call_and_closing_word_of_an_example_appears_once_and_in_order() -> None:
+    for example in examples():
+        turns = of_example(example)
+        assert [turn.text for turn in turns if turn.role == "user"] == list(example.turns)
+        assert [turn.text for turn in turns if turn.role == "assistant" and turn.text] == list(example.answers)
+        made = [(call.name, call.arguments) for step in example.steps for call in step.calls]
+        assert [(card.tool, card.arguments) for card in cards(turns)] == made
+        assert [card.position for card in cards(turns)] == list(range(len(made)))
+        assert turns[0].role == "user"
+
+
+def test_every_edge_is_shown_at_the_later_call() -> None:
+    for example in examples():
+        for earlier, later in example.edges:
+            assert earlier in {fed.source for fed in cards(of_example(example))[later].fed}
+
+
+def test_the_argument_that_a_result_gave_is_named() -> None:
+    steps = (
+        Step((ToolCall("list_cards", {}),), 0, ('[{"id":"CRD-1111","account":"ACC-2222"}]',)),
+        Step((ToolCall("transfer_money", {"source": "ACC-2222", "target": "ACC-9999", "amount": 1}),), 0, ("{}",)),
+        Step((ToolCall("list_accounts", {}),), 0, ("[]",)),
+    )
+    example = replace(chain(), turns=("Do.",), steps=steps, edges=((0, 1), (1, 2)), answers=("Done.",))
+
+    assert [card.fed for card in cards(of_example(example))] == [(), (Fed(0, "source"),), (Fed(1, ""),)]
+
+
+def test_parallel_calls_of_one_step_share_a_turn_and_its_edges() -> None:
+    first, *others = chain().steps
+    twice = replace(first, calls=first.calls * 2, observations=first.observations * 2)
+    example = replace(chain(), turns=("Do.",), steps=(twice, replace(others[0], turn=0)), edges=((0, 1),))
+
+    turns = of_example(example)
+
+    assert [len(turn.calls) for turn in turns if turn.calls] == [2, 1]
+    assert {fed.source for fed in cards(turns)[2].fed} == {0, 1}
+
+
+def test_a_call_in_a_rollout_says_what_it_earned() -> None:
+    example = chain()
+    turns = of_rollout(oracle(example), example)
+    assert chips(cards(turns)[0]) == ["Executed", "Step 1", "In order", "Arguments 100%"]
+
+
+def test_a_call_out_of_order_and_one_with_wrong_arguments_say_so() -> None:
+    example = next(one for one in examples() if (0, 1) in one.edges and one.steps[1].calls[0].arguments)
+    call = example.steps[1].calls[0]
+    wrong = {name: "nothing of the kind" for name in call.arguments or {}}
+    turns = of_rollout(attempt(example, write_calls([replace(call, arguments=wrong)])), example)
+
+    [card] = cards(turns)
+
+    assert "Out of order" in chips(card) and "Arguments 0%" in chips(card)
+    name, value = next(iter((call.arguments or {}).items()))
+    assert card.notes[0] == f"“{name}” differs: the ground truth has {json.dumps(value)}."
+
+
+def test_calls_where_none_was_due_say_so() -> None:
+    example = abstention()
+    call = ToolCall(example.candidates[0], {})
+    [card] = cards(of_rollout(attempt(example, write_calls([call])), example))
+    assert "No call was due" in chips(card)
+
+
+def test_a_broken_call_is_shown_as_it_was_written() -> None:
+    written = "Let me see.\n<tool_call>\n{'name': oops\n</tool_call>"
+    rollout = attempt(chain(), written)
+    turn = of_rollout(rollout, chain())[1]
+
+    assert (turn.text, turn.raw) == ("Let me see.", written)
+    assert turn.calls[0].arguments is None and chips(turn.calls[0])[0] == "Unknown or malformed"
+
+
+def test_a_text_cut_by_the_token_limit_is_shown_whole() -> None:
+    rollout = attempt(chain(), "I will do it, as soon as", truncated=True)
+    assert of_rollout(rollout, chain())[-1].text == "I will do it, as soon as"
+
+    written = '<tool_call>\n{"name": "list_ac'
+    turn = of_rollout(attempt(chain(), written, truncated=True), chain())[-1]
+    assert turn.raw == written and len(turn.calls) == 1
+
+
+def test_calls_beyond_the_limit_are_shown_as_not_run() -> None:
+    example = chain()
+    call = example.steps[0].calls[0]
+    rollout = attempt(example, write_calls([call] * 3), limits=Limits(calls=2))
+
+    shown = cards(of_rollout(rollout, example))
+
+    assert [card.position for card in shown] == [0, 1, None]
+    assert chips(shown[-1]) == ["Not run"] and "too_many_calls" in shown[-1].result
+
+
+def test_a_rollout_without_a_reward_is_shown_all_the_same() -> None:
+    example = chain()
+    rollout = replace(oracle(example), reward=None, failed_at="environment", error="the server broke")
+    assert chips(cards(of_rollout(rollout, example))[0]) == ["Executed"]
+
+
+def test_a_value_is_traced_to_the_first_result_that_held_it_unless_the_user_said_it() -> None:
+    example = fed_by_a_result()
+    texts = [message.content for message in demonstration(example) if message.role == "assistant"]
+    shown = cards(of_rollout(attempt(example, *texts), example))
+    said = " ".join(example.turns)
+    for card in shown:
+        for fed in card.fed:
+            assert str((card.arguments or {})[fed.argument]) in shown[fed.source].result
+            assert str((card.arguments or {})[fed.argument]) not in said
+    assert any(card.fed for card in shown)
+
+
+def test_a_page_shows_each_call_with_its_address_and_links_to_what_fed_it() -> None:
+    example = fed_by_a_result()
+    html = rendered(of_example(example))
+    last = cards(of_example(example))[-1]
+    assert f'id="{last.anchor}"' in html and f'href="#{last.fed[0].anchor}"' in html
+
+
+@pytest.mark.parametrize("place", ["turn", "argument", "result", "tool", "raw"])
+def test_untrusted_text_is_escaped_wherever_it_stands(place: str) -> None:
+    attack = "<script>alert(1)</script>"
+    text = {"turn": attack}.get(place, "hello")
+    arguments = {attack: {"deep": attack}} if place == "argument" else {}
+    card = CallCard(
+        position=0,
+        tool=attack if place == "tool" else "list_accounts",
+        server="",
+        arguments=arguments,
+        result=attack if place == "result" else "",
+        level=3,
+    )
+    html = rendered([Turn("user", text), Turn("assistant", "", (card,), attack if place == "raw" else "")])
+    assert "<script" not in html and "&lt;script&gt;" in html
+
+
+def test_a_long_result_is_folded_and_never_cut() -> None:
+    result = json.dumps([{"row": number} for number in range(5000)])
+    card = CallCard(position=0, tool="list_accounts", server="banking", arguments={}, result=result, level=3)
+    html = rendered([Turn("assistant", "", (card,))])
+    assert "<details" in html and "4999" in html

@@ -1,0 +1,157 @@
+"""The page kit: what is vendored is what it says it is, and the parts show any value in words and safely."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django import forms
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.template import Context, Template
+from django.template.loader import get_template, render_to_string
+from django.test import RequestFactory
+
+from prove_web.live.models import Job, Kind, State
+from prove_web.live.templatetags import kit
+
+STATIC = settings.BASE_DIR / "prove_web" / "static"
+VENDOR = STATIC / "vendor"
+TEMPLATES = sorted((settings.BASE_DIR / "templates").rglob("*.html"))
+PACKAGES = tomllib.loads((VENDOR / "MANIFEST.toml").read_text(encoding="utf-8"))["package"]
+HUNDRED_KILOBYTES = 100_000
+
+
+def rendered(template: str, **context: Any) -> str:
+    return " ".join(render_to_string(template, context).split())
+
+
+def test_each_vendored_file_is_the_one_in_the_manifest() -> None:
+    for package in PACKAGES:
+        for name, digest in package["sha256"].items():
+            assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
+
+
+def test_the_manifest_names_each_vendored_file_and_its_licence() -> None:
+    named = {"MANIFEST.toml"} | {name for package in PACKAGES for name in (*package["sha256"], package["licence_file"])}
+    assert {path.name for path in VENDOR.iterdir()} == named
+    assert all(package["licence"] and re.fullmatch(r"\d+\.\d+\.\d+", package["version"]) for package in PACKAGES)
+
+
+def test_vendored_files_stay_small() -> None:
+    assert sum(path.stat().st_size for path in VENDOR.iterdir()) < 10 * HUNDRED_KILOBYTES
+
+
+def icons(text: str) -> set[str]:
+    given = set(re.findall(r"""{% icon "([^"]+)""", text)) | set(re.findall(r"""default:"([a-z0-9-]+)" %}""", text))
+    return given | set(re.findall(r"""include "kit/empty.html" with icon="([^"]+)""", text))
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_template_parses_and_its_icons_are_in_the_sprite(path: Path) -> None:
+    get_template(str(path.relative_to(settings.BASE_DIR / "templates")))
+    sprite = set(re.findall(r'id="([^"]+)"', (VENDOR / "tabler-icons.svg").read_text(encoding="utf-8")))
+    assert icons(path.read_text(encoding="utf-8")) - sprite == set()
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_template_has_no_script_of_its_own(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert re.findall(r"<script(?![^>]* src=)", text) == [], "the content security policy forbids it"
+    assert re.findall(r"<[^>]*\son[a-z]+=", text) == []
+    assert "|safe" not in text.replace("field.help_text|safe", ""), "texts of tools and people are escaped"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, ""),
+        (0, "0 s"),
+        (59.6, "1 min 00 s"),
+        (200, "3 min 20 s"),
+        (3900, "1 h 05 min"),
+        (timedelta(days=2, hours=3, minutes=59), "2 d 3 h"),
+        (-4, "0 s"),
+    ],
+)
+def test_a_duration_reads_as_people_say_it(seconds: Any, words: str) -> None:
+    assert kit.duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(None, ""), (0, "0"), (950, "950"), (12_345, "12.3k"), (4_500_000, "4.5M"), (-2_000, "-2k"), (0.25, "0.2")],
+)
+def test_a_number_for_a_tile_is_short(number: Any, words: str) -> None:
+    assert kit.compact(number) == words
+
+
+@pytest.mark.parametrize(("share", "words"), [(None, "0"), (0.5, "50"), (1.7, "100"), (-1, "0"), ("0.25", "25")])
+def test_a_share_is_a_percentage_between_0_and_100(share: Any, words: str) -> None:
+    assert kit.percent(share) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [({"a": "ü"}, '{\n  "a": "ü"\n}'), ('{"a":1}', '{\n  "a": 1\n}'), ("no JSON", "no JSON"), (None, "null")],
+)
+def test_json_is_indented_and_other_text_left_alone(value: Any, text: str) -> None:
+    assert kit.json_pretty(value) == text
+
+
+def test_what_a_tool_says_is_escaped_folded_and_never_cut() -> None:
+    text = "<script>alert(1)</script>" + "x" * HUNDRED_KILOBYTES + "end"
+    folded = rendered("kit/folded.html", text=text, summary="Result")
+    assert "<details" in folded and "<script>" not in folded and "xend" in folded
+    assert "<details" not in rendered("kit/folded.html", text="short", summary="Result")
+
+
+def test_attributes_of_an_icon_are_escaped() -> None:
+    assert '"><' not in Template('{% icon name "a\\"><b" %}').render(Context({"name": '"><script>'})).replace(
+        '"><use', ""
+    )
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_state_is_a_word_and_not_only_a_colour(state: State) -> None:
+    assert f"{state.label}</span>" in rendered("kit/state.html", state=state)
+
+
+def test_progress_without_a_total_claims_no_percentage() -> None:
+    job = Job(kind=Kind.RUN, title="Run", state=State.STARTING)
+    assert "aria-valuenow" not in rendered("kit/progress.html", job=job)
+    job.total, job.done, job.state = 4, 1, State.RUNNING
+    assert 'aria-valuenow="25"' in rendered("kit/progress.html", job=job)
+
+
+def test_a_reward_shows_its_components_and_an_abstention_has_none() -> None:
+    parts = {"validity": 1.0, "coverage": 0.5, "efficiency": 1.0, "name": 0.75, "arguments": 0.25}
+    shown = rendered("kit/reward.html", reward={"total": 0.87, "abstention": False, **parts})
+    assert all(part.capitalize() in shown for part in parts) and "0.87" in shown
+    assert "Coverage" not in rendered("kit/reward.html", reward={"total": 1.0, "abstention": True})
+
+
+def test_a_pager_keeps_the_filter_and_is_absent_for_one_page() -> None:
+    context = {"request": RequestFactory().get("/?q=bank&page=2")}
+    page = Paginator(range(70), 25).page(2)
+    assert "q=bank&amp;page=3" in rendered("kit/pager.html", page=page, **context)
+    assert rendered("kit/pager.html", page=Paginator(range(3), 25).page(1), **context) == ""
+
+
+class Ask(forms.Form):
+    name = forms.CharField(help_text="Any name.")
+    sure = forms.BooleanField()
+
+
+def test_a_field_has_a_label_and_its_faults_are_tied_to_it() -> None:
+    form = Ask({})
+    name, sure = (rendered("kit/field.html", field=form[each]) for each in ("name", "sure"))
+    assert 'for="id_name"' in name and 'aria-invalid="true"' in name and "This field is required." in name
+    described = re.search(r'aria-describedby="([^"]+)"', name)
+    assert described and all(f'id="{each}"' in name for each in described[1].split())
+    assert "form-check-input" in sure
