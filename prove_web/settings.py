@@ -2,6 +2,9 @@
 
 PROVE_DATA     the folder that everything is written to (default: data/ beside manage.py)
 PROVE_DEBUG    1 shows error pages with details; never set it where others can reach the site
+PROVE_PORT     the port of `manage.py serve` (default: 8000)
+PROVE_DEMO     what an empty site begins with: whole, small or none (default: whole)
+PROVE_OWNER_PASSWORD  of the owner that the first start makes (default: made at random and told once)
 PROVE_HOSTS    names the site answers to, comma-separated (default: this machine)
 DATABASE_URL   the database (default: SQLite in the data folder)
 REDIS_URL      the broker (default: the Valkey server that `manage.py serve` starts in the data folder)

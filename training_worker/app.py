@@ -10,7 +10,12 @@ from celery.signals import worker_process_init, worker_shutting_down
 from .broker import broker_url, celery_url
 from .jobs.lifeline import die_with_parent
 
-app = Celery("training_worker", broker=celery_url(broker_url()), include=["training_worker.tasks"])
+app = Celery(
+    "training_worker",
+    broker=celery_url(broker_url()),
+    include=["training_worker.tasks"],
+    fixups=(),  # or Celery loads Django where DJANGO_SETTINGS_MODULE is set, as it is under `manage.py`
+)
 app.conf.update(
     task_serializer="json",
     accept_content=["json"],

@@ -62,7 +62,7 @@ def member_add(request: Any) -> HttpResponse:
     """The answer to the form itself shows a new person's password: once, and it is kept nowhere."""
     form = AddMember(request.POST, organisation=request.organisation)
     if not form.is_valid():
-        return members_page(request, form, status=400)
+        return members_page(request, form, status=422)
     added = add(request.organisation, form.cleaned_data["person"], form.cleaned_data["role"])
     if added.password:
         return members_page(request, AddMember(organisation=request.organisation), added)
@@ -109,4 +109,4 @@ def project_new(request: Any) -> HttpResponse:
     form = NewProject(request.POST or None, organisation=request.organisation)
     if request.method == "POST" and form.is_valid():
         return redirect(form.save())
-    return render(request, "accounts/project_new.html", {"form": form}, status=400 if form.errors else 200)
+    return render(request, "accounts/project_new.html", {"form": form}, status=422 if form.errors else 200)

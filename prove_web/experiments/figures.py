@@ -7,6 +7,8 @@ from typing import Literal
 
 from django.db.models import Q
 
+from prove_web.live.templatetags.kit import compact, duration
+
 from .models import Run
 
 WINDOW = 10  # steps at the start and at the end of a run that a change is measured over; at most half of it
@@ -87,11 +89,36 @@ class Tile:
     change: float | None = None
 
     @property
+    def text(self) -> str:
+        return "" if self.now is None else written(self.now, self.figure.format)
+
+    @property
+    def change_text(self) -> str:
+        """The size of the change; its direction is `rose`."""
+        return "" if self.change is None else written(abs(self.change), self.figure.format)
+
+    @property
+    def rose(self) -> bool:
+        return bool(self.change and self.change > 0)
+
+    @property
     def trend(self) -> str:
         """Whether the change is good, bad, or neither."""
         if not self.figure.better or not self.change:
             return "even"
         return "good" if (self.change > 0) == (self.figure.better == "more") else "bad"
+
+
+def written(value: float, how: Format) -> str:
+    """`0.973`, `12 %`, `2.1k/s`, `1.3 s`: a figure as short as a tile wants it."""
+    match how:
+        case "share":
+            return f"{100 * value:.1f} %"
+        case "per second":
+            return f"{compact(value)}/s"
+        case "seconds":
+            return f"{value:.1f} s" if value < 60 else duration(value)
+    return f"{value:.3f}"
 
 
 def tiles(run: Run) -> list[Tile]:

@@ -36,7 +36,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self.close(NOT_SIGNED_IN)
 
     async def disconnect(self, code: int) -> None:
-        hub().leave(self)
+        if self.checked:
+            hub().leave(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **rest: Any) -> None:
         if text_data is None or len(text_data) > LONGEST:

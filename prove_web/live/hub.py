@@ -37,6 +37,7 @@ class Hub:
         self.cursors: dict[Topic, dict[Listener, Any]] = {}
         self.due: set[Topic] = set()
         self.called = asyncio.Event()
+        self.hearing = asyncio.Event()
         self.layer = get_channel_layer()
         self.channel = ""
         self.tasks = [asyncio.create_task(self.hear()), asyncio.create_task(self.tell())]
@@ -62,6 +63,7 @@ class Hub:
             try:
                 self.channel = self.channel or await self.layer.new_channel("hub")
                 await self.layer.group_add("live", self.channel)
+                self.hearing.set()
                 while True:
                     hint = await self.layer.receive(self.channel)
                     for topic in (("job", hint["job"]), ("project", str(hint["project"]))):

@@ -57,9 +57,8 @@ def attempt(session: LiveSession, user: User, tool: str, arguments: dict[str, An
 @transaction.atomic
 def fork(session: LiveSession, user: User, at: int) -> LiveSession:
     """A session that starts with the first `at` calls of this one, as they were recorded."""
-    twin = copy(session, user, f"Fork of {session} at call {at}" if at else f"Fork of {session} at the opening")
-    twin.fingerprint = session.fingerprint
-    twin.save()
+    title = f"Fork of {session} at {f'call {at}' if at else 'the opening'}"
+    twin = copy(session, user, title, session.fingerprint)
     calls = list(session.calls.filter(position__lte=at))
     for call in calls:
         call.pk, call.session = None, twin
@@ -68,19 +67,18 @@ def fork(session: LiveSession, user: User, at: int) -> LiveSession:
 
 
 def reset(session: LiveSession, user: User) -> LiveSession:
-    """A fresh session in the same world; the old one stays as it is."""
-    twin = copy(session, user, session.title)
-    twin.save()
-    return twin
+    """A fresh session in the same world; the old one stays as it is. Raises KeyError when a server of it is gone."""
+    return copy(session, user, session.title, fingerprint(session.servers))
 
 
-def copy(session: LiveSession, user: User, title: str) -> LiveSession:
-    return LiveSession(
+def copy(session: LiveSession, user: User, title: str, code: str) -> LiveSession:
+    """A new session like this one, without its calls."""
+    return LiveSession.objects.create(
         project=session.project,
         title=title[:TITLE],
         servers=session.servers,
         seed=session.seed,
         size=session.size,
-        fingerprint=fingerprint(session.servers),
+        fingerprint=code,
         created_by=user,
     )

@@ -57,7 +57,8 @@ def entries() -> dict[str, Entry]:
 
 
 def words(server: str, tool: Tool) -> str:
-    names = (tool.name, tool.name.replace("_", " "), server, *tool.model.model_fields, *tool.ids.values())
+    ids = sorted({*tool.ids.values(), *tool.produces})
+    names = (tool.name, tool.name.replace("_", " "), server, *tool.model.model_fields, *ids)
     return " ".join((*names, tool.description)).lower()
 
 

@@ -35,6 +35,7 @@ class Parameter:
     default: Any
     options: tuple[str, ...]
     limits: tuple[str, ...]
+    format: str
     examples: tuple[str, ...]
     id_type: str
     sensitive: bool
@@ -65,7 +66,8 @@ def parameter(tool: Tool, name: str, schema: dict[str, Any], definitions: dict[s
         required=name in tool.required,
         default=schema.get("default"),
         options=("true", "false") if kind == "boolean" else tuple(given["enum"]) if kind == "choice" else (),
-        limits=limits(given),
+        limits=limits(given, schema.get("description", "")),
+        format=given.get("format", ""),
         examples=(shape,) if shape else tuple(map(str, schema.get("examples", ()))) if kind != "json" else (),
         id_type=tool.ids.get(name, ""),
         sensitive=name in tool.sensitive,
@@ -102,13 +104,14 @@ def type_of(schema: dict[str, Any]) -> str:
     return str(schema.get("type", "object" if "$ref" in schema else "any"))
 
 
-def limits(schema: dict[str, Any]) -> tuple[str, ...]:
-    """What a value must be like, in words."""
+def limits(schema: dict[str, Any], description: str) -> tuple[str, ...]:
+    """What a value must be like, in words; without the shape that its description shows already."""
     found = [text.format(schema[key]) for key, text in LIMITS.items() if key in schema and schema[key] != NOT_BLANK]
     if schema.get("pattern") == NOT_BLANK:
         found.append("not blank")
     if "enum" in schema:
         found.append("one of " + ", ".join(map(str, schema["enum"])))
-    if "format" in schema:
-        found.append(f"written like {SHAPES.get(schema['format'], schema['format'])}")
+    shape = SHAPES.get(schema.get("format", ""), schema.get("format", ""))
+    if shape and shape not in description:
+        found.append(f"written like {shape}")
     return tuple(found)

@@ -46,7 +46,7 @@ def tools(request: HttpRequest, session: LiveSession, now: Moment, form: CallFor
     """The tools found, or the form of the chosen one with ids of the world to choose from."""
     form = form or asked_for(request, session)
     text = typed(request, "find_tool")
-    offered = {} if form is None else {each: suggestions(now.world, each) for each in set(form.tool.ids.values())}
+    offered = {each: suggestions(now.world, each) for each in sorted(set(form.tool.ids.values()))} if form else {}
     found = search(text, servers=session.servers) if form is None else []
     return {"form": form, "suggestions": offered.items(), "tools": found, "find_tool": text}
 
@@ -81,12 +81,12 @@ def step(call: SessionCall, known: tuple[Moment, ...]) -> dict[str, Any]:
 
 
 def state(request: HttpRequest, known: tuple[Moment, ...], at: int) -> dict[str, Any]:
-    """A page of one table at one moment."""
-    world = known[at].world
-    find = typed(request, "find")
-    table = view(world, request.GET.get("table", ""), find)
-    rows = paged(request, table.rows)
-    changed = changes(known[at - 1].world, world) if at else ()
+    """A page of one table at one moment: the one asked for, else the one the call changed. Changed rows come first."""
+    world, find = known[at].world, typed(request, "find")
+    changed = list(changes(known[at - 1].world, world)) if at else []
+    first = f"{changed[0].server}.{changed[0].table}" if changed else ""
+    table = view(world, request.GET.get("table") or first, find)
     touched = {each.id: each.how for each in changed if (each.server, each.table) == (table.server, table.table)}
-    shown = [(touched.get(row.id, ""), cells) for row, cells in zip(rows, table.shown(list(rows)), strict=True)]
-    return {"tables": overview(world), "table": table, "page": rows, "rows": shown, "find": find}
+    page = paged(request, sorted(table.rows, key=lambda row: row.id not in touched))
+    shown = [(touched.get(row.id, ""), cells) for row, cells in zip(page, table.shown(list(page)), strict=True)]
+    return {"tables": overview(world), "table": table, "page": page, "rows": shown, "find": find}

@@ -37,7 +37,7 @@ class CallCard:
     """One tool call. `position` counts the conversation's calls from 0, None for one that was not run at all.
 
     `result` is what the world answered, whole. `level` is the validity it reached (0 to 3), `step` the ground-truth
-    step it stands for. `fed` names the earlier calls whose results its arguments come from.
+    step it stands for, from 0. `fed` names the earlier calls whose results its arguments come from.
     """
 
     position: int | None
@@ -50,6 +50,7 @@ class CallCard:
     chips: tuple[Chip, ...] = ()
     notes: tuple[str, ...] = ()
     fed: tuple[Fed, ...] = ()
+    evidence: Evidence | None = None
 
     @property
     def ok(self) -> bool:
@@ -176,6 +177,7 @@ def card(
         chips=(*chips, *earned(evidence, abstains=example.abstains)) if evidence else tuple(chips),
         notes=tuple(differences(evidence, made.call, example)) if evidence else (),
         fed=tuple(fed),
+        evidence=evidence,
     )
 
 

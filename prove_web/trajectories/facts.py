@@ -1,4 +1,4 @@
-"""What a trajectory's page tells beside its conversation: the tools it may see, its steps, and what needs what."""
+"""What pages tell of a trajectory beside its conversation: its row in a list, the tools it may see, what needs what."""
 
 from __future__ import annotations
 
@@ -7,7 +7,30 @@ from dataclasses import dataclass
 from mcp_servers.catalogue import TOOLS
 from training_worker.prove.trajectory import Example
 
+from .filters import KINDS, SPLITS
+from .models import Trajectory
 from .provenance import Fed, feeds_by_edges
+
+
+@dataclass(frozen=True)
+class Row:
+    """A trajectory as lists show it."""
+
+    trajectory: Trajectory
+    tools: tuple[str, ...]
+    servers: tuple[str, ...]
+    kind: str
+    split: str
+
+
+def row_of(trajectory: Trajectory) -> Row:
+    return Row(
+        trajectory,
+        tools=tuple(filter(None, trajectory.tools.split(","))),
+        servers=tuple(filter(None, trajectory.servers.split(","))),
+        kind=dict(KINDS).get(trajectory.kind, trajectory.kind),
+        split=dict(SPLITS).get(trajectory.split, trajectory.split),
+    )
 
 
 @dataclass(frozen=True)

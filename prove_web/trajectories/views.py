@@ -18,7 +18,7 @@ from prove_web.servers.models import LiveSession
 from training_worker.prove.trajectory import Example
 
 from .conversation import of_example
-from .facts import facts_of
+from .facts import facts_of, row_of
 from .filters import TrajectoryFilter
 from .forms import NewDataset
 from .models import Dataset, Trajectory
@@ -27,6 +27,7 @@ from .verdict import example_of, judge
 
 DATASETS_PER_PAGE = 25
 TRAJECTORIES_PER_PAGE = 50
+RELATED = ("project__organisation", "job__created_by", "job__project__organisation", "job__after")
 
 
 @in_project(Action.VIEW)
@@ -59,7 +60,8 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
     narrowed = TrajectoryFilter(request.GET, queryset=listed(found))
     narrowed.offer(steps=filled.steps.values, server=filled.servers.values, tool=sorted(filled.tools.values))
     page = Paginator(narrowed.qs, TRAJECTORIES_PER_PAGE).get_page(request.GET.get("page"))
-    context = {"dataset": found, "job": found.job, "stats": filled, "filter": narrowed, "page": page}
+    rows = [row_of(each) for each in page]
+    context = {"dataset": found, "job": found.job, "stats": filled, "filter": narrowed, "page": page, "rows": rows}
     response = render(request, "trajectories/dataset.html", context)
     if request.htmx:
         response["HX-Push-Url"] = f"{request.path}?{narrowed.address}".removesuffix("?")
@@ -89,26 +91,21 @@ def trajectory(request: Any, dataset: int, example: str) -> HttpResponse:
     found = one_trajectory(request.project, dataset, example)
     narrowed = TrajectoryFilter(request.GET, queryset=listed(found.dataset))
     around = {
-        "earlier": narrowed.qs.filter(pk__lt=found.pk).order_by("-pk").only("example").first(),
-        "later": narrowed.qs.filter(pk__gt=found.pk).order_by("pk").only("example").first(),
+        "earlier": narrowed.qs.filter(pk__lt=found.pk).order_by("-pk").values_list("example", flat=True).first(),
+        "later": narrowed.qs.filter(pk__gt=found.pk).order_by("pk").values_list("example", flat=True).first(),
         "filter": narrowed,
     }
-    made = example_of(found)
-    if made is None:
-        return render(
-            request, "trajectories/unreadable.html", {"trajectory": found, "dataset": found.dataset, **around}
-        )
-    verdict = judge(made)
-    context = {
-        "trajectory": found,
-        "dataset": found.dataset,
-        "example": made,
-        "facts": facts_of(made),
-        "turns": of_example(made, verdict.reward),
-        "verdict": verdict,
-        **around,
-    }
-    return render(request, "trajectories/trajectory.html", context)
+    context = {"trajectory": found, "dataset": found.dataset, "row": row_of(found), **around}
+    return render(request, "trajectories/trajectory.html", {**context, **shown(example_of(found))})
+
+
+def shown(example: Example | None) -> dict[str, Any]:
+    """What there is to show of an example; of a record that cannot be read there is nothing."""
+    if example is None:
+        return {"example": None}
+    verdict = judge(example)
+    turns = of_example(example, verdict.reward)
+    return {"example": example, "facts": facts_of(example), "turns": turns, "verdict": verdict}
 
 
 @in_project(Action.ANNOTATE)
@@ -136,7 +133,7 @@ def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse
 
 
 def one_of(project: Any, number: int) -> Dataset:
-    rows = Dataset.objects.select_related("project__organisation", "job__created_by", "job__project__organisation")
+    rows = Dataset.objects.select_related(*RELATED)
     return get_object_or_404(rows, project=project, number=number)
 
 

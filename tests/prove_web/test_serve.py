@@ -221,8 +221,8 @@ def test_a_variable_that_makes_no_sense_is_one_line(tmp_path: Path, given: dict[
 
 
 def test_a_broker_that_does_not_answer_is_one_line_and_no_migration(tmp_path: Path) -> None:
-    line = refusal(serve(tmp_path, "--port", "0", REDIS_URL="redis://127.0.0.1:1/0"))
-    assert "the broker at redis://127.0.0.1:1/0 did not answer" in line
+    line = refusal(serve(tmp_path, "--port", "0", REDIS_URL="redis://me:secret@127.0.0.1:1/0"))
+    assert "the broker at redis://***@127.0.0.1:1/0 did not answer" in line
     assert not (tmp_path / "prove.sqlite3").exists()
 
 

@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.asgi import application
 from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, LiveConsumer
-from prove_web.live.hub import hub, hubs
+from prove_web.live.hub import hubs
 from prove_web.live.models import Job, State
 from prove_web.live.record import record
 
@@ -63,7 +63,10 @@ def play(scene: Callable[[], Any]) -> None:
         try:
             await scene()
         finally:
-            tasks = hub().tasks if hubs else []
+            here = hubs.get(asyncio.get_running_loop())
+            tasks = here.tasks if here else []
+            if here:
+                await here.hearing.wait()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""Training runs done by a real worker: stopped, killed, taken over and gone on with; in the end each step is told once."""
+"""Training runs done by a real worker: stopped, killed, taken over, gone on with; in the end each step is told once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from training_worker.jobs.work import Refused
 from training_worker.trainer.run_folder import RunFolder
 
 from .conftest import TINY, Web, Workers, alive
-
-pytest.importorskip("torch")
 
 SMALL = {"policy": "warm", "prompts": 2, "group": 2, "held_out": 3, "threads": 1, "evaluate_every": 2}
 ENDLESS = 100_000
@@ -43,7 +41,7 @@ def checkpoint(web: Web, job: str) -> int:
     return found.step if found else 0
 
 
-def test_a_run_is_trained_watched_and_compared(web: Web, data: str) -> None:
+def test_a_run_is_trained_watched_and_compared_and_that_once(web: Web, data: str) -> None:
     job = web.send("run", run_of(data, 3))
     end = web.until_ended(job)
     assert (end["state"], end["error"]) == ("done", "")
@@ -58,6 +56,11 @@ def test_a_run_is_trained_watched_and_compared(web: Web, data: str) -> None:
         assert {"before", "after", "difference", "low", "high"} <= result[mode].keys()
     words = [word for word in web.told(job, "progress") if word["seconds_left"] is not None]
     assert words and all(word["done"] <= word["total"] and word["seconds_left"] >= 0 for word in words)
+    kept = (web.jobs / job / "out" / "evaluations" / "before-sampled" / "rollouts.jsonl").stat()
+    web.send("run", run_of(data, 3), job)
+    assert web.until_ended(job) == end
+    assert [line["step"] for line in web.told(job, "held_out")] == [0, 2], "told again, and not measured again"
+    assert (web.jobs / job / "out" / "evaluations" / "before-sampled" / "rollouts.jsonl").stat() == kept
     web.send("run", run_of(data, 3, seed=5), job)
     assert web.until_ended(job)["error"] == "This run was begun with other settings or data. Launch a new run."
 
@@ -121,8 +124,9 @@ def test_a_worker_that_is_killed_leaves_no_process_behind(kind: str, web: Web, d
     spec = run_of(data, ENDLESS) if kind == "run" else {**TINY, "train": 100_000}
     job = web.send(kind, spec)
     child = web.child(job)
-    web.until(lambda: len(group(child)) >= (1 if kind == "run" else 2))
+    web.until(lambda: steps(web, job) if kind == "run" else len(group(child)) > 1)
     members = group(child)
+    assert child in members
     os.kill(worker.started[0].pid, signal.SIGKILL)
     web.until(lambda: not any(map(alive, members)))
     web.until(lambda: not group(worker.started[0].pid))

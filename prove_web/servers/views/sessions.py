@@ -18,6 +18,7 @@ from ..arguments import CallForm
 from ..forms import SessionForm
 from ..models import LiveSession
 from ..session_page import context, number
+from ..worlds import ServerGone
 from .parts import page_or_part, paged
 
 UNPROCESSABLE = 422
@@ -32,7 +33,8 @@ def of(request: ProjectRequest, session: int) -> LiveSession:
 def sessions(request: ProjectRequest) -> HttpResponse:
     """The project's sessions, the newest first."""
     rows = LiveSession.objects.filter(project=request.project).select_related("created_by", "project__organisation")
-    return render(request, "servers/sessions.html", {"page": paged(request, rows.annotate(made=Count("calls")))})
+    counted = rows.annotate(made=Count("calls")).order_by("-created_at", "-pk")
+    return render(request, "servers/sessions.html", {"page": paged(request, counted)})
 
 
 @in_project(Action.ANNOTATE)
@@ -81,6 +83,8 @@ def call(request: ProjectRequest, session: int) -> HttpResponse:
     except calls.Busy:
         form.error = "Others are calling in this session at the same time. Look at what they did, then call again."
         return again(request, target, form)
+    except ServerGone:
+        return redirect(to(target))  # whose page says so
     kept = {name: request.GET.get(name) for name in ("table", "find")}
     return redirect(to(target, f"#call-{made.position}", tool=tool.name, **{"from": made.position}, **kept))
 
@@ -108,7 +112,10 @@ def fork(request: ProjectRequest, session: int) -> HttpResponse:
 def reset(request: ProjectRequest, session: int) -> HttpResponse:
     """A fresh session in the same world."""
     source = of(request, session)
-    twin = calls.reset(source, request.user)
+    try:
+        twin = calls.reset(source, request.user)
+    except KeyError:
+        return redirect(to(source))  # whose page says that a server is gone
     messages.success(request, f"A fresh session with the same seed. Nothing is lost: “{source}” is still in the list.")
     return redirect(to(twin))
 

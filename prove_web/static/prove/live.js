@@ -2,7 +2,7 @@
 // Elements need no code: <div data-live-job="..." hx-get="..." hx-trigger="live"> gets the event `live` on news.
 window.prove ??= {};
 prove.live = (() => {
-  const LONGEST_WAIT = 15000, QUIET = 1000;
+  const LONGEST_WAIT = 15000, QUIET = 1000, NOT_SIGNED_IN = 4401;
   const subscriptions = [];
   const badge = document.getElementById("live");
   let socket = null, tries = 0, retry = null, lastWord = Date.now(), state = "";
@@ -26,11 +26,12 @@ prove.live = (() => {
     socket = mine;
     mine.onopen = () => { tries = 0; heard(); subscriptions.forEach(ask); };
     mine.onmessage = (event) => { heard(); deliver(JSON.parse(event.data)); };
-    mine.onclose = () => { if (socket === mine) again(); };
+    mine.onclose = ({ code }) => { if (socket === mine) again(code); };
   }
 
-  function again() {
+  function again(code) {
     socket = null;
+    if (code === NOT_SIGNED_IN) return location.reload(); // which leads to the sign-in page, and back here
     if (document.hidden) return show("paused");
     show("reconnecting");
     const wait = Math.min(LONGEST_WAIT, 500 * 2 ** tries++) * (0.75 + Math.random() / 2);
@@ -50,12 +51,18 @@ prove.live = (() => {
     if (message.error) return console.warn(message.error);
     for (const subscription of [...subscriptions]) {
       if (message.job ? message.job !== subscription.job : String(message.project) !== String(subscription.project)) continue;
-      if (message.cursor) {
-        if (message.cursor <= subscription.after && message.events?.length) continue; // told already
-        subscription.after = message.cursor;
-      }
+      if (message.job && !isNews(message, subscription)) continue;
       subscription.callback(message);
     }
+  }
+
+  // The server also says that all is as it was, and may repeat itself after a reconnection.
+  function isNews(message, subscription) {
+    const summary = JSON.stringify(message.summary);
+    const fresh = message.cursor > subscription.after;
+    if (!fresh && (message.events.length || summary === subscription.summary)) return false;
+    Object.assign(subscription, { summary, after: message.cursor });
+    return true;
   }
 
   function heard() {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 from argparse import ArgumentParser
 
 from django.conf import settings
@@ -64,7 +65,8 @@ def serve(host: str, port: int) -> None:
 
 def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
     """Everything after the broker, until the site answers."""
-    supervisor.wait(lambda: valkey.answers(site.broker_url), f"the broker at {site.broker_url}", 60 if embedded else 5)
+    broker = re.sub(r"//[^/]*@", "//***@", site.broker_url)  # the name and password in it are for nobody's screen
+    supervisor.wait(lambda: valkey.answers(site.broker_url), f"the broker at {broker}", 60 if embedded else 5)
     first_start.migrate()
     welcome = first_start.furnish()
     if welcome:

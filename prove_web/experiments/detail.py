@@ -1,0 +1,89 @@
+"""One run: its state and figures, live curves, evaluation, checkpoints and configuration."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import Max
+from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from prove_web.accounts.models import Project
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.live.advice import advice
+
+from . import evaluation
+from .checkpoints import checkpoints, streamed, zipped
+from .figures import CHARTS, WINDOW, tiles
+from .forms import settings_of
+from .models import Run
+from .points import snapshot
+from .rollouts import notable
+
+
+def run_of(project: Project, number: int) -> Run:
+    found: Run = get_object_or_404(
+        Run.objects.select_related("job__project__organisation", "job__created_by", "job__after", "dataset"),
+        project=project,
+        number=number,
+    )
+    found.project = project
+    return found
+
+
+@in_project(Action.VIEW)
+def run_page(request: ProjectRequest, run: int) -> HttpResponse:
+    """The page; to htmx only what changes of it. `?step=` leads to the rollouts of that step."""
+    found = run_of(request.project, run)
+    step = request.GET.get("step", "")
+    if step.isdecimal() and 0 < int(step) < 10**9:
+        return redirect("rollouts", *request.project.path, run, int(step))
+    context = moving(found)
+    if request.htmx:
+        return render(request, "experiments/run_moving.html", context)
+    context |= {
+        "settings": settings_of(found.config),
+        "charts": [asdict(chart) for chart in CHARTS],
+        "points_url": reverse("run-points", args=[*request.project.path, run]),
+        "cursor": found.job.events.aggregate(last=Max("id"))["last"] or 0,
+    }
+    return render(request, "experiments/run.html", context)
+
+
+def moving(run: Run) -> dict[str, Any]:
+    result = run.job.result
+    return {
+        "run": run,
+        "job": run.job,
+        "tiles": tiles(run),
+        "window": WINDOW,
+        "advice": advice(run.job),
+        "gains": evaluation.gains(result),
+        "evaluated": evaluation.rows(result),
+        "parts": evaluation.PARTS,
+        "checkpoints": checkpoints(run.job),
+        "notable": notable(run),
+        "last_step": run.points.order_by("-step").values_list("step", flat=True).first(),
+    }
+
+
+@in_project(Action.VIEW)
+def run_points(request: ProjectRequest, run: int) -> HttpResponse:
+    return JsonResponse(snapshot(run_of(request.project, run)))
+
+
+@in_project(Action.VIEW)
+def checkpoint(request: ProjectRequest, run: int, step: int) -> HttpResponse | StreamingHttpResponse:
+    """One checkpoint's files as a zip."""
+    found = run_of(request.project, run)
+    wanted = next((one for one in checkpoints(found.job) if one.step == step), None)
+    if wanted is None:
+        raise Http404(f"Run {run} has no checkpoint of step {step} any more; a run keeps its last two.")
+    name = f"run-{run}-step-{step}.zip"
+    return StreamingHttpResponse(
+        streamed(zipped(wanted)),
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )

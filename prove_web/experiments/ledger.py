@@ -1,0 +1,141 @@
+"""Where a rollout's reward came from: what each call earned and lost of each component, in points of the total.
+
+The shares restate the formulas of training_worker/prove/reward/, one per file there, call by call; their sum over a
+column is the component times its weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from training_worker.prove.reward import PAPER
+from training_worker.prove.trajectory import Evidence, Example, Reward, Rollout
+
+COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
+WEIGHTS = {name: float(getattr(PAPER, name)) for name in COMPONENTS}
+LEVELS = 3
+SMALL = 1e-9
+LEVEL_WORDS = (
+    "its name is none of the candidate tools",
+    "arguments are missing or of the wrong type",
+    "the server refused it",
+    "it succeeded",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one call or missed step did to one component: points earned, points lost, and why."""
+
+    component: str
+    earned: float
+    lost: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A call (`call` counts from 1) or, without one, a missed step; one entry per component, None where it has none."""
+
+    call: int | None
+    step: int | None
+    title: str
+    entries: tuple[Entry | None, ...]
+
+
+@dataclass(frozen=True)
+class Ledger:
+    lines: tuple[Line, ...]
+    totals: tuple[tuple[str, float, float], ...]  # component, points, the most it can give
+
+    @property
+    def reasons(self) -> list[tuple[Line, Entry]]:
+        """What cost points, most costly first."""
+        found = [(line, entry) for line in self.lines for entry in line.entries if entry and entry.lost > SMALL]
+        return sorted(found, key=lambda each: -each[1].lost)
+
+
+def ledger(rollout: Rollout, example: Example | None) -> Ledger | None:
+    """None where there is nothing to account for: no reward, or an abstention example, whose reward is one number."""
+    reward = rollout.reward
+    if reward is None or reward.abstention or example is None:
+        return None
+    account = Account(rollout, reward, example)
+    calls = [account.call(evidence) for evidence in reward.evidence]
+    missed = [account.missed(step) for step in reward.missed_steps]
+    totals = tuple((name, WEIGHTS[name] * getattr(reward, name), most(name)) for name in COMPONENTS)
+    return Ledger((*calls, *missed), totals)
+
+
+def most(component: str) -> float:
+    return 0.0 if component == "efficiency" else WEIGHTS[component]
+
+
+class Account:
+    """The shares of one rollout."""
+
+    def __init__(self, rollout: Rollout, reward: Reward, example: Example):
+        self.rollout, self.reward, self.example = rollout, reward, example
+        self.calls, self.steps = len(rollout.calls), len(example.steps)
+        self.pairs = sum(evidence.step is not None for evidence in reward.evidence)
+        self.last = {e.step: e.call for e in reward.evidence if e.step is not None}
+        wanted = sum(len(step.calls) for step in example.steps)
+        self.budget = wanted + ceil(wanted * PAPER.beta - 1e-9)
+
+    def call(self, evidence: Evidence) -> Line:
+        made = self.rollout.calls[evidence.call]
+        entries = (
+            self.validity(evidence),
+            self.coverage(evidence),
+            self.efficiency(evidence),
+            self.name(evidence),
+            self.arguments(evidence),
+        )
+        return Line(evidence.call + 1, step_number(evidence.step), made.call.name or "(no name)", entries)
+
+    def missed(self, step: int) -> Line:
+        names = ", ".join(call.name for call in self.example.steps[step].calls)
+        entry = self.entry("coverage", 0.0, 1 / self.steps, "no call, or not every call of this step, was made")
+        return Line(None, step + 1, names, (None, entry, None, None, None))
+
+    def validity(self, evidence: Evidence) -> Entry:
+        got = evidence.level / LEVELS / self.calls
+        return self.entry("validity", got, 1 / self.calls - got, LEVEL_WORDS[evidence.level])
+
+    def coverage(self, evidence: Evidence) -> Entry | None:
+        step = evidence.step
+        if step is None or step in self.reward.missed_steps or self.last[step] != evidence.call:
+            return None
+        share = 1 / self.steps
+        if evidence.in_order:
+            return self.entry("coverage", share, 0.0, f"step {step + 1} done, after all it needs")
+        return self.entry("coverage", 0.0, share, f"step {step + 1} done before, or without, a step it needs")
+
+    def efficiency(self, evidence: Evidence) -> Entry | None:
+        if evidence.call < self.budget:
+            return None
+        why = f"beyond the budget of {self.budget} calls"
+        return self.entry("efficiency", 0.0, PAPER.alpha / self.budget, why)
+
+    def name(self, evidence: Evidence) -> Entry:
+        share = 1 / self.calls
+        if evidence.named:
+            return self.entry("name", share, 0.0, "the ground truth uses this tool")
+        return self.entry("name", 0.0, share, "the ground truth does not use this tool")
+
+    def arguments(self, evidence: Evidence) -> Entry | None:
+        if evidence.arguments is None:
+            return None
+        got = evidence.arguments / self.pairs
+        wrong = ", ".join(evidence.wrong_arguments)
+        why = f"not the ground truth's value: {wrong}" if wrong else "every value is the ground truth's"
+        return self.entry("arguments", got, 1 / self.pairs - got, why)
+
+    def entry(self, component: str, earned: float, lost: float, why: str) -> Entry:
+        weight = WEIGHTS[component]
+        return Entry(component, weight * earned, weight * lost, why)
+
+
+def step_number(step: int | None) -> int | None:
+    return None if step is None else step + 1

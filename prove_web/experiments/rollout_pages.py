@@ -1,0 +1,115 @@
+"""The rollouts of a step, group by group; and one rollout with its conversation and where its reward came from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.trajectories.conversation import of_rollout
+from training_worker.prove.trajectory import dumps
+
+from .detail import run_of
+from .ledger import ledger
+from .models import Run
+from .rollouts import Group, Member, NoRollouts, examples_of, groups_of, truth
+
+SORTS = {
+    "asked": "As asked",
+    "spread": "Widest spread first",
+    "best": "Best first",
+    "worst": "Worst first",
+}
+
+
+@in_project(Action.VIEW)
+def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
+    found = run_of(request.project, run)
+    context: dict[str, Any] = {"run": found, "step": step, "around": neighbours(found, step), "sorts": SORTS}
+    try:
+        groups = groups_of(found, step)
+    except NoRollouts as error:
+        return render(request, "experiments/rollouts.html", context | {"why": str(error)}, status=404)
+    sort, only = request.GET.get("sort", "asked"), request.GET.get("only") == "signal"
+    known = examples_of(found, [group.name for group in groups])
+    shown = [group for group in ordered(groups, sort) if not (only and group.silent)]
+    context |= {
+        "groups": [replace(group, example=known.get(group.name)) for group in shown],
+        "summary": summary(groups),
+        "sort": sort if sort in SORTS else "asked",
+        "only": only,
+    }
+    return render(request, "experiments/rollouts.html", context)
+
+
+def ordered(groups: list[Group], sort: str) -> list[Group]:
+    match sort:
+        case "spread":
+            return sorted(groups, key=lambda group: -group.spread)
+        case "best":
+            return sorted(groups, key=lambda group: -group.mean)
+        case "worst":
+            return sorted(groups, key=lambda group: group.mean)
+    return groups
+
+
+def summary(groups: list[Group]) -> dict[str, Any]:
+    scored = [group for group in groups if not group.void]
+    rewards = [reward for group in scored for reward in group.rewards]
+    silent = sum(group.silent for group in scored)
+    return {
+        "rollouts": sum(len(group.members) for group in groups),
+        "groups": len(groups),
+        "void": len(groups) - len(scored),
+        "scored": len(scored),
+        "silent": silent,
+        "silent_share": silent / len(scored) if scored else None,
+        "mean": sum(rewards) / len(rewards) if rewards else None,
+        "spread": sum(group.spread for group in scored) / len(scored) if scored else None,
+    }
+
+
+def neighbours(run: Run, step: int) -> list[tuple[str, int | None, str]]:
+    """The steps before and after this one, as links have them."""
+    steps = run.points.order_by("step").values_list("step", flat=True)
+    return [
+        ("prev", steps.filter(step__lt=step).last(), "Previous step"),
+        ("next", steps.filter(step__gt=step).first(), "Next step"),
+    ]
+
+
+@in_project(Action.VIEW)
+def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
+    found = run_of(request.project, run)
+    try:
+        groups = groups_of(found, step)
+    except NoRollouts as error:
+        context = {"run": found, "step": step, "why": str(error), "around": neighbours(found, step)}
+        return render(request, "experiments/rollouts.html", context, status=404)
+    group, member = place_of(groups, index)
+    example = examples_of(found, [group.name]).get(group.name)
+    context = {
+        "run": found,
+        "step": step,
+        "group": group,
+        "member": member,
+        "rollout": member.rollout,
+        "example": example,
+        "turns": of_rollout(member.rollout, example) if example else [],
+        "steps": truth(example, member.rollout) if example else [],
+        "ledger": ledger(member.rollout, example),
+        "raw": dumps(member.rollout),
+        "count": sum(len(each.members) for each in groups),
+    }
+    return render(request, "experiments/rollout.html", context)
+
+
+def place_of(groups: list[Group], index: int) -> tuple[Group, Member]:
+    for group in groups:
+        for member in group.members:
+            if member.index == index:
+                return group, member
+    raise Http404(f"This step has no rollout {index}.")

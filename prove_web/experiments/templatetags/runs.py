@@ -1,0 +1,54 @@
+"""How the pages of runs write changes; `{% load runs %}`."""
+
+from __future__ import annotations
+
+from django import template
+
+register = template.Library()
+
+KINDS = {"chain": "Chain", "missing_function": "Missing function", "irrelevance": "Irrelevance"}
+ENDS = {
+    "answered": "ended with an answer",
+    "assistant_turns": "cut at the most assistant turns",
+    "calls": "cut at the most calls",
+    "tokens": "cut at the most tokens",
+    "infrastructure": "the environment failed",
+}
+
+MINUS = "\N{MINUS SIGN}"
+NOTHING = 5e-4  # a change that is none at three places
+
+
+@register.filter
+def signed(value: float | None, places: int = 3) -> str:
+    """`+0.012` or `0.000`: a change with its sign, a minus as wide as a plus; nothing for None."""
+    if value is None:
+        return ""
+    text = f"{abs(value):.{places}f}"
+    if not float(text):
+        return text
+    return ("+" if value > 0 else MINUS) + text
+
+
+@register.filter
+def tone(value: float | None) -> str:
+    """Whether a change of a reward is good, bad, or neither."""
+    if value is None or abs(value) < NOTHING:
+        return "even"
+    return "good" if value > 0 else "bad"
+
+
+@register.filter
+def negative(value: float) -> float:
+    return -value
+
+
+@register.filter
+def kind_name(kind: str) -> str:
+    return KINDS.get(kind, kind)
+
+
+@register.filter
+def end_name(end: str) -> str:
+    """How a rollout ended, in words."""
+    return ENDS.get(end, end)

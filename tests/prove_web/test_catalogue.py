@@ -1,0 +1,157 @@
+"""The pages of servers, tools and the graph: what is found, what links where, what a stranger's text may do."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from prove_web.accounts.models import Project, User
+from prove_web.live.models import Job, Kind, State
+from prove_web.servers.catalogue import MARKS, entries, search
+from prove_web.servers.parameters import parameters
+
+pytestmark = pytest.mark.django_db
+
+Run = dict[str, Any]
+
+
+@pytest.fixture
+def page(project: Project, victor: User, as_user: Callable[[User], Client]) -> Callable[..., Any]:
+    """What a viewer is answered at an address of the project."""
+    client = as_user(victor)
+
+    def get(name: str, *rest: object, headers: Any = None, **query: str) -> Any:
+        return client.get(reverse(name, args=[*project.path, *rest]), query, headers=headers)
+
+    return get
+
+
+def run(ok: bool, text: str = "{}") -> Run:
+    return {"arguments": {"id": "<script>alert(1)</script>"}, "ok": ok, "text": text}
+
+
+@pytest.fixture
+def proven(project: Project) -> Job:
+    """A finished graph job with one edge, as the worker writes it."""
+    found = nx.DiGraph(fingerprint=fingerprint(tuple(SERVERS)), unproven=[["list_cards", "freeze_card", "card"]])
+    for name, (server, tool) in TOOLS.items():
+        found.add_node(name, server=server.name, writes=tool.writes)
+    proof = {
+        "seed": 9,
+        "producer": run(True),
+        "with_output": run(True),
+        "with_foreign": run(False),
+        "without": run(False),
+    }
+    found.add_edge("create_event", "get_event", id_type="EventId", created=True, feeds={"event": proof})
+    job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", state=State.DONE)
+    job.out.mkdir(parents=True)
+    (job.out / "graph.json").write_text(json.dumps(nx.node_link_data(found, edges="edges")), "utf-8")
+    return job
+
+
+def test_every_server_has_a_card_and_a_page_with_all_of_its_tools(page: Callable[..., Any]) -> None:
+    cards = page("servers").content.decode()
+    for name, server in SERVERS.items():
+        assert server.description in cards
+        own = page("server", name).content.decode()
+        assert all(f">{tool}<" in own for tool in server.tools)
+    assert page("server", "no-such-server").status_code == 404
+
+
+def test_every_tool_has_a_page_with_all_of_its_parameters(page: Callable[..., Any]) -> None:
+    for name, (_, tool) in TOOLS.items():
+        shown = page("tool", name).content.decode()
+        assert all(f"<code>{parameter}</code>" in shown for parameter in tool.model.model_fields)
+    assert page("tool", "no_such_tool").status_code == 404
+
+
+def test_a_tool_links_to_what_feeds_it_and_to_what_it_feeds(page: Callable[..., Any], project: Project) -> None:
+    shown = page("tool", "create_event").content.decode()
+    for other in ("list_calendars", "reschedule_event"):
+        assert reverse("tool", args=[*project.path, other]) in shown
+
+
+def test_a_search_finds_every_word_in_names_descriptions_servers_parameters_and_id_types() -> None:
+    assert [each.name for each in search("PAYEE add")] == ["add_payee"]
+    assert "create_event" in {each.name for each in search("calendarid")}
+    assert "list_calendars" in {each.name for each in search("calendarid")}
+    assert search("payee banking nonsense") == []
+
+
+def test_marks_divide_the_tools_without_rest() -> None:
+    found = [each.name for kind in MARKS for each in search(kind=kind)]
+    assert sorted(found) == sorted(entries())
+
+
+def test_the_address_holds_the_search_and_typing_gets_the_list_alone(page: Callable[..., Any]) -> None:
+    query = {"q": "event", "kind": "destructive", "server": "calendar"}
+    whole, part = page("tools", **query), page("tools", **query, headers={"HX-Request": "true"})
+    assert part.content.decode().strip() in whole.content.decode()
+    assert "<html" not in part.content.decode()
+    assert "cancel_event" in part.content.decode() and "create_event" not in part.content.decode()
+    assert "HX-Request" in whole["Vary"]
+
+
+@pytest.mark.parametrize("query", ["<script>alert(1)</script>", "\0", "x" * 10_000, "%", "\ud7ff"])
+def test_a_search_for_nonsense_finds_nothing_and_is_shown_as_text(page: Callable[..., Any], query: str) -> None:
+    answer = page("tools", q=query, kind="nonsense", server="nonsense")
+    assert answer.status_code == 200
+    assert "<script>alert" not in answer.content.decode()
+
+
+def test_the_tool_pages_ask_the_database_only_who_is_asking(
+    page: Callable[..., Any], django_assert_max_num_queries: Callable[[int], Any]
+) -> None:
+    for name, rest in (("servers", ()), ("server", ("banking",)), ("tools", ()), ("tool", ("create_event",))):
+        page(name, *rest)  # which pages were seen is written down once
+        with django_assert_max_num_queries(5):
+            page(name, *rest)
+
+
+def test_parameters_say_how_they_are_filled_in() -> None:
+    known = {each.name: each for each in parameters(TOOLS["create_event"][1])}
+    assert (known["duration"].kind, known["duration"].limits) == ("integer", ("at least 5", "at most 480"))
+    assert (known["start"].kind, known["start"].examples) == ("text", ("2026-03-05T10:00",))
+    assert known["calendar"].required and known["calendar"].id_type == "CalendarId"
+    assert not known["location"].required
+    status = next(each for each in parameters(TOOLS["list_messages"][1]) if each.name == "status")
+    assert (status.kind, status.options) == ("choice", ("unread", "read"))
+
+
+def test_without_a_graph_the_page_tells_what_to_do(page: Callable[..., Any]) -> None:
+    assert "No edge has been proven" in page("graph").content.decode()
+
+
+def test_the_graph_shows_each_edge_with_the_runs_that_prove_it(page: Callable[..., Any], proven: Job) -> None:
+    shown = page("graph", q="EventId", server="calendar", kind="created").content.decode()
+    assert "1 of 1 edges" in shown
+    assert "four runs in the world of seed 9" in shown
+    assert "<script>alert" not in shown
+    assert "1 pair fits by type without a proof" in shown
+    assert "No edge like this" in page("graph", kind="crosses").content.decode()
+
+
+def test_a_torn_graph_is_said_to_be_torn(page: Callable[..., Any], proven: Job) -> None:
+    (proven.out / "graph.json").write_text('{"nodes": [', "utf-8")
+    assert "gone or torn" in page("graph").content.decode()
+
+
+def test_a_graph_of_another_project_is_not_shown(page: Callable[..., Any], proven: Job, charlie: User) -> None:
+    Job.objects.filter(pk=proven.pk).update(project=Project.objects.get(organisation__slug="other"))
+    assert "No edge has been proven" in page("graph").content.decode()
+
+
+def test_the_graph_is_proven_by_one_job_at_a_time(
+    project: Project, mary: User, victor: User, as_user: Callable[[User], Client]
+) -> None:
+    address = reverse("graph-prove", args=project.path)
+    assert as_user(victor).post(address).status_code == 403
+    for _ in range(2):
+        assert as_user(mary).post(address).status_code == 302
+    assert Job.objects.filter(project=project, kind=Kind.GRAPH).count() == 1

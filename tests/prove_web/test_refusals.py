@@ -1,0 +1,145 @@
+"""What a refusal leaves behind: nothing. And which pages take more than looking, written down by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.conf import LazySettings
+from django.db import models, transaction
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLResolver, get_resolver, reverse
+
+from prove_web.accounts.models import Membership, Organisation, Project, User
+from prove_web.accounts.roles import Action, Role
+
+from .furnished import furnish
+
+# A page that changes something fails until it is written here, with the least that one has to be allowed.
+MORE_THAN_LOOKING = {
+    "member-add": Action.MANAGE,
+    "member-change": Action.MANAGE,
+    "member-remove": Action.MANAGE,
+    "project-new": Action.MANAGE,
+    "job-stop": Action.LAUNCH,
+    "job-resume": Action.LAUNCH,
+    "graph-prove": Action.LAUNCH,
+    "dataset-new": Action.LAUNCH,
+    "run-new": Action.LAUNCH,
+    "session-new": Action.ANNOTATE,
+    "session-call": Action.ANNOTATE,
+    "session-fork": Action.ANNOTATE,
+    "session-reset": Action.ANNOTATE,
+    "trajectory-session": Action.ANNOTATE,
+}
+ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
+THINGS = {"job", "session", "dataset", "run"}
+OURS = ("accounts", "live", "servers", "trajectories", "experiments")
+Parts = tuple[str, ...]
+
+
+def walk(patterns: list[Any], parts: Parts = ()) -> Iterator[tuple[str, str, Parts]]:
+    """The name and the rule of each page, and what its address names."""
+    for each in patterns:
+        inner = (*parts, *each.pattern.converters)
+        if isinstance(each, URLResolver):
+            yield from walk(each.url_patterns, inner)
+        else:
+            yield each.name, each.callback.rule, inner
+
+
+RULES = {name: rule for name, rule, _ in walk(get_resolver().url_patterns)}
+PARTS = {name: parts for name, rule, parts in walk(get_resolver().url_patterns) if ": " in rule}
+LEAST = {name: Action(RULES[name].split(": ")[1]) for name in PARTS}
+
+
+@pytest.fixture
+def team(alice: User, mary: User, bob: User, victor: User, charlie: User) -> dict[str, User]:
+    return {user.username: user for user in (alice, mary, bob, victor, charlie)}
+
+
+@pytest.fixture
+def names(team: dict[str, User], project: Project, settings: LazySettings, tmp_path: Path) -> dict[str, Any]:
+    settings.PROVE_DATA = tmp_path
+    return furnish(project, team["mary"])
+
+
+def address(page: str, names: dict[str, Any]) -> str:
+    return reverse(page, kwargs={part: names[part] for part in PARTS[page]})
+
+
+def send(client: Client, url: str) -> list[int]:
+    answers: list[HttpResponse] = [client.get(url), client.post(url)]
+    for answer in answers:
+        answer.close()
+    return [answer.status_code for answer in answers]
+
+
+def picture() -> dict[str, list[Any]]:
+    """Every row of ours."""
+    tables: list[type[models.Model]] = [table for label in OURS for table in apps.get_app_config(label).get_models()]
+    return {table.__name__: list(table.objects.order_by("pk").values()) for table in tables}
+
+
+def opens(client: Client, url: str) -> bool:
+    """Whether one of GET and POST is answered as for someone who is welcome; what it does is undone."""
+    with transaction.atomic():
+        statuses = send(client, url)
+        transaction.set_rollback(True)
+    return any(status < 400 or status in (400, 422) for status in statuses)
+
+
+def test_what_takes_more_than_looking_is_written_down() -> None:
+    assert {name: action for name, action in LEAST.items() if action != Action.VIEW} == MORE_THAN_LOOKING
+
+
+def test_only_signing_in_and_out_is_for_anyone() -> None:
+    assert {name for name, rule in RULES.items() if rule == "anyone"} == {"sign-in", "sign-out"}
+
+
+@pytest.mark.parametrize("person", ["mary", "bob", "victor", "charlie"])
+def test_what_is_refused_changes_nothing(
+    person: str, team: dict[str, User], names: dict[str, Any], as_user: Callable[[User], Client]
+) -> None:
+    client, role = as_user(team[person]), ROLES.get(person)
+    before = picture()
+    for page in PARTS:
+        if role is None or not role.covers(LEAST[page]):
+            assert {*send(client, address(page, names))} == {404 if role is None else 403}, page
+    assert picture() == before
+
+
+def test_a_page_for_looking_changes_nothing(
+    team: dict[str, User], names: dict[str, Any], as_user: Callable[[User], Client]
+) -> None:
+    client = as_user(team["victor"])
+    before = picture()
+    for page, action in LEAST.items():
+        if action == Action.VIEW:
+            send(client, address(page, names))
+    assert picture() == before
+
+
+def test_everything_opens_for_the_owner_and_nothing_of_another_project_does(
+    team: dict[str, User], names: dict[str, Any], as_user: Callable[[User], Client], organisation: Organisation
+) -> None:
+    other = Project.objects.create(organisation=organisation, slug="second", name="Second")
+    theirs = furnish(other, team["mary"], number=7)
+    mixed = {**names, **{thing: theirs[thing] for thing in THINGS}}
+    client = as_user(team["alice"])
+    assert [page for page in PARTS if not opens(client, address(page, names))] == []
+    assert [page for page in PARTS if THINGS & {*PARTS[page]} and opens(client, address(page, mixed))] == []
+
+
+@pytest.mark.parametrize("page", ["member-change", "member-remove"])
+def test_members_of_another_team_are_not_found_here(
+    page: str, team: dict[str, User], names: dict[str, Any], as_user: Callable[[User], Client]
+) -> None:
+    theirs = Membership.objects.get(user=team["charlie"])
+    url = address(page, {**names, "member": theirs.pk})
+    assert as_user(team["alice"]).post(url, {"role": "viewer"}).status_code == 404
+    assert Membership.objects.get(pk=theirs.pk).role == Role.OWNER

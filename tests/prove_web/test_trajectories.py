@@ -1,0 +1,168 @@
+"""One trajectory: its conversation, its ground truth, its reward replayed now, its neighbours, its world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils.http import urlencode
+from pytest_django import DjangoAssertNumQueries
+
+from mcp_servers.catalogue import fingerprint
+from prove_web.accounts.models import Project, User
+from prove_web.servers.models import LiveSession
+from prove_web.trajectories.models import Dataset, Trajectory
+from prove_web.trajectories.verdict import judge
+from training_worker.prove.trajectory import Example, WorldRef
+
+from .examples import abstention, chain, dataset_of, examples
+
+SignIn = Callable[[User], Client]
+
+
+def at(dataset: Dataset, example: Example, page: str = "trajectory", **query: Any) -> str:
+    address = reverse(page, args=[*dataset.project.path, dataset.number, example.id])
+    return address + (f"?{urlencode(query)}" if query else "")
+
+
+def test_a_trajectory_shows_every_turn_call_result_and_fact(project: Project, victor: User, as_user: SignIn) -> None:
+    example = chain()
+    page = as_user(victor).get(at(dataset_of(project, [example]), example))
+    assert page.status_code == 200
+    shown = page.text
+    for words in (*example.answers, str(example.world.seed), example.fingerprint, *example.digests):
+        assert words in shown
+    for tool in example.candidates:
+        assert f"<code>{tool}</code>" in shown
+    assert [turn.text for turn in page.context["turns"] if turn.role == "user"] == list(example.turns)
+
+
+def test_every_kind_of_real_trajectory_is_shown_with_its_largest_reward(
+    project: Project, victor: User, as_user: SignIn
+) -> None:
+    dataset, client = dataset_of(project, examples()), as_user(victor)
+    for example in examples():
+        page = client.get(at(dataset, example))
+        assert page.status_code == 200 and "Replayed just now" in page.text
+        assert page.context["verdict"].reward.total == pytest.approx(1.0 if example.abstains else 1.3)
+
+
+def test_the_components_add_up_to_the_total() -> None:
+    verdict = judge(chain())
+    assert sum(part.adds for part in verdict.parts) == pytest.approx(verdict.reward.total)
+    assert judge(abstention()).parts == ()
+
+
+def test_a_page_takes_as_many_queries_for_a_long_trajectory_as_for_a_short_one(
+    project: Project, victor: User, as_user: SignIn, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    dataset, client = dataset_of(project, examples()), as_user(victor)
+    client.get(at(dataset, chain()))  # notes in the session that the person has been here
+    queries = 8  # session, user, project, role, the frame's projects; trajectory, the one before, the one after
+    for example in (abstention(), max(examples(), key=lambda each: len(each.steps))):
+        with django_assert_num_queries(queries):
+            client.get(at(dataset, example))
+
+
+def test_what_other_server_code_made_is_shown_as_recorded_and_says_so(
+    project: Project, victor: User, as_user: SignIn
+) -> None:
+    stale = replace(chain(), fingerprint="0" * 16)
+    page = as_user(victor).get(at(dataset_of(project, [stale]), stale))
+    assert page.status_code == 200 and "other code now" in page.text and "Replayed just now" not in page.text
+    assert len([turn for turn in page.context["turns"] if turn.calls]) == len(stale.steps)
+
+
+def test_a_trajectory_on_a_server_that_is_gone_is_shown_all_the_same(
+    project: Project, victor: User, as_user: SignIn
+) -> None:
+    gone = replace(chain(), world=WorldRef(0, ("steam_engine",)), candidates=("stoke_boiler",))
+    page = as_user(victor).get(at(dataset_of(project, [gone]), gone))
+    assert page.status_code == 200 and "no server steam_engine any more" in page.text and "(gone)" in page.text
+
+
+def test_a_replay_that_ends_elsewhere_says_so(project: Project, victor: User, as_user: SignIn) -> None:
+    other = replace(chain(), digests=(*chain().digests[:-1], "0" * 32))
+    page = as_user(victor).get(at(dataset_of(project, [other]), other)).text
+    assert "another world than was recorded" in page and "Replayed just now" not in page
+
+
+def test_a_record_that_cannot_be_read_is_shown_as_it_is(project: Project, alice: User, as_user: SignIn) -> None:
+    dataset = dataset_of(project, [chain()])
+    Trajectory.objects.update(record={"of": "<script>alert(1)</script>"})
+    client = as_user(alice)
+    page = client.get(at(dataset, chain()))
+    assert page.status_code == 200 and "cannot be read" in page.text and "<script>alert" not in page.text
+    assert client.post(at(dataset, chain(), "trajectory-session")).url == at(dataset, chain())
+
+
+def test_a_script_in_a_query_a_result_or_an_answer_is_shown_as_text(
+    project: Project, victor: User, as_user: SignIn
+) -> None:
+    attack = "<script>alert(1)</script>"
+    first = replace(chain().steps[0], observations=(attack,))
+    bad = replace(chain(), turns=(attack, *chain().turns[1:]), steps=(first, *chain().steps[1:]), answers=(attack,))
+    page = as_user(victor).get(at(dataset_of(project, [bad]), bad)).text
+    assert attack not in page and page.count("&lt;script&gt;alert(1)&lt;/script&gt;") >= 3
+
+
+def test_one_goes_to_the_trajectories_before_and_after_it(project: Project, victor: User, as_user: SignIn) -> None:
+    dataset, client = dataset_of(project, examples()), as_user(victor)
+    first, second, third = examples()[:3]
+    page = client.get(at(dataset, second))
+    assert page.context["earlier"] == first.id and page.context["later"] == third.id
+    assert client.get(at(dataset, first)).context["earlier"] is None
+    assert client.get(at(dataset, examples()[-1])).context["later"] is None
+
+
+def test_one_stays_within_what_was_filtered(project: Project, victor: User, as_user: SignIn) -> None:
+    dataset = dataset_of(project, examples())
+    abstaining = [each for each in examples() if each.abstains]
+    page = as_user(victor).get(at(dataset, abstaining[0], steps="0"))
+    assert page.context["earlier"] is None and page.context["later"] == abstaining[1].id
+    assert at(dataset, abstaining[1], steps="0") in page.text
+    assert f"{dataset.get_absolute_url()}?steps=0#found" in page.text
+
+
+def test_a_stranger_finds_no_trajectory_and_a_member_none_of_another_project(
+    project: Project, victor: User, charlie: User, as_user: SignIn
+) -> None:
+    dataset = dataset_of(project, [chain()])
+    assert as_user(charlie).get(at(dataset, chain())).status_code == 404
+    assert as_user(charlie).post(at(dataset, chain(), "trajectory-session")).status_code == 404
+    other = dataset_of(Project.objects.create(organisation=project.organisation, slug="two", name="Two"))
+    assert as_user(victor).get(at(other, chain())).status_code == 404
+
+
+def test_its_world_opens_as_a_live_session_for_those_who_may_annotate(
+    project: Project, bob: User, as_user: SignIn
+) -> None:
+    example = chain()
+    dataset, client = dataset_of(project, [example]), as_user(bob)
+    assert at(dataset, example, "trajectory-session") in client.get(at(dataset, example)).text
+
+    answer = client.post(at(dataset, example, "trajectory-session"))
+
+    made = LiveSession.objects.get()
+    assert answer.url == made.get_absolute_url()
+    assert (made.project, made.created_by, made.seed, made.size) == (project, bob, example.world.seed, "small")
+    assert tuple(made.servers) == example.world.servers and made.fingerprint == fingerprint(made.servers)
+    assert client.get(answer.url).status_code == 200
+
+
+def test_a_viewer_cannot_open_its_world(project: Project, victor: User, as_user: SignIn) -> None:
+    dataset, client = dataset_of(project, [chain()]), as_user(victor)
+    assert at(dataset, chain(), "trajectory-session") not in client.get(at(dataset, chain())).text
+    assert client.post(at(dataset, chain(), "trajectory-session")).status_code == 403
+    assert client.get(at(dataset, chain(), "trajectory-session")).status_code in (403, 405)
+    assert not LiveSession.objects.exists()
+
+
+def test_the_world_of_other_server_code_opens_with_a_warning(project: Project, bob: User, as_user: SignIn) -> None:
+    stale = replace(chain(), fingerprint="0" * 16)
+    answer = as_user(bob).post(at(dataset_of(project, [stale]), stale, "trajectory-session"), follow=True)
+    assert LiveSession.objects.count() == 1 and "may differ" in answer.text
