@@ -15,3 +15,5 @@ urlpatterns = [
         include([*live.urlpatterns, *servers.urlpatterns, *trajectories.urlpatterns, *experiments.urlpatterns]),
     ),
 ]
+
+handler400 = "prove_web.accounts.errors.bad_request"

@@ -48,7 +48,7 @@ def add(organisation: Organisation, person: str, role: str) -> Added:
 def change(membership: Membership, role: str) -> None:
     """Raises LastOwner."""
     hold(membership.organisation)
-    if role != Role.OWNER:
+    if Role(role) != Role.OWNER:
         refuse_last_owner(membership)
     membership.role = role
     membership.save(update_fields=["role"])

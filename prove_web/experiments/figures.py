@@ -38,7 +38,7 @@ REWARD = Figure(
 )
 HELD_OUT = Figure(
     "held_out",
-    "Held-out reward",
+    "Held-out",
     "reward",
     "Mean total reward of greedy rollouts on worlds that training never opens.",
     "Rises with the training reward. Falling while that one rises is overfitting.",
@@ -55,7 +55,7 @@ STEP_FIGURES = (
     ),
     Figure(
         "zero_variance",
-        "Zero-variance groups",
+        "Zero variance",
         "share",
         "Share of groups whose rollouts all have the same reward: their advantages are 0, so they teach nothing.",
         "Below 60 %. Near 100 % the prompts are too easy or too hard, or the temperature is too low.",
@@ -82,31 +82,37 @@ STEP_FIGURES = (
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure now, and its change since the start; both None before the first step."""
+    """A figure now and at the start; both None before the first step."""
 
     figure: Figure
-    now: float | None
-    change: float | None = None
+    now: float | None = None
+    start: float | None = None
 
     @property
     def text(self) -> str:
         return "" if self.now is None else written(self.now, self.figure.format)
 
     @property
-    def change_text(self) -> str:
-        """The size of the change; its direction is `rose`."""
-        return "" if self.change is None else written(abs(self.change), self.figure.format)
+    def start_text(self) -> str:
+        return "" if self.start is None else written(self.start, self.figure.format)
 
     @property
-    def rose(self) -> bool:
-        return bool(self.change and self.change > 0)
+    def change(self) -> float | None:
+        return None if self.now is None or self.start is None else self.now - self.start
+
+    @property
+    def direction(self) -> str:
+        """Up, down or equal, as far as the tile's digits tell."""
+        if self.text == self.start_text:
+            return "equal"
+        return "up" if (self.change or 0) > 0 else "down"
 
     @property
     def trend(self) -> str:
         """Whether the change is good, bad, or neither."""
-        if not self.figure.better or not self.change:
+        if not self.figure.better or self.direction == "equal":
             return "even"
-        return "good" if (self.change > 0) == (self.figure.better == "more") else "bad"
+        return "good" if (self.direction == "up") == (self.figure.better == "more") else "bad"
 
 
 def written(value: float, how: Format) -> str:
@@ -129,17 +135,12 @@ def tiles(run: Run) -> list[Tile]:
     ends = list(points.filter(Q(step__lte=window) | Q(step__gt=last - window)).values_list("step", "metrics"))
     start = [metrics for step, metrics in ends if step <= window]
     newest = [metrics for step, metrics in ends if step > last - window]
-    first, *rest = [tile(figure, start, newest) for figure in (REWARD, *STEP_FIGURES)]
-    curve = list(run.held_out.values_list("metrics__reward", flat=True))
-    return [first, change(HELD_OUT, curve[0] if curve else None, curve[-1] if curve else None), *rest]
-
-
-def tile(figure: Figure, start: list[dict[str, float]], newest: list[dict[str, float]]) -> Tile:
-    return change(figure, mean_of(figure.metric, start), mean_of(figure.metric, newest))
-
-
-def change(figure: Figure, start: float | None, now: float | None) -> Tile:
-    return Tile(figure, now, None if start is None or now is None else now - start)
+    first, *rest = [
+        Tile(figure, mean_of(figure.metric, newest), mean_of(figure.metric, start))
+        for figure in (REWARD, *STEP_FIGURES)
+    ]
+    curve = list(run.held_out.values_list("metrics__reward", flat=True)) or [None]
+    return [first, Tile(HELD_OUT, curve[-1], curve[0]), *rest]
 
 
 def mean_of(metric: str, lines: list[dict[str, float]]) -> float | None:
@@ -166,34 +167,45 @@ def explained(figure: Figure) -> str:
     return f"{figure.formula} {figure.healthy}"
 
 
-COMPONENT_LINES = (
-    ("Validity", "validity"),
-    ("Coverage", "coverage"),
-    ("Efficiency", "efficiency"),
-    ("Name", "name"),
-    ("Arguments", "arguments"),
-)
 CHARTS = (
     Chart("Reward", explained(REWARD), (("Reward", "reward"),), wide=True),
     Chart(
         "Components",
-        "Means over the rollouts that were to call tools, before they are weighed. Each is at most 1; efficiency is 0 "
-        "within the budget of calls and negative beyond it.",
-        COMPONENT_LINES,
+        "Means over the rollouts that were to call tools, before they are weighed; each is at most 1. The fifth, "
+        "efficiency, has a chart of its own.",
+        (("Validity", "validity"), ("Coverage", "coverage"), ("Name", "name"), ("Arguments", "arguments")),
         wide=True,
     ),
     Chart("Held-out reward", explained(HELD_OUT), (("Greedy", "reward"),), source="held_out"),
     Chart("Tool failures", explained(BY_METRIC["tool_failures"]), (("Failed calls", "tool_failures"),), "share"),
     Chart(
-        "Zero-variance groups", explained(BY_METRIC["zero_variance"]), (("Without signal", "zero_variance"),), "share"
+        "Zero variance", explained(BY_METRIC["zero_variance"]), (("Groups without signal", "zero_variance"),), "share"
     ),
-    Chart("Throughput", explained(BY_METRIC["tokens_per_s"]), (("Tokens", "tokens_per_s"),), "tokens/s"),
     Chart("Entropy", explained(BY_METRIC["entropy"]), (("Entropy", "entropy"),), "nats"),
+    Chart(
+        "Efficiency",
+        "Mean of the fifth component: 0 within the budget of calls, negative beyond it. Close to 0; a fall means that "
+        "the policy calls more than the task needs.",
+        (("Efficiency", "efficiency"),),
+    ),
     Chart(
         "Lengths",
         "Mean tokens of a rollout: those the policy wrote, and all with the tools' results. Steady, or as long as the "
         "task asks; a steady climb towards the limit is rambling.",
         (("Written", "model_tokens"), ("With results", "completion_tokens")),
         "tokens",
+    ),
+    Chart("Throughput", explained(BY_METRIC["tokens_per_s"]), (("Tokens", "tokens_per_s"),), "tokens/s"),
+    Chart(
+        "Step time",
+        explained(BY_METRIC["step_s"]),
+        (("Step", "step_s"), ("Rollouts", "rollout_s"), ("Update", "update_s")),
+        "s",
+    ),
+    Chart(
+        "Gradient norm",
+        "Norm of the gradient before it is clipped, in the update of a step. Spikes move the policy far; "
+        "steady growth means that the learning rate is too high.",
+        (("Gradient norm", "grad_norm"),),
     ),
 )

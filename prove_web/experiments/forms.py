@@ -108,11 +108,22 @@ def copied(run: Run) -> dict[str, Any]:
     return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, **known}
 
 
-def settings_of(config: dict[str, Any]) -> list[tuple[str, Any, bool]]:
-    """A run's settings: label, value, and whether it is the default."""
+def settings_of(config: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """A run's settings: label, value, and the default where that is another one."""
     labels = {name: field.label for name, field in RunForm.base_fields.items()}
     shown = {**DEFAULTS, **{name: value for name, value in config.items() if name not in ("dataset", "policy")}}
     return [
-        (labels.get(name) or name.replace("_", " ").capitalize(), value, DEFAULTS.get(name) == value)
+        (
+            labels.get(name) or name.replace("_", " ").capitalize(),
+            plain(value),
+            plain(DEFAULTS[name]) if name in DEFAULTS and DEFAULTS[name] != value else "",
+        )
         for name, value in shown.items()
     ]
+
+
+def plain(value: Any) -> str:
+    """A number as people write it: 6 for 6.0."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:g}"

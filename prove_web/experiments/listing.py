@@ -19,7 +19,7 @@ from django.db.models import (
     Value,
 )
 from django.db.models.fields import DurationField
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KT, KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce, Greatest, Least, Now
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -32,7 +32,7 @@ from .models import Point, Run
 from .sparkline import Sparkline
 
 ROWS = 25
-BUCKETS = 60  # means that a sparkline is drawn from
+BUCKETS = 30  # means that a sparkline is drawn from
 REWARD = Cast(KT("metrics__reward"), FloatField())
 COLUMNS = (
     ("number", "Run"),
@@ -118,9 +118,9 @@ def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
         .annotate(
             steps=Subquery(last),
             window=window,
-            gain=Cast(KT("job__result__sampled__difference"), FloatField()),
-            gain_low=Cast(KT("job__result__sampled__low"), FloatField()),
-            gain_high=Cast(KT("job__result__sampled__high"), FloatField()),
+            gain=sampled("difference"),
+            gain_low=sampled("low"),
+            gain_high=sampled("high"),
             took=ExpressionWrapper(ended - F("job__started_at"), DurationField()),
         )
         .annotate(
@@ -128,6 +128,11 @@ def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
             reward_now=Subquery(mean.filter(step__gt=OuterRef("steps") - OuterRef("window"))),
         )
     )
+
+
+def sampled(name: str) -> Cast:
+    """A number of the final evaluation's sampled comparison; null before there is one."""
+    return Cast(KeyTextTransform(name, KeyTransform("sampled", "job__result")), FloatField())
 
 
 def sparklines(runs: list[int]) -> dict[int, Sparkline]:

@@ -45,7 +45,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             return
         try:
             topic, after = read(await self.decode_json(text_data))
-        except (ValueError, RecursionError):
+        except (ValueError, OverflowError, RecursionError):
             await self.send_json({"error": UNCLEAR})
             return
         if len(self.checked) >= MOST_TOPICS and topic not in self.checked:

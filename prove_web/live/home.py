@@ -28,7 +28,7 @@ class Step:
 
 
 def first_steps(project: Project, seen: Collection[str]) -> list[Step]:
-    """In order, until all are done. What leaves a trace in the project is done for all, a page for who has `seen` it."""
+    """In order, until all are done. What leaves a trace in the project counts for all, a page for who has `seen` it."""
     path = project.path
     run, dataset = project.runs.first(), project.datasets.first()
     watch = reverse("run", args=[*path, run.number]) if run else reverse("runs", args=path)

@@ -88,6 +88,7 @@ def lose(job: Job, why: str) -> None:
     if job.stop:
         finish(job, State.STOPPED)
     elif job.failures >= MOST_FAILURES:
+        job.stop = StopLevel.NOW  # for a worker that is alive after all
         finish(job, State.LOST, f"{why} So were {MOST_FAILURES - 1} attempts before it. Resume to try again.")
     else:
         next_attempt(job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import django_filters
@@ -63,8 +63,11 @@ class TrajectoryFilter(django_filters.FilterSet):
     @property
     def address(self) -> str:
         """The query string that says the same, without what is empty and without the page."""
-        kept = QueryDict(mutable=True)
-        for name in self.filters:
-            if value := (self.data or {}).get(name):
-                kept[name] = value
-        return kept.urlencode()
+        return tidy({name: value for name, value in (self.data or {}).items() if name in self.filters})
+
+
+def tidy(query: Mapping[str, str]) -> str:
+    """A query string without the fields that were left empty."""
+    kept = QueryDict(mutable=True)
+    kept.update({name: value for name, value in query.items() if value})
+    return kept.urlencode()

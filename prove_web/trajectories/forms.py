@@ -14,6 +14,7 @@ from prove_web.live.models import Job, Kind
 
 from .models import Dataset
 
+WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number box drops what is none before we can refuse it
 SPEC = ("seed", "train", "held_out", "candidates")
 
 
@@ -22,6 +23,7 @@ class NewDataset(forms.Form):
 
     name = forms.CharField(max_length=80, required=False, help_text="Left empty, it is named by its number.")
     train = forms.IntegerField(
+        widget=WHOLE,
         label="Training conversations",
         min_value=10,
         max_value=20_000,
@@ -29,6 +31,7 @@ class NewDataset(forms.Form):
         help_text="Draws to make, 10 to 20,000; a few are dropped because they repeat another or do not replay.",
     )
     held_out = forms.IntegerField(
+        widget=WHOLE,
         label="Held-out conversations",
         min_value=0,
         max_value=2_000,
@@ -36,6 +39,7 @@ class NewDataset(forms.Form):
         help_text="0 to 2,000, in worlds that share no person or number with the training ones.",
     )
     candidates = forms.IntegerField(
+        widget=WHOLE,
         label="Most candidate tools",
         min_value=5,
         max_value=30,
@@ -43,6 +47,7 @@ class NewDataset(forms.Form):
         help_text="5 to 30 that a conversation may see. A small policy with a short context wants few.",
     )
     seed = forms.IntegerField(
+        widget=WHOLE,
         min_value=0,
         max_value=19,
         initial=0,

@@ -19,7 +19,7 @@ from training_worker.prove.trajectory import Example
 
 from .conversation import of_example
 from .facts import facts_of, row_of
-from .filters import TrajectoryFilter
+from .filters import TrajectoryFilter, tidy
 from .forms import NewDataset
 from .models import Dataset, Trajectory
 from .stats import mix, stats
@@ -56,6 +56,8 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
         return unfinished(request, found)
     if request.GET.get("part") == "progress":
         return again()
+    if not request.htmx and "" in request.GET.values():
+        return redirect(f"{request.path}?{tidy(request.GET.dict())}".removesuffix("?"))
     filled = stats(found)
     narrowed = TrajectoryFilter(request.GET, queryset=listed(found))
     narrowed.offer(steps=filled.steps.values, server=filled.servers.values, tool=sorted(filled.tools.values))

@@ -44,7 +44,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "example": trajectory.example,
         "run": number,
         "step": STEP,
-        "index": 0,
+        "index": 1,
     }
 
 

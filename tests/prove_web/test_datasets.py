@@ -324,6 +324,14 @@ def test_what_htmx_asks_for_is_put_into_the_address_without_empty_fields(
     assert answer["HX-Push-Url"] == f"{address}?kind=chain"
 
 
+def test_an_address_with_empty_fields_leads_to_the_one_without(project: Project, mary: User, as_user: SignIn) -> None:
+    dataset = dataset_of(project, examples())
+    address, client = at("dataset", project, dataset.number), as_user(mary)
+    query = {"q": "", "kind": "chain", "tool": ""}
+    assert client.get(address, {**query, "page": "2"}).url == f"{address}?kind=chain&page=2"
+    assert client.get(address, {"q": ""}).url == address
+
+
 def test_a_data_set_says_how_long_it_took(project: Project, mary: User, as_user: SignIn) -> None:
     now = timezone.now()
     dataset = dataset_of(project, examples()[:1], started_at=now - timedelta(seconds=75), ended_at=now)

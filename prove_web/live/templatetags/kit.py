@@ -60,9 +60,9 @@ def duration(seconds: float | timedelta | None) -> str:
 
 
 @register.filter
-def compact(number: float | None) -> str:
+def compact(number: float | str | None) -> str:
     """`950`, `12.3k`, `4.5M`: a number for a tile; nothing for None."""
-    if number is None or number == "":
+    if number in (None, ""):
         return ""
     size = float(number)
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

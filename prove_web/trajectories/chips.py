@@ -1,0 +1,61 @@
+"""Short verdicts on a tool call: how far it got, and what each component of the reward made of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from training_worker.prove.trajectory import Evidence, Example, ToolCall
+
+LEVELS = (
+    ("Unknown or malformed", "Validity 0 of 3: no candidate tool has this name, or the call cannot be read"),
+    ("Wrong form", "Validity 1 of 3: required arguments are missing or of another type"),
+    ("Refused", "Validity 2 of 3: the form was right, the server refused"),
+    ("Executed", "Validity 3 of 3: the call succeeded in the world"),
+)
+TONES = ("bad", "bad", "warn", "good")
+
+
+@dataclass(frozen=True)
+class Chip:
+    """One short verdict; `tone` is good, warn, bad or plain, and `title` says why."""
+
+    text: str
+    tone: str = "plain"
+    title: str = ""
+
+
+def level_chip(level: int) -> Chip:
+    text, title = LEVELS[level]
+    return Chip(text, TONES[level], title)
+
+
+def earned(evidence: Evidence, *, abstains: bool) -> Iterator[Chip]:
+    """What each component of the reward made of the call."""
+    if abstains:
+        yield Chip("No call was due", "bad", "The right act was to call nothing")
+        return
+    if evidence.step is None:
+        name = ("Matches no step", "warn", "Its tool is one of the ground truth's, but no step is left for it")
+        yield Chip(*name) if evidence.named else Chip("Not a needed tool", "bad", "The ground truth never calls it")
+        return
+    yield Chip(f"Step {evidence.step + 1}", "good", "The ground-truth step that this call was matched to")
+    if evidence.in_order:
+        yield Chip("In order", "good", "All steps that this one depends on came before")
+    else:
+        yield Chip("Out of order", "bad", "A step that this one depends on is missing or came later")
+    share = evidence.arguments or 0.0
+    tone = "good" if not evidence.wrong_arguments else "warn" if share else "bad"
+    yield Chip(f"Arguments {share:.0%}", tone, "The share of the ground truth's argument values that are equal")
+
+
+def differences(evidence: Evidence, made: ToolCall, example: Example) -> Iterator[str]:
+    """For each argument that differs from the ground truth's, what that has instead."""
+    if evidence.step is None:
+        return
+    meant = [call for call in example.steps[evidence.step].calls if call.name == made.name]
+    for name in evidence.wrong_arguments:
+        value = (meant[0].arguments or {}).get(name) if len(meant) == 1 else None
+        expected = f": the ground truth has {json.dumps(value, ensure_ascii=False)}" if len(meant) == 1 else ""
+        yield f"“{name}” differs{expected}."
