@@ -9,6 +9,7 @@ from django.db.models import Max
 from django.http import Http404, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.views.decorators.http import require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
@@ -34,6 +35,7 @@ def run_of(project: Project, number: int) -> Run:
 
 
 @in_project(Action.VIEW)
+@require_safe
 def run_page(request: ProjectRequest, run: int) -> HttpResponse:
     """The page; to htmx only what changes of it. `?step=` leads to the rollouts of that step."""
     found = run_of(request.project, run)
@@ -70,11 +72,13 @@ def moving(run: Run) -> dict[str, Any]:
 
 
 @in_project(Action.VIEW)
+@require_safe
 def run_points(request: ProjectRequest, run: int) -> HttpResponse:
     return JsonResponse(snapshot(run_of(request.project, run)))
 
 
 @in_project(Action.VIEW)
+@require_safe
 def checkpoint(request: ProjectRequest, run: int, step: int) -> HttpResponse | StreamingHttpResponse:
     """One checkpoint's files as a zip."""
     found = run_of(request.project, run)

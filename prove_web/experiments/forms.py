@@ -32,13 +32,20 @@ DEFAULTS: dict[str, int | float] = {
 }
 
 
+def plain(value: Any) -> str:
+    """A number as people write it: 6 for 6.0."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:g}"
+
+
 def number(label: str, name: str, least: float, most: float, help_text: str) -> forms.Field:
     """A field for a number of its default's type."""
     whole = isinstance(DEFAULTS[name], int)
     kind = forms.IntegerField if whole else forms.FloatField
     widget = forms.NumberInput(attrs={"step": 1 if whole else "any", "inputmode": "numeric" if whole else "decimal"})
     field: forms.Field = kind(
-        label=label, min_value=least, max_value=most, initial=DEFAULTS[name], help_text=help_text, widget=widget
+        label=label, min_value=least, max_value=most, initial=plain(DEFAULTS[name]), help_text=help_text, widget=widget
     )
     return field
 
@@ -78,7 +85,7 @@ class RunForm(forms.Form):
         ("How long", ("minutes", "max_steps")),
         ("How it learns", ("learning_rate", "beta", "prompts", "group", "temperature")),
         ("How it is measured", ("evaluate_every", "held_out")),
-        ("Where it starts", ("seed", "threads")),
+        ("Seed and machine", ("seed", "threads")),
     )
 
     def __init__(self, project: Project, *args: Any, **rest: Any):
@@ -104,7 +111,7 @@ def usable(project: Project) -> Any:
 
 def copied(run: Run) -> dict[str, Any]:
     """What a new run begins with that is to be like this one."""
-    known = {name: value for name, value in run.config.items() if name in DEFAULTS}
+    known = {name: plain(value) for name, value in run.config.items() if name in DEFAULTS}
     return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, **known}
 
 
@@ -120,10 +127,3 @@ def settings_of(config: dict[str, Any]) -> list[tuple[str, str, str]]:
         )
         for name, value in shown.items()
     ]
-
-
-def plain(value: Any) -> str:
-    """A number as people write it: 6 for 6.0."""
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:g}"

@@ -23,6 +23,7 @@ from django.db.models.fields.json import KT, KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce, Greatest, Least, Now
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State
@@ -90,6 +91,7 @@ class RunFilter(django_filters.FilterSet):
 
 
 @in_project(Action.VIEW)
+@require_safe
 def runs(request: ProjectRequest) -> HttpResponse:
     found = RunFilter(request.GET, measured(Run.objects.filter(project=request.project)))
     page = Paginator(found.qs, ROWS).get_page(request.GET.get("page"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.conversation import of_rollout
@@ -26,6 +27,7 @@ SORTS = {
 
 
 @in_project(Action.VIEW)
+@require_safe
 def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
     found = run_of(request.project, run)
     context: dict[str, Any] = {"run": found, "step": step, "around": neighbours(found, step), "sorts": SORTS}
@@ -76,12 +78,13 @@ def neighbours(run: Run, step: int) -> list[tuple[str, int | None, str]]:
     """The steps before and after this one, as links have them."""
     steps = run.points.order_by("step").values_list("step", flat=True)
     return [
-        ("prev", steps.filter(step__lt=step).last(), "Previous step"),
-        ("next", steps.filter(step__gt=step).first(), "Next step"),
+        ("prev", steps.filter(step__lt=step).last(), "Previous"),
+        ("next", steps.filter(step__gt=step).first(), "Next"),
     ]
 
 
 @in_project(Action.VIEW)
+@require_safe
 def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
     found = run_of(request.project, run)
     try:

@@ -28,6 +28,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
     """See docs/architecture.md for what is said on it."""
 
     rule = "project: view"
+    channel_layer_alias = ""  # none of its own: the hub listens for all sockets, on one connection
 
     async def connect(self) -> None:
         self.checked: dict[Topic, float] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -42,6 +43,16 @@ class CallCard:
     @property
     def matched(self) -> bool:
         return self.step is not None
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """The arguments as text; a text that would read as something else is quoted, so "1" is told from 1."""
+        return {name: as_text(value) for name, value in (self.arguments or {}).items()}
+
+    @property
+    def spaced(self) -> str:
+        """The result with room to break lines at, where it is JSON."""
+        return json.dumps(json.loads(self.result), ensure_ascii=False) if is_json(self.result) else self.result
 
     @property
     def number(self) -> int | None:
@@ -147,7 +158,7 @@ def card(
     step: int | None = None,
 ) -> CallCard:
     evidence = next((one for one in reward.evidence if one.call == position), None) if reward else None
-    chips = (level_chip(made.level), *(earned(evidence, abstains=example.abstains) if evidence else ()))
+    said = earned(evidence, abstains=example.abstains) if evidence and made.call.arguments is not None else ()
     return CallCard(
         position=position,
         tool=made.call.name,
@@ -156,11 +167,25 @@ def card(
         result=made.observation,
         level=made.level,
         step=evidence.step if evidence else step,
-        chips=chips,
+        chips=(level_chip(made.level), *said),
         notes=tuple(differences(evidence, made.call, example)) if evidence else (),
         fed=tuple(fed),
         evidence=evidence,
     )
+
+
+def as_text(value: Any) -> str:
+    if isinstance(value, str) and not is_json(value):
+        return value
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def server_of(tool: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.template.loader import render_to_string
@@ -39,6 +40,10 @@ def told(turns: list[Turn]) -> list[tuple[str, str, list[CallCard]]]:
 def fed_by_a_result() -> Example:
     """One whose last call takes a value from an earlier result."""
     return next(one for one in examples() if one.steps and any(fed.argument for fed in cards(of_example(one))[-1].fed))
+
+
+def of_call(arguments: dict[str, Any], result: str = "", tool: str = "list_accounts") -> CallCard:
+    return CallCard(position=0, tool=tool, server="", arguments=arguments, result=result, level=3)
 
 
 def rendered(turns: list[Turn]) -> str:
@@ -122,7 +127,19 @@ def test_a_broken_call_is_shown_as_it_was_written() -> None:
     turn = of_rollout(rollout, chain())[1]
 
     assert (turn.text, turn.raw) == ("Let me see.", written)
-    assert turn.calls[0].arguments is None and chips(turn.calls[0])[0] == "Unknown or malformed"
+    assert turn.calls[0].arguments is None and chips(turn.calls[0]) == ["Unknown or malformed"]
+
+
+def test_a_text_argument_that_looks_like_a_number_is_told_from_one() -> None:
+    card = of_call({"number": 1, "digits": "1", "words": "one", "none": None, "empty": "", "list": [1]})
+    assert card.typed == {
+        "number": "1",
+        "digits": '"1"',
+        "words": "one",
+        "none": "null",
+        "empty": "",
+        "list": "[\n  1\n]",
+    }
 
 
 def test_a_text_cut_by_the_token_limit_is_shown_whole() -> None:
@@ -175,20 +192,13 @@ def test_untrusted_text_is_escaped_wherever_it_stands(place: str) -> None:
     attack = "<script>alert(1)</script>"
     text = {"turn": attack}.get(place, "hello")
     arguments = {attack: {"deep": attack}} if place == "argument" else {}
-    card = CallCard(
-        position=0,
-        tool=attack if place == "tool" else "list_accounts",
-        server="",
-        arguments=arguments,
-        result=attack if place == "result" else "",
-        level=3,
-    )
+    result, tool = attack if place == "result" else "", attack if place == "tool" else "list_accounts"
+    card = of_call(arguments, result, tool)
     html = rendered([Turn("user", text), Turn("assistant", "", (card,), attack if place == "raw" else "")])
     assert "<script" not in html and "&lt;script&gt;" in html
 
 
-def test_a_long_result_is_folded_and_never_cut() -> None:
+def test_a_long_result_or_argument_is_folded_and_never_cut() -> None:
     result = json.dumps([{"row": number} for number in range(5000)])
-    card = CallCard(position=0, tool="list_accounts", server="banking", arguments={}, result=result, level=3)
-    html = rendered([Turn("assistant", "", (card,))])
-    assert "<details" in html and "4999" in html
+    html = rendered([Turn("assistant", "", (of_call({"text": "long " * 1000 + "end"}, result),))])
+    assert html.count("<details") == 2 and "4999" in html and "long end" in html

@@ -16,7 +16,6 @@ ENDS = {
 }
 
 MINUS = "\N{MINUS SIGN}"
-NOTHING = 5e-4  # a change that is none at three places
 
 
 @register.filter
@@ -31,9 +30,9 @@ def signed(value: float | None, places: int = 3) -> str:
 
 
 @register.filter
-def tone(value: float | None) -> str:
-    """Whether a change of a reward is good, bad, or neither."""
-    if value is None or abs(value) < NOTHING:
+def tone(value: float | None, places: int = 3) -> str:
+    """Whether a change of a reward is good, bad, or neither as far as its digits tell."""
+    if value is None or not round(value, places):
         return "even"
     return "good" if value > 0 else "bad"
 
