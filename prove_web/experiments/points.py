@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from django.db.models import Max
+from tsdownsample import MinMaxLTTBDownsampler
 
 from .models import Run
 
@@ -30,9 +32,6 @@ def thinned(rows: Sequence[Row], most: int = MOST) -> list[Row]:
     """The same rows; when they are too many, of each metric only the points that keep its shape and its extremes."""
     if len(rows) <= most:
         return list(rows)
-    import numpy as np
-    from tsdownsample import MinMaxLTTBDownsampler
-
     steps = np.array([row["step"] for row in rows], dtype=np.int64)
     kept: dict[int, Row] = {}
     for metric in sorted({name for row in rows for name in row} - {"step"}):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 from typing import Any
 from uuid import UUID
@@ -10,16 +12,17 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 
-from prove_web.accounts.models import Project
+from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, can
 
 from .hub import Topic, hub
 from .models import Job
 
-NOT_SIGNED_IN = 4401
-LONGEST = 16_000
+NOT_SIGNED_IN, TOO_SLOW = 4401, 4408
+LONGEST = 16_384  # bytes
 MOST_TOPICS = 50
 CHECK_AGAIN = 5.0  # seconds for which a permission is taken as it was
+PATIENCE = 5.0  # seconds that a browser has to take a message
 UNSEEN = "There is no such job or project, or you may not see it."
 UNCLEAR = 'Send {"subscribe": {"job": "<id>", "after": <number>}} or {"subscribe": {"project": <id>}}.'
 
@@ -41,28 +44,34 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             hub().leave(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **rest: Any) -> None:
-        if text_data is None or len(text_data) > LONGEST:
-            await self.send_json({"error": UNCLEAR})
-            return
         try:
-            topic, after = read(await self.decode_json(text_data))
-        except (ValueError, OverflowError, RecursionError):
-            await self.send_json({"error": UNCLEAR})
+            topic, after = read(text_data)
+        except (ValueError, RecursionError):
+            await self.say({"error": UNCLEAR})
             return
         if len(self.checked) >= MOST_TOPICS and topic not in self.checked:
-            await self.send_json({"error": f"One socket follows at most {MOST_TOPICS} jobs and projects."})
+            await self.say({"error": f"One socket follows at most {MOST_TOPICS} jobs and projects."})
         elif await self.may_see(topic):
-            hub().follow(topic, self, after if topic[0] == "job" else {})
+            hub().follow(topic, self, after)
         else:
-            await self.send_json({"error": UNSEEN})
+            await self.say({"error": UNSEEN})
 
     async def deliver(self, topic: Topic, message: dict[str, Any]) -> None:
         """Pass on what is new, as long as the person may still see it."""
         if await self.may_see(topic):
-            await self.send_json(message)
+            await self.say(message)
         else:
+            hub().leave(self, topic)
+            await self.say({"error": UNSEEN})
+
+    async def say(self, message: dict[str, Any]) -> None:
+        """Send to a browser that takes it: one that sleeps must not keep the others waiting, and comes back."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self.send_json(message)
+        except TimeoutError:
             hub().leave(self)
-            await self.send_json({"error": UNSEEN})
+            await self.close(TOO_SLOW)
 
     async def may_see(self, topic: Topic) -> bool:
         if time.monotonic() - self.checked.get(topic, -CHECK_AGAIN) < CHECK_AGAIN:
@@ -70,27 +79,34 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         allowed: bool = await database_sync_to_async(allowed_to_see)(self.scope["user"], topic)
         if allowed:
             self.checked[topic] = time.monotonic()
+        else:
+            self.checked.pop(topic, None)
         return allowed
 
 
-def read(message: Any) -> tuple[Topic, int]:
+def read(text: str | None) -> tuple[Topic, int]:
     """The topic and the cursor of a subscription. Raises ValueError for anything else."""
-    wanted = message.get("subscribe") if isinstance(message, dict) else None
-    if not isinstance(wanted, dict):
+    if text is None or len(text.encode()) > LONGEST:
         raise ValueError
-    if "job" in wanted:
-        after = wanted.get("after", 0)
-        if not isinstance(after, int) or not 0 <= after < 2**63:
-            raise ValueError
-        return ("job", str(UUID(str(wanted["job"])))), after
-    number = int(wanted.get("project", "none"))
-    if not 0 < number < 2**63:
+    match json.loads(text):
+        case {"subscribe": {"job": str(job), **rest}}:
+            return ("job", str(UUID(job))), whole(rest.get("after", 0))
+        case {"subscribe": {"project": project}}:
+            return ("project", str(whole(project))), 0
+    raise ValueError
+
+
+def whole(number: Any) -> int:
+    """A number that a row may have, as itself or as text. Raises ValueError for anything else."""
+    if not isinstance(number, int | str) or not 0 <= int(number) < 2**63:
         raise ValueError
-    return ("project", str(number)), 0
+    return int(number)
 
 
 def allowed_to_see(user: Any, topic: Topic) -> bool:
     kind, key = topic
+    if not User.objects.filter(pk=user.pk, is_active=True).exists():
+        return False
     try:
         if kind == "job":
             project = Job.objects.select_related("project__organisation").get(pk=key).project

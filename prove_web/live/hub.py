@@ -12,11 +12,11 @@ from contextlib import suppress
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+import redis
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
 from .deltas import deltas, newest
-from .messages import UNREACHABLE
 
 log = logging.getLogger(__name__)
 LOOK = 3.0  # seconds after which the hub looks without a hint
@@ -31,27 +31,32 @@ Topic = tuple[str, str]  # ("job", id) or ("project", id)
 
 
 class Hub:
-    """What the sockets of this process follow, and how far each of them was told."""
+    """What the sockets of this process follow, and how far each of them was told.
+
+    How far is, for a job, the cursor and its summary then; for a project, its jobs as they were.
+    """
 
     def __init__(self) -> None:
-        self.cursors: dict[Topic, dict[Listener, Any]] = {}
+        self.told: dict[Topic, dict[Listener, Any]] = {}
         self.due: set[Topic] = set()
         self.called = asyncio.Event()
         self.hearing = asyncio.Event()
+        self.looked = 0.0
         self.layer = get_channel_layer()
-        self.channel = ""
         self.tasks = [asyncio.create_task(self.hear()), asyncio.create_task(self.tell())]
 
-    def follow(self, topic: Topic, listener: Listener, cursor: Any) -> None:
+    def follow(self, topic: Topic, listener: Listener, cursor: int) -> None:
         """Have a listener told of everything on the topic after the cursor."""
-        self.cursors.setdefault(topic, {})[listener] = cursor
+        self.told.setdefault(topic, {})[listener] = (cursor, None) if topic[0] == "job" else {}
         self.call(topic)
 
-    def leave(self, listener: Listener) -> None:
-        for topic, listeners in list(self.cursors.items()):
+    def leave(self, listener: Listener, topic: Topic | None = None) -> None:
+        """Tell a listener no more of this topic, or of any."""
+        for each in [topic] if topic else list(self.told):
+            listeners = self.told.get(each, {})
             listeners.pop(listener, None)
             if not listeners:
-                del self.cursors[topic]
+                self.told.pop(each, None)
 
     def call(self, topic: Topic) -> None:
         self.due.add(topic)
@@ -59,32 +64,41 @@ class Hub:
 
     async def hear(self) -> None:
         """Turn hints into topics that are due. Every process hears all hints: they are few and small."""
+        channel = ""
         while True:
             try:
-                self.channel = self.channel or await self.layer.new_channel("hub")
-                await self.layer.group_add("live", self.channel)
+                channel = channel or await self.layer.new_channel("hub")
+                await self.layer.group_add("live", channel)
                 self.hearing.set()
                 while True:
-                    hint = await self.layer.receive(self.channel)
-                    for topic in (("job", hint["job"]), ("project", str(hint["project"]))):
-                        if topic in self.cursors:
-                            self.call(topic)
-            except UNREACHABLE as error:
+                    self.take(await self.layer.receive(channel))
+            except redis.TimeoutError:
+                continue  # no hint for a while; one may have come and gone with the connection
+            except Exception as error:  # whatever it is, what is new is found without hints, only later
                 log.warning("The broker does not answer, looking without it: %s", error)
                 await asyncio.sleep(LOOK)
 
+    def take(self, hint: dict[str, Any]) -> None:
+        for topic in (("job", hint["job"]), ("project", str(hint["project"]))):
+            if topic in self.told:
+                self.call(topic)
+
     async def tell(self) -> None:
+        """Round after round: bring up to date what is due, and now and then everything."""
+        clock = asyncio.get_running_loop().time
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.called.wait(), LOOK)
-            due = self.due or set(self.cursors)
-            self.due, self.called = set(), asyncio.Event()
+            due, self.due = self.due, set()
+            self.called.clear()
+            if clock() - self.looked > LOOK:
+                due, self.looked = set(self.told), clock()
             for topic in due:
                 await self.bring_up_to_date(topic)
             await asyncio.sleep(REST)
 
     async def bring_up_to_date(self, topic: Topic) -> None:
-        listeners = dict(self.cursors.get(topic, {}))
+        listeners = dict(self.told.get(topic, {}))
         try:
             if topic[0] == "job":
                 await self.tell_job(topic, listeners)
@@ -93,29 +107,36 @@ class Hub:
         except Exception:  # a database that is busy or away must not end the hub
             log.exception("Could not read what is new about %s %s", *topic)
 
-    async def tell_job(self, topic: Topic, listeners: dict[Listener, int]) -> None:
-        """Read once from the cursor of whoever is furthest behind; each is told what is new to them."""
-        if not listeners:
-            return
-        delta = await database_sync_to_async(deltas)(topic[1], min(listeners.values()))
-        if delta is None:
-            return
-        for listener, cursor in listeners.items():
-            events = [event for event in delta["events"] if event["id"] > cursor]
-            if topic not in self.cursors or listener not in self.cursors[topic]:
-                continue
-            self.cursors[topic][listener] = max(cursor, delta["cursor"])
-            await listener.deliver(topic, {**delta, "events": events, "cursor": max(cursor, delta["cursor"])})
-        if delta["more"]:
-            self.call(topic)
+    async def tell_job(self, topic: Topic, listeners: dict[Listener, tuple[int, Any]]) -> None:
+        """Read once for all who are equally far: nearly always everyone."""
+        for cursor in sorted({cursor for cursor, _ in listeners.values()}):
+            delta = await database_sync_to_async(deltas)(topic[1], cursor)
+            if delta is None:
+                return
+            more, now = delta.pop("more"), (delta["cursor"], delta["summary"])
+            for listener, before in listeners.items():
+                if before[0] == cursor and before != now:
+                    await self.pass_on(topic, listener, before, now, delta)
+            if more:
+                self.call(topic)
 
     async def tell_project(self, topic: Topic, listeners: dict[Listener, dict[str, Any]]) -> None:
         jobs = await database_sync_to_async(newest)(topic[1])
-        for listener, told in listeners.items():
-            changed = [job for job in jobs if told.get(job["id"]) != job]
-            if changed and listener in self.cursors.get(topic, {}):
-                self.cursors[topic][listener] = {job["id"]: job for job in jobs}
-                await listener.deliver(topic, {"project": topic[1], "jobs": changed})
+        now = {job["id"]: job for job in jobs}
+        for listener, before in listeners.items():
+            if changed := [job for job in jobs if before.get(job["id"]) != job]:
+                await self.pass_on(topic, listener, before, now, {"project": topic[1], "jobs": changed})
+
+    async def pass_on(self, topic: Topic, listener: Listener, before: Any, now: Any, message: dict[str, Any]) -> None:
+        """Tell one listener, unless it left or asked anew since; one that cannot be told is gone."""
+        if self.told.get(topic, {}).get(listener) != before:
+            return
+        self.told[topic][listener] = now
+        try:
+            await listener.deliver(topic, message)
+        except Exception as error:  # whatever its socket died of, the others are told
+            log.info("A socket went away: %r", error)
+            self.leave(listener)
 
 
 hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()

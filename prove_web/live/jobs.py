@@ -24,13 +24,15 @@ def enqueue(job: Job) -> None:
 
 
 def dispatch(job_id: Any) -> None:
-    """Send a queued job's message, unless it has to wait for another job."""
+    """Send a queued job's message, unless it has to wait for another job. A message that is sent twice starts one."""
     with transaction.atomic():
         job = locked(job_id)
         if job.state != State.QUEUED or not ready(job):
             return
-        job.sent_at = timezone.now() if messages.send(job) else None
+        job.sent_at = timezone.now()
         job.save(update_fields=["sent_at"])
+    if not messages.send(job):
+        Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.QUEUED).update(sent_at=None)
 
 
 def ready(job: Job) -> bool:

@@ -11,6 +11,8 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.conf import settings
 from kombu.exceptions import OperationalError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from prove_web.celery import app
 
@@ -19,29 +21,39 @@ from .models import Job
 log = logging.getLogger(__name__)
 RUN_JOB = "training_worker.run_job"
 UNREACHABLE = (redis.RedisError, OperationalError, OSError)
+PATIENCE = 2  # seconds that a page waits for the broker
 
 
 @cache
 def broker() -> Any:
-    return redis.from_url(settings.REDIS_URL, decode_responses=True)
+    waits = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE, "retry": Retry(NoBackoff(), 1)}
+    return redis.from_url(settings.REDIS_URL, decode_responses=True, **waits)
 
 
-def tell_worker(job: Job) -> None:
-    """Write which attempt is the current one, what of it is stored, and whether it is to stop."""
-    state = {"attempt": job.attempt, "seq": job.seq, "stop": job.stop}
-    quietly(lambda: broker().hset(f"prove:job:{job.id}", mapping=state))
+def tell_worker(job: Job) -> bool:
+    """Write which attempt is the current one, what of it is stored, and whether it is to stop.
+
+    No attempt at a job that has ended is the current one, so a worker that is at one lets go.
+    """
+    state = {"attempt": job.attempt + job.ended, "seq": job.seq, "stop": job.stop}
+    return quietly(lambda: broker().hset(f"prove:job:{job.id}", mapping=state))
 
 
 def send(job: Job) -> bool:
     """Send the message that starts the job's attempt; whether the broker took it."""
     message = {"job": str(job.id), "attempt": job.attempt, "kind": job.kind, "spec": job.spec}
-    tell_worker(job)
-    return quietly(lambda: app.send_task(RUN_JOB, kwargs=message, queue=job.queue, retry=False))
+    return tell_worker(job) and quietly(lambda: publish(RUN_JOB, message, job.queue))
 
 
 def later(task: str, **arguments: Any) -> bool:
     """Have a task of the web side done on queue `web`."""
-    return quietly(lambda: app.send_task(task, kwargs=arguments, queue="web", retry=False))
+    return quietly(lambda: publish(task, arguments, "web"))
+
+
+def publish(task: str, arguments: dict[str, Any], queue: str) -> None:
+    """Ask for the broker before Celery does, which would keep a page waiting for one that is not there."""
+    broker().ping()
+    app.send_task(task, kwargs=arguments, queue=queue, retry=False)
 
 
 def hint(job: Job) -> None:

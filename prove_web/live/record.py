@@ -8,13 +8,15 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import IntegerField, Max
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from prove_web.experiments.recording import record_curves
 
 from . import messages
 from .jobs import dispatch, finish, locked, lose
-from .models import ENDED, Job, JobEvent, State
+from .models import Job, JobEvent, State
 
 Told = dict[str, Any]
 
@@ -30,20 +32,14 @@ def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True)
             job = locked(job_id)
         except (Job.DoesNotExist, ValidationError):
             return None
-        if attempt != job.attempt or job.state in ENDED:
-            messages.tell_worker(job)  # so that the worker of an old attempt lets go
-            return job
-        job.beat_at = timezone.now() if beat else job.beat_at
-        fresh = following(events, job.seq)
-        stored = JobEvent.objects.bulk_create(
-            JobEvent(job=job, attempt=attempt, seq=e["seq"], kind=e["kind"], at=moment(e["at"]), data=e["data"])
-            for e in fresh
-        )
-        for event in fresh:
-            apply(job, event)
-        record_curves(job, fresh)
-        job.save()
-    after_commit(job, stored)
+        counts = attempt == job.attempt and not job.ended
+        fresh = following(events, job.seq) if counts else []
+        if counts:
+            job.beat_at = timezone.now() if beat else job.beat_at
+            store(job, fresh)
+    messages.tell_worker(job)  # what is stored; and if none of it counts, that it does not
+    if fresh:
+        pass_on(job)
     return job
 
 
@@ -54,6 +50,31 @@ def following(events: Sequence[Told], seq: int) -> list[Told]:
         if event["seq"] == seq + len(found) + 1:
             found.append(event)
     return found
+
+
+def store(job: Job, fresh: Sequence[Told]) -> None:
+    """The events themselves, the curves they are points of, and what they say about the job."""
+    if job.failures and furthest(fresh) > furthest_before(job):
+        job.failures = 0
+    JobEvent.objects.bulk_create(
+        JobEvent(job=job, attempt=job.attempt, seq=e["seq"], kind=e["kind"], at=moment(e["at"]), data=e["data"])
+        for e in fresh
+    )
+    record_curves(job, fresh)
+    for event in fresh:
+        apply(job, event)
+    job.save()
+
+
+def furthest(events: Sequence[Told]) -> int:
+    """The last step among the events, or 0."""
+    return max((event["data"]["step"] for event in events if event["kind"] == "step"), default=0)
+
+
+def furthest_before(job: Job) -> int:
+    """The last step of the attempts before: to get there again is no progress."""
+    told = JobEvent.objects.filter(job=job, kind="step", attempt__lt=job.attempt)
+    return told.aggregate(last=Max(Cast("data__step", IntegerField())))["last"] or 0
 
 
 def moment(text: str) -> datetime:
@@ -71,8 +92,6 @@ def apply(job: Job, event: Told) -> None:
             job.done, job.total, job.line = data["done"], data["total"], data["line"][:300]
             job.seconds_left = data["seconds_left"]
             job.state = State.RUNNING if job.state in (State.QUEUED, State.STARTING) else job.state
-        case "step":
-            job.failures = 0
         case "ended" if data["state"] == State.LOST:
             lose(job, data["error"])
         case "ended":
@@ -81,11 +100,9 @@ def apply(job: Job, event: Told) -> None:
             job.done = job.total if data["state"] == State.DONE else job.done
 
 
-def after_commit(job: Job, stored: Sequence[JobEvent]) -> None:
-    """What others are told once it is stored: the worker, the sockets, the jobs that waited for this one."""
-    messages.tell_worker(job)
-    if stored:
-        messages.hint(job)
+def pass_on(job: Job) -> None:
+    """What others hear once it is stored: the sockets, the job's next attempt, the jobs that waited for this one."""
+    messages.hint(job)
     if job.state == State.QUEUED:
         dispatch(job.pk)
     if job.state == State.DONE:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import django
 from django.apps import apps
+from redis.exceptions import LockError
 
 if not apps.ready:  # a Celery process; a page's process is set up already
     django.setup()
@@ -32,9 +34,13 @@ def record(job: str, attempt: int, events: list[dict[str, Any]], beat: bool = Tr
 def reconcile() -> None:
     """One pass, one at a time."""
     close_old_connections()
-    with messages.broker().lock(LOCK, timeout=60, blocking=False) as mine:
-        if mine:
+    lock = messages.broker().lock(LOCK, timeout=60, blocking=False)
+    if lock.acquire():
+        try:
             reconcile_all()
+        finally:
+            with suppress(LockError):  # a pass that took longer than the lock lasts
+                lock.release()
 
 
 @app.task(name="prove_web.live.job_done")

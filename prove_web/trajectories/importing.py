@@ -6,8 +6,10 @@ import json
 
 from django.db import transaction
 
-from prove_web.live.models import Kind
-from training_worker.prove.trajectory import Example, dumps, read_lines
+from prove_web.live import messages
+from prove_web.live.jobs import finish, locked
+from prove_web.live.models import Kind, State
+from training_worker.prove.trajectory import Example, UnreadableData, dumps, read_lines
 
 from .models import Dataset, Trajectory
 
@@ -16,15 +18,30 @@ SPLITS = ("train", "held_out")
 
 
 def import_dataset(job_id: str) -> None:
-    """Load the trajectories of a data set's job. Done twice, it changes nothing; a job of another kind has none."""
-    dataset = Dataset.objects.filter(job_id=job_id, job__kind=Kind.DATASET).select_related("job").first()
-    if dataset is None:
+    """Load the trajectories of a data set's job, once. A job of another kind, or that is not done, has none."""
+    done = {"job_id": job_id, "job__kind": Kind.DATASET, "job__state": State.DONE}
+    dataset = Dataset.objects.filter(**done).select_related("job").first()
+    if dataset is None or dataset.trajectories.exists():
         return
-    examples = [e for split in SPLITS for e in read_lines(Example, dataset.job.out / f"{split}.jsonl")]
+    try:
+        examples = [e for split in SPLITS for e in read_lines(Example, dataset.job.out / f"{split}.jsonl")]
+    except (OSError, UnreadableData) as error:
+        fail(dataset, f"The data set was made, but it cannot be read here. {error}")
+        return
     with transaction.atomic():
-        dataset.trajectories.all().delete()
-        rows = (row(dataset, example) for example in examples)
-        Trajectory.objects.bulk_create(rows, batch_size=BATCH)
+        job = locked(job_id)
+        if job.state == State.DONE and not dataset.trajectories.exists():
+            Trajectory.objects.bulk_create((row(dataset, example) for example in examples), batch_size=BATCH)
+    messages.hint(job)
+
+
+def fail(dataset: Dataset, why: str) -> None:
+    """A data set that nobody can see is not done."""
+    with transaction.atomic():
+        job = locked(dataset.job_id)
+        finish(job, State.FAILED, why)
+        job.save()
+    messages.hint(job)
 
 
 def row(dataset: Dataset, example: Example) -> Trajectory:

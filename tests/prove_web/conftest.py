@@ -7,11 +7,18 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.conf import settings
 from django.test import Client
+from pytest_django.fixtures import SettingsWrapper
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.broker import socket_path
 from prove_web.supervisor import valkey
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(settings: SettingsWrapper) -> None:
+    """Hashing that is made to take long is the library's, and is not what these tests are about."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,16 @@
-"""The life of a job: launched, waiting its turn, asked to stop, resumed, lost and found."""
+"""The life of a job as people see it: launched, waiting its turn, asked to stop, resumed."""
 
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 import redis
-from django.conf import settings
-from django.utils import timezone
+from django.db import transaction
 
 from prove_web.accounts.models import Project
 from prove_web.live import messages
 from prove_web.live.jobs import NotNow, enqueue, request_stop, resume
 from prove_web.live.models import Job, Kind, State, StopLevel
-from prove_web.live.reconcile import reconcile
 from prove_web.live.record import record
 
 from .story import ended, event, run_job, story
@@ -32,11 +31,9 @@ def told(job: Job) -> dict[str, str]:
     return dict(messages.broker().hgetall(f"prove:job:{job.id}"))
 
 
-def at_work(job: Job, seconds_ago: float = 0) -> Job:
+def at_work(job: Job) -> Job:
     record(str(job.id), job.attempt, story(0, 1))
     job.refresh_from_db()
-    job.state, job.beat_at = State.RUNNING, timezone.now() - timedelta(seconds=seconds_ago)
-    job.save()
     return job
 
 
@@ -93,49 +90,41 @@ def test_there_is_nothing_to_resume_while_a_job_works_or_is_done(project: Projec
         resume(run_job(project, state=state))
 
 
-def test_a_job_that_falls_silent_is_lost_and_tried_again(project: Project) -> None:
-    job = at_work(run_job(project), settings.LOST_AFTER_SECONDS + 1)
-    reconcile()
-    job.refresh_from_db()
-    assert (job.attempt, job.state) == (2, State.QUEUED)
-    assert queued("training") == 1
-
-
-def test_a_job_that_beats_is_left_alone(project: Project) -> None:
-    job = at_work(run_job(project), 1)
-    reconcile()
-    job.refresh_from_db()
-    assert (job.attempt, job.state) == (1, State.RUNNING)
-
-
-def test_a_job_that_falls_silent_while_stopping_has_stopped(project: Project) -> None:
-    job = request_stop(at_work(run_job(project), settings.LOST_AFTER_SECONDS + 1), StopLevel.NOW)
-    reconcile()
-    job.refresh_from_db()
-    assert job.state == State.STOPPED
-
-
-def test_what_a_broker_forgot_is_said_again(project: Project) -> None:
-    waiting, working = run_job(project), at_work(run_job(project))
-    enqueue(waiting)
-    messages.broker().flushdb()
-    Job.objects.filter(pk=waiting.pk).update(sent_at=timezone.now() - timedelta(minutes=1))
-    reconcile()
-    assert told(working)["seq"] == "3"
-    assert queued("training") == 0, "it is not known to be lost while its queue is busy"
-    record(str(working.id), 1, [ended(4)])
-    reconcile()
-    assert queued("training") == 1
-
-
-def test_without_a_broker_a_launch_waits_for_one(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    nowhere = redis.from_url("unix:///nowhere/valkey.sock", decode_responses=True)
+def test_a_job_that_was_stopped_in_the_queue_is_let_go_of_by_the_worker_that_takes_it_up(project: Project) -> None:
     job = run_job(project)
+    enqueue(job)
+    request_stop(job, StopLevel.NOW)
+    assert int(told(job)["attempt"]) > 1
+    messages.broker().flushdb()
+    record(str(job.id), 1, story(0, 1))
+    assert int(told(job)["attempt"]) > 1, "it is said again when the broker forgot it"
+    assert not job.events.exists()
+
+
+def test_a_launch_that_is_taken_back_is_not_sent(project: Project) -> None:
+    with suppress(ZeroDivisionError), transaction.atomic():
+        enqueue(run_job(project))
+        raise ZeroDivisionError
+    assert queued("training") == 0
+
+
+@pytest.fixture
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as away:
-        away.setattr(messages, "broker", lambda: nowhere)
-        away.setattr(messages.app, "send_task", lambda *args, **rest: nowhere.ping())
-        enqueue(job)
-        job.refresh_from_db()
-        assert job.sent_at is None and job.state == State.QUEUED
-    reconcile()
-    assert queued("training") == 1
+        away.setattr(messages, "broker", lambda: redis.from_url("unix:///nowhere/valkey.sock"))
+        away.setattr(messages.app, "send_task", unsendable)
+        yield
+
+
+def unsendable(*args: object, **rest: object) -> None:
+    raise AssertionError("without a broker, Celery keeps a page waiting for seconds")
+
+
+def test_without_a_broker_a_launch_and_a_stop_are_kept(project: Project, no_broker: None) -> None:
+    job, working = run_job(project), run_job(project, state=State.RUNNING)
+    enqueue(job)
+    request_stop(working, StopLevel.AFTER_STEP)
+    job.refresh_from_db()
+    working.refresh_from_db()
+    assert (job.state, job.sent_at) == (State.QUEUED, None)
+    assert (working.state, working.stop) == (State.STOPPING, StopLevel.AFTER_STEP)

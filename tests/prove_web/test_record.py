@@ -82,11 +82,19 @@ def test_a_child_killed_from_outside_is_tried_again_and_given_up_after_three_tim
     assert job.state == State.LOST
 
 
-def test_a_step_of_progress_makes_up_for_failures(project: Project) -> None:
+def test_a_new_step_makes_up_for_failures(project: Project) -> None:
     job = run_job(project)
     for attempt in range(1, 6):
-        tell(job, *story(0, 1), ended(4, "lost"), attempt=attempt)
+        tell(job, *story(0, attempt), ended(attempt + 3, "lost"), attempt=attempt)
         assert job.state == State.QUEUED
+
+
+def test_telling_the_steps_of_earlier_attempts_again_does_not(project: Project) -> None:
+    job = run_job(project)
+    for attempt in range(1, 4):
+        assert job.state == State.QUEUED
+        tell(job, *story(0, 3), ended(6, "lost"), attempt=attempt)
+    assert job.state == State.LOST and sorted(curve(job)) == [1, 2, 3]
 
 
 def test_a_job_that_is_not_there_is_no_error() -> None:
@@ -94,23 +102,40 @@ def test_a_job_that_is_not_there_is_no_error() -> None:
     assert record("nonsense", 1, []) is None
 
 
-STORY = [*story(0, 6), ended(9, steps=6)]
+# The first attempt gets to step 6 and is killed; the second goes on from the checkpoint of step 4, to step 8.
+FIRST = [*story(0, 6), event(9, "held_out", step=6, reward=0.6), ended(10, "lost")]
+SECOND = [event(1, "started", host="there", pid=2), event(2, "rewound", step=4)]
+SECOND += [*(step(2 + i, i, 2.0 * i) for i in range(1, 9)), event(11, "held_out", step=8, reward=0.8), ended(12)]
+TOLD = {1: FIRST, 2: SECOND}
+Batch = tuple[int, int, int, bool]  # attempt, first, how many, whether out of order
+DELIVERY = st.tuples(st.sampled_from([1, 2]), st.integers(0, 11), st.integers(0, 12), st.booleans())
+    st.tuples(st.sampled_from([1, 2]), st.integers(0, 11), st.integers(0, 12), st.booleans()), max_size=20
+)
 
 
 class Deliveries(TestCase):
-    """However batches are cut, doubled, lost and sent again, the end is the same."""
+    """However the batches of two attempts are cut, mixed, doubled, lost and sent again, the end is the same."""
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=12))
-    def test_the_end_is_always_the_same(self, batches: list[tuple[int, int, bool]]) -> None:
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(DELIVERY, max_size=20))
+    def test_the_end_is_always_the_same(self, batches: list[Batch]) -> None:
         organisation = Organisation.objects.create(slug="acme", name="Acme")
         job = run_job(Project.objects.create(organisation=organisation, slug="demo", name="Demo"))
-        for start, size, stale in batches:
-            record(str(job.id), 2 if stale else 1, STORY[start : start + size])
-        job.refresh_from_db()
-        for _ in range(len(STORY)):  # a worker sends again from what it knows to be stored
-            record(str(job.id), 1, STORY[job.seq : job.seq + 2])
-            job.refresh_from_db()
-        assert job.state == State.DONE and job.seq == len(STORY)
-        assert curve(job) == pytest.approx({i: 0.1 * i for i in range(1, 7)})
-        assert [e.seq for e in JobEvent.objects.filter(job=job)] == list(range(1, 10))
+        for attempt, first, many, turned in batches:
+            batch = TOLD[attempt][first : first + many]
+            tell(job, *(reversed(batch) if turned else batch), attempt=attempt)
+            assert curve_is_whole(job)
+        for _ in range(len(FIRST) + len(SECOND)):  # a worker sends again from what it knows to be stored
+            tell(job, *TOLD[job.attempt][job.seq : job.seq + 2], attempt=job.attempt)
+            assert curve_is_whole(job)
+        assert (job.state, job.attempt, job.seq, job.failures) == (State.DONE, 2, len(SECOND), 0)
+        assert curve(job) == {i: 2.0 * i for i in range(1, 9)}
+        assert [line.step for line in HeldOut.objects.filter(run__job=job)] == [8]
+        stored = JobEvent.objects.filter(job=job).order_by("id").values_list("attempt", "seq")
+        assert list(stored) == [(attempt, e["seq"]) for attempt, events in TOLD.items() for e in events]
+
+
+def curve_is_whole(job: Job) -> bool:
+    """Never a gap, not even on the way; that no step is there twice, the database sees to."""
+    steps = sorted(curve(job))
+    return steps == list(range(1, len(steps) + 1))

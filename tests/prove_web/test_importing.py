@@ -1,0 +1,97 @@
+"""A data set that was made is loaded: whole, once, or with a reason why not."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django.fixtures import SettingsWrapper
+
+from prove_web.accounts.models import Project
+from prove_web.live import messages, tasks
+from prove_web.live.models import Job, State
+from prove_web.live.record import record
+from prove_web.trajectories import importing
+from prove_web.trajectories.importing import import_dataset
+from prove_web.trajectories.models import Dataset
+from training_worker.prove.trajectory import Example, loads, write_lines
+
+from .examples import dataset_of, examples
+from .story import ended, event, run_job
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
+
+TRAIN, HELD_OUT = examples()[:5], examples()[5:7]
+
+
+@pytest.fixture(autouse=True)
+def own_folder(settings: SettingsWrapper, tmp_path: Path) -> None:
+    settings.PROVE_DATA = tmp_path
+    messages.broker().flushdb()
+
+
+def made(project: Project, state: State = State.DONE) -> Dataset:
+    """A data set whose worker has written its files."""
+    dataset = dataset_of(project, state=state)
+    dataset.job.out.mkdir(parents=True)
+    write_lines(dataset.job.out / "train.jsonl", TRAIN)
+    write_lines(dataset.job.out / "held_out.jsonl", HELD_OUT)
+    return dataset
+
+
+def test_all_trajectories_are_loaded_in_the_order_they_were_made(project: Project) -> None:
+    dataset = made(project)
+    import_dataset(str(dataset.job_id))
+    rows = list(dataset.trajectories.all())
+    assert [loads(Example, json.dumps(row.record)) for row in rows] == [*TRAIN, *HELD_OUT]
+    first = rows[0]
+    assert (first.example, first.split, first.query) == (TRAIN[0].id, "train", TRAIN[0].turns[0])
+    assert first.tools.split(",") == [call.name for step in TRAIN[0].steps for call in step.calls]
+
+
+def test_loading_twice_changes_nothing(project: Project) -> None:
+    dataset = made(project)
+    import_dataset(str(dataset.job_id))
+    before = list(dataset.trajectories.values_list("pk", flat=True))
+    import_dataset(str(dataset.job_id))
+    assert list(dataset.trajectories.values_list("pk", flat=True)) == before
+
+
+def test_a_large_one_is_loaded_in_batches(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 3)
+    dataset = made(project)
+    with CaptureQueriesContext(connection) as queries:
+        import_dataset(str(dataset.job_id))
+    inserts = [query for query in queries if query["sql"].startswith("INSERT")]
+    assert len(inserts) == 3 and dataset.trajectories.count() == len(TRAIN) + len(HELD_OUT)
+
+
+def test_the_end_of_its_job_has_it_loaded(project: Project) -> None:
+    dataset = made(project, State.QUEUED)
+    record(str(dataset.job_id), 1, [event(1, "started", host="here", pid=1), ended(2, counts={})])
+    assert messages.broker().llen("web") == 1
+    tasks.job_done(str(dataset.job_id))
+    assert dataset.trajectories.count() == len(TRAIN) + len(HELD_OUT)
+
+
+@pytest.mark.parametrize(("missing", "names"), [(True, "train.jsonl"), (False, "held_out.jsonl, line 1")])
+def test_one_that_cannot_be_read_has_failed_and_says_why(project: Project, missing: bool, names: str) -> None:
+    dataset = made(project)
+    if missing:
+        shutil.rmtree(dataset.job.out)
+    else:
+        (dataset.job.out / "held_out.jsonl").write_text("nonsense\n")
+    import_dataset(str(dataset.job_id))
+    job = Job.objects.get(pk=dataset.job_id)
+    assert job.state == State.FAILED and names in job.error
+    assert not dataset.trajectories.exists()
+
+
+def test_what_is_no_data_set_or_not_done_has_nothing_to_load(project: Project) -> None:
+    run, unfinished = run_job(project, state=State.DONE), made(project, State.RUNNING)
+    for job_id in (run.id, unfinished.job_id):
+        import_dataset(str(job_id))
+        assert Job.objects.get(pk=job_id).state in (State.DONE, State.RUNNING)
+    assert not unfinished.trajectories.exists()
