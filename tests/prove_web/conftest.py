@@ -3,11 +3,11 @@
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.test import Client
-from pytest_django.fixtures import SettingsWrapper
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
@@ -16,7 +16,7 @@ from prove_web.supervisor import valkey
 
 
 @pytest.fixture(autouse=True)
-def quick_passwords(settings: SettingsWrapper) -> None:
+def quick_passwords(settings: Any) -> None:
     """Hashing that is made to take long is the library's, and is not what these tests are about."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from prove_web.accounts.models import Project
 from prove_web.live import messages, tasks
@@ -27,7 +27,7 @@ TRAIN, HELD_OUT = examples()[:5], examples()[5:7]
 
 
 @pytest.fixture(autouse=True)
-def own_folder(settings: SettingsWrapper, tmp_path: Path) -> None:
+def own_folder(settings: Settings, tmp_path: Path) -> None:
     settings.PROVE_DATA = tmp_path
     messages.broker().flushdb()
 

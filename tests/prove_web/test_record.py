@@ -109,8 +109,6 @@ SECOND += [*(step(2 + i, i, 2.0 * i) for i in range(1, 9)), event(11, "held_out"
 TOLD = {1: FIRST, 2: SECOND}
 Batch = tuple[int, int, int, bool]  # attempt, first, how many, whether out of order
 DELIVERY = st.tuples(st.sampled_from([1, 2]), st.integers(0, 11), st.integers(0, 12), st.booleans())
-    st.tuples(st.sampled_from([1, 2]), st.integers(0, 11), st.integers(0, 12), st.booleans()), max_size=20
-)
 
 
 class Deliveries(TestCase):
