@@ -21,7 +21,7 @@ def quick_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def broker() -> Iterator[str]:
     """A real broker at the address the settings name."""
     program = valkey.program(settings.PROVE_DATA, socket_path(settings.PROVE_DATA), valkey.binary(), {})
