@@ -55,4 +55,4 @@ def unheard(job: Job) -> bool:
         return True
     kinds = [kind for kind in Kind if QUEUE_OF[kind] == job.queue]
     busy = Job.objects.filter(state__in=AT_WORK, kind__in=kinds).exists()
-    return  timezone.now() - job.sent_at > SEND_AGAIN
+    return not busy and timezone.now() - job.sent_at > SEND_AGAIN

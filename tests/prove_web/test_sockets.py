@@ -20,10 +20,7 @@ from prove_web.live.record import record
 
 from .story import run_job, step, story
 
-LEFT_OUT = pytest.mark.skip(
-    reason="ending the hub of an event loop can hang; the browser tests cover the socket till then"
-)
-pytestmark = [LEFT_OUT, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 PATIENCE = 8
 
 
