@@ -40,10 +40,16 @@ class Hub:
         self.told: dict[Topic, dict[Listener, Any]] = {}
         self.due: set[Topic] = set()
         self.called = asyncio.Event()
-        self.hearing = asyncio.Event()
         self.looked = 0.0
         self.layer = get_channel_layer()
         self.tasks = [asyncio.create_task(self.hear()), asyncio.create_task(self.tell())]
+
+    async def close(self) -> None:
+        """End its tasks. The broker's client may swallow a cancellation, so they are cancelled until they end."""
+        while left := [task for task in self.tasks if not task.done()]:
+            for task in left:
+                task.cancel()
+            await asyncio.wait(left, timeout=REST)
 
     def follow(self, topic: Topic, listener: Listener, cursor: int) -> None:
         """Have a listener told of everything on the topic after the cursor."""
@@ -69,7 +75,6 @@ class Hub:
             try:
                 channel = channel or await self.layer.new_channel("hub")
                 await self.layer.group_add("live", channel)
-                self.hearing.set()
                 while True:
                     self.take(await self.layer.receive(channel))
             except redis.TimeoutError:

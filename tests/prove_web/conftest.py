@@ -1,22 +1,22 @@
 """Alice owns the team, Bob annotates in it, Victor may look; Charlie has a team of his own and is a stranger here."""
 
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.test import Client
+from django.test import Client, override_settings
+from kombu import pools
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
-from prove_web.broker import socket_path
+from prove_web.celery import app
+from prove_web.live import messages
 from prove_web.supervisor import valkey
-
-# Left out until the hub ends cleanly with its event loop and each test has a broker of its own: they pass alone and can
-# hang or fail beside others. tests/browser and tests/site go through the same code on a whole site.
-collect_ignore = ["test_sockets.py", "test_importing.py", "test_reconcile.py", "test_jobs.py", "test_record.py"]
+from training_worker.broker import celery_url
 
 
 @pytest.fixture(autouse=True)
@@ -25,18 +25,33 @@ def quick_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture
 def broker() -> Iterator[str]:
-    """A real broker at the address the settings name."""
-    program = valkey.program(settings.PROVE_DATA, socket_path(settings.PROVE_DATA), valkey.binary(), {})
-    server = subprocess.Popen(program.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 10
-    while not valkey.answers(settings.REDIS_URL):
-        assert time.monotonic() < until, "the broker must start within ten seconds"
-        time.sleep(0.05)
-    yield settings.REDIS_URL
-    server.terminate()
-    server.wait()
+    """A real broker for one test, which no other test shares: settings, messages and Celery know it and no other."""
+    before = app.conf.broker_url
+    with tempfile.TemporaryDirectory(prefix="pv") as folder:  # short: a socket's path has a limit
+        url = f"unix://{folder}/s?db=0"
+        program = valkey.program(Path(folder), Path(folder, "s"), valkey.binary(), {})
+        server = subprocess.Popen(program.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 10
+        while not valkey.answers(url):
+            assert time.monotonic() < until, "the broker must start within ten seconds"
+            time.sleep(0.02)
+        layer = {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [url]}}
+        with override_settings(REDIS_URL=url, CHANNEL_LAYERS={"default": layer}):
+            talk_to(celery_url(url))
+            yield url
+        talk_to(before)
+        server.kill()
+        server.wait()
+
+
+def talk_to(url: str) -> None:
+    """Leave no connection to another broker in a pool."""
+    messages.broker.cache_clear()
+    app.conf.update(broker_url=url, broker_read_url=url, broker_write_url=url)
+    pools.reset()
+    app._pool = app.amqp._producer_pool = None
 
 
 def person(name: str) -> User:

@@ -2,34 +2,35 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from pytest_django import Settings
 
 from prove_web.accounts.models import Project
 from prove_web.live import messages, tasks
 from prove_web.live.models import Job, State
 from prove_web.live.record import record
 from prove_web.trajectories import importing
-from prove_web.trajectories.importing import import_dataset
+from prove_web.trajectories.importing import import_dataset, row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.trajectory import Example, loads, write_lines
 
-from .examples import dataset_of, examples
+from .examples import chain, dataset_of, examples
 from .story import ended, event, run_job
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
-TRAIN, HELD_OUT = examples()[:5], examples()[5:7]
+TRAIN = examples()[:5]
+HELD_OUT = [replace(example, split="held_out") for example in examples()[5:7]]
 
 
 @pytest.fixture(autouse=True)
-def own_folder(settings: Settings, tmp_path: Path) -> None:
+def own_folder(settings: Any, tmp_path: Path) -> None:
     settings.PROVE_DATA = tmp_path
-    messages.broker().flushdb()
 
 
 def made(project: Project, state: State = State.DONE) -> Dataset:
@@ -46,9 +47,15 @@ def test_all_trajectories_are_loaded_in_the_order_they_were_made(project: Projec
     import_dataset(str(dataset.job_id))
     rows = list(dataset.trajectories.all())
     assert [loads(Example, json.dumps(row.record)) for row in rows] == [*TRAIN, *HELD_OUT]
-    first = rows[0]
-    assert (first.example, first.split, first.query) == (TRAIN[0].id, "train", TRAIN[0].turns[0])
-    assert first.tools.split(",") == [call.name for step in TRAIN[0].steps for call in step.calls]
+    assert [row.split for row in rows] == ["train"] * len(TRAIN) + ["held_out"] * len(HELD_OUT)
+
+
+def test_lists_and_searches_find_what_an_example_is_about(project: Project) -> None:
+    example = chain()
+    found = row(dataset_of(project), example)
+    assert (found.example, found.steps, found.query) == (example.id, len(example.steps), example.turns[0])
+    assert found.tools.split(",") == [call.name for step in example.steps for call in step.calls]
+    assert found.servers.split(",") == list(example.world.servers)
 
 
 def test_loading_twice_changes_nothing(project: Project) -> None:

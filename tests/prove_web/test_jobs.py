@@ -18,11 +18,6 @@ from .story import ended, event, run_job, story
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
 
-@pytest.fixture(autouse=True)
-def empty_queues(broker: str) -> None:
-    messages.broker().flushdb()
-
-
 def queued(queue: str) -> int:
     return int(messages.broker().llen(queue))
 

@@ -24,11 +24,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 SignIn = Callable[[User], Client]
 
 
-@pytest.fixture(autouse=True)
-def empty_queues(broker: str) -> None:
-    messages.broker().flushdb()
-
-
 @pytest.fixture
 def dataset(project: Project) -> Dataset:
     return dataset_of(project)

@@ -13,7 +13,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.asgi import application
-from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, LiveConsumer
+from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, TOO_SLOW, LiveConsumer
 from prove_web.live.hub import hubs
 from prove_web.live.models import Job, State
 from prove_web.live.record import record
@@ -45,6 +45,26 @@ class Socket(ApplicationCommunicator):
         return found
 
 
+class Asleep(Socket):
+    """One that takes no more messages, as when its machine is asleep."""
+
+    def __init__(self, app: Any, user: Any):
+        async def clogged(scope: Any, receive: Any, send: Any) -> None:
+            async def taken(message: dict[str, Any]) -> None:
+                await (asyncio.Event().wait() if message["type"] == "websocket.send" else send(message))
+
+            await app(scope, receive, taken)
+
+        super().__init__(clogged, user)
+
+
+class Unreachable:
+    """A broker that is not there, as the hub meets it."""
+
+    async def new_channel(self, prefix: str) -> str:
+        raise ConnectionError("There is no broker here.")
+
+
 @asynccontextmanager
 async def socket(user: Any) -> AsyncIterator[Socket]:
     one = Socket(LiveConsumer.as_asgi(), user)
@@ -63,13 +83,8 @@ def play(scene: Callable[[], Any]) -> None:
         try:
             await scene()
         finally:
-            here = hubs.get(asyncio.get_running_loop())
-            tasks = here.tasks if here else []
-            if here:
-                await here.hearing.wait()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            if here := hubs.get(asyncio.get_running_loop()):
+                await here.close()
 
     async_to_sync(whole)()
 
@@ -211,6 +226,61 @@ def test_what_makes_no_sense_is_answered_and_the_socket_lives(text: str, victor:
             await one.subscribe(project=project.pk)
             await one.send("{}")
             assert "error" in await one.hear()
+
+    play(scene)
+
+
+def test_a_browser_that_takes_nothing_is_dropped_and_the_others_are_told(
+    project: Project, victor: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prove_web.live.consumers.PATIENCE", 0.05)
+    job = run_job(project)
+
+    async def scene() -> None:
+        asleep = Asleep(LiveConsumer.as_asgi(), victor)
+        await asleep.connect()
+        await asleep.subscribe(job=str(job.id))
+        async with socket(victor) as one:
+            assert (await asleep.receive_output(PATIENCE))["code"] == TOO_SLOW
+            await one.subscribe(job=str(job.id))
+            await tell(str(job.id), 1, story(0, 1))
+            assert await steps_until(one, 1) == [1]
+
+    play(scene)
+
+
+def test_nothing_is_said_when_nothing_is_new(
+    project: Project, victor: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prove_web.live.hub.LOOK", 0.05)
+    job, other = run_job(project), run_job(project)
+
+    async def scene() -> None:
+        async with socket(victor) as one, socket(bob) as two:
+            await one.subscribe(job=str(job.id))
+            await one.hear()
+            await two.subscribe(job=str(other.id))
+            for number in range(3):  # a message to the one is a round of looking after the other, too
+                await two.hear()
+                await tell(str(other.id), 1, story(0, number))
+            assert await one.receive_nothing()
+
+    play(scene)
+
+
+def test_without_a_broker_a_socket_is_told_all_the_same(
+    project: Project, victor: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prove_web.live.hub.LOOK", 0.05)
+    monkeypatch.setattr("prove_web.live.hub.get_channel_layer", Unreachable)
+    job = run_job(project)
+
+    async def scene() -> None:
+        async with socket(victor) as one:
+            await one.subscribe(job=str(job.id))
+            await one.hear()
+            await tell(str(job.id), 1, story(0, 2))
+            assert await steps_until(one, 2) == [1, 2]
 
     play(scene)
 

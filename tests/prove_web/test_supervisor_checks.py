@@ -74,7 +74,7 @@ def test_a_data_folder_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def broker(tmp_path: Path) -> Iterator[tuple[str, Supervisor]]:
+def embedded(tmp_path: Path) -> Iterator[tuple[str, Supervisor]]:
     try:
         server = valkey.binary()
     except Refused as why:
@@ -87,8 +87,8 @@ def broker(tmp_path: Path) -> Iterator[tuple[str, Supervisor]]:
         yield url, supervisor
 
 
-def test_the_embedded_broker_is_private_and_keeps_what_it_was_told_through_a_kill(broker, tmp_path: Path) -> None:
-    url, supervisor = broker
+def test_the_embedded_broker_is_private_and_keeps_what_it_was_told_through_a_kill(embedded, tmp_path: Path) -> None:
+    url, supervisor = embedded
     assert (tmp_path / "valkey").stat().st_mode & 0o077 == 0
     with redis.Redis.from_url(url, decode_responses=True) as client:
         settings = {name: client.config_get(name)[name] for name in ("appendonly", "maxmemory-policy", "save", "port")}
