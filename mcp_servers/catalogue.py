@@ -12,6 +12,7 @@ from . import banking, calendar, email
 from .kit import Server, Tool
 
 HERE = Path(__file__).parent
+SHARED = ("crossing", "people", "places", "words", "world")
 
 SERVERS: dict[str, Server[Any]] = {server.name: server for server in (banking.server, calendar.server, email.server)}
 TOOLS: dict[str, tuple[Server[Any], Tool]] = {
@@ -32,6 +33,6 @@ def _fingerprint(names: tuple[str, ...]) -> str:
     digest = blake2b(digest_size=8)
     for name in names:
         digest.update(f"{name}:{SERVERS[name].fingerprint},".encode())
-    for path in (HERE / "people.py", HERE / "world.py", *sorted((HERE / "kit").glob("*.py"))):
+    for path in (*(HERE / f"{name}.py" for name in SHARED), *sorted((HERE / "kit").glob("*.py"))):
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -49,6 +49,7 @@ def list_cards(bank: Bank, account: AskedAccount = None, limit: Limit = None) ->
     "block {card} for now",
     "put {card} on hold",
     "make sure nobody can use {card} for the moment",
+    idempotent=True,
 )
 def freeze_card(bank: Bank, card: CardRef) -> CardView:
     """Freeze a card, so that it stops working until unfrozen."""
@@ -62,6 +63,7 @@ def freeze_card(bank: Bank, card: CardRef) -> CardView:
     "unblock {card}",
     "take {card} off hold",
     "make {card} work again",
+    idempotent=True,
 )
 def unfreeze_card(bank: Bank, card: CardRef) -> CardView:
     """Unfreeze a frozen card, so that it works again."""
@@ -75,6 +77,7 @@ def unfreeze_card(bank: Bank, card: CardRef) -> CardView:
     "let {card} spend up to {monthly_limit} cents a month",
     "change how much {card} may spend a month to {monthly_limit} cents",
     "make {monthly_limit} cents the monthly limit of {card}",
+    idempotent=True,
 )
 def set_card_limit(bank: Bank, card: CardRef, monthly_limit: MonthlyLimit) -> CardView:
     """Set how much a card may spend in a month."""
@@ -89,6 +92,7 @@ def set_card_limit(bank: Bank, card: CardRef, monthly_limit: MonthlyLimit) -> Ca
     "replace the current PIN {pin} of {card} by {new_pin}",
     "give {card} the new PIN {new_pin}, the current one is {pin}",
     "set a new PIN {new_pin} for {card}, whose PIN was {pin}",
+    idempotent=True,
 )
 def change_card_pin(bank: Bank, card: CardRef, pin: CurrentPin, new_pin: NewPin) -> CardView:
     """Change a card's PIN, given the current one."""

@@ -25,6 +25,7 @@ def find_payees(bank: Bank, name: AskedName = None, limit: Limit = None) -> tupl
     "save {name} as a new payee with the IBAN {iban}",
     "create a payee named {name} for the account {iban}",
     "put {name}, IBAN {iban}, on my list of payees",
+    idempotent=True,
 )
 def add_payee(bank: Bank, name: PayeeName, iban: Iban) -> Payee:
     """Add a payee, so that it can be paid."""
@@ -42,6 +43,7 @@ def add_payee(bank: Bank, name: PayeeName, iban: Iban) -> Payee:
     "take {payee} off the payees I have saved",
     "forget {payee} as a payee",
     destructive=True,
+    idempotent=True,
 )
 def remove_payee(bank: Bank, payee: PayeeRef) -> Payee:
     """Remove a payee that has no scheduled payments."""

@@ -44,6 +44,7 @@ def require_approval(bank: Bank, account: Account, amount: int, pin: str | None)
     "plan to pay {payee} {amount} cents from {source} on {on}[ with the note {memo}]",
     "set up a future payment from {source} to {payee}, {amount} cents on {on}[, memo {memo}]",
     "have {amount} cents paid to {payee} from {source} on {on}[ with the memo {memo}]",
+    idempotent=True,
 )
 def schedule_payment(
     bank: Bank, source: Source, payee: PayeeRef, amount: Amount, on: PaymentDay, memo: Memo = None
@@ -104,6 +105,7 @@ def list_scheduled_payments(
     "stop {payment} from being paid",
     "drop {payment} from the upcoming ones",
     destructive=True,
+    idempotent=True,
 )
 def cancel_scheduled_payment(bank: Bank, payment: PaymentRef) -> ScheduledPayment:
     """Cancel a scheduled payment before it is paid."""

@@ -21,6 +21,7 @@ MOST_REMINDERS = 5
     "put {title} into {calendar} at {start} for {duration} minutes[, taking place at {location}]",
     "create the event {title} in {calendar}, starting at {start} and lasting {duration} minutes[, at {location}]",
     "plan {title} in {calendar} from {start} for {duration} minutes[, the place is {location}]",
+    idempotent=True,
 )
 def create_event(
     agenda: Agenda, calendar: CalendarRef, title: Title, start: Start, duration: Duration, location: Location = None
@@ -47,6 +48,7 @@ def create_event(
     "reschedule {event} to {start}",
     "change the start of {event} to {start}",
     "let {event} begin at {start} instead",
+    idempotent=True,
 )
 def reschedule_event(agenda: Agenda, event: EventRef, start: Start) -> EventState:
     """Move an event. Attendees have to answer again."""
@@ -71,6 +73,7 @@ def reschedule_event(agenda: Agenda, event: EventRef, start: Start) -> EventStat
     "change the title of {event} to {title}",
     "give {event} the new title {title}",
     "retitle {event} as {title}",
+    idempotent=True,
 )
 def rename_event(agenda: Agenda, event: EventRef, title: Title) -> EventState:
     """Give an event another title."""
@@ -86,6 +89,7 @@ def rename_event(agenda: Agenda, event: EventRef, title: Title) -> EventState:
     "cancel {event} for everybody",
     "drop {event} from my calendar",
     destructive=True,
+    idempotent=True,
 )
 def cancel_event(agenda: Agenda, event: EventRef) -> EventState:
     """Cancel an event for good, with all its occurrences and open invitations."""
@@ -100,6 +104,7 @@ def cancel_event(agenda: Agenda, event: EventRef) -> EventState:
     "set a reminder {minutes} minutes before {event}",
     "add a reminder to {event}, {minutes} minutes ahead",
     "make sure I get a reminder {minutes} minutes before {event} starts",
+    idempotent=True,
 )
 def set_reminder(agenda: Agenda, event: EventRef, minutes: Minutes) -> Reminders:
     """Set a reminder before an event starts."""

@@ -23,6 +23,7 @@ OUTCOMES: dict[str, tuple[Answer, Status]] = {
     "add {attendee} as an attendee of {event}",
     "ask {attendee} to come to {event}",
     "send {attendee} an invitation to {event}",
+    idempotent=True,
 )
 def invite_attendee(agenda: Agenda, event: EventRef, attendee: AttendeeRef) -> Attendance:
     """Invite a contact to your event."""
@@ -46,6 +47,7 @@ def invite_attendee(agenda: Agenda, event: EventRef, attendee: AttendeeRef) -> A
     "uninvite {attendee} from {event}",
     "take {attendee} off the attendees of {event}",
     "withdraw the invitation of {attendee} to {event}",
+    idempotent=True,
 )
 def remove_attendee(agenda: Agenda, event: EventRef, attendee: AttendeeRef) -> Attendance:
     """Remove an attendee from your event."""
@@ -79,6 +81,7 @@ def list_invitations(agenda: Agenda, answer: AskedAnswer = None, limit: Limit = 
     "respond to {invitation} with {response}",
     "reply to {invitation}, my answer is {response}",
     "give {response} as my answer to {invitation}",
+    idempotent=True,
 )
 def respond_to_invitation(agenda: Agenda, invitation: InvitationRef, response: Response) -> InvitationAnswer:
     """Answer an invitation you got."""

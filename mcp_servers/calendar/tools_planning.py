@@ -39,6 +39,7 @@ def find_free_slots(agenda: Agenda, calendar: CalendarRef, day: OnDay, duration:
     "set up {title} as a {frequency} event from {start} on, {count} times for {duration} minutes",
     "plan a {frequency} series called {title} with {count} occurrences of {duration} minutes, the first at {start}",
     "make {title} a recurring event, {frequency} and {count} times, {duration} minutes each, beginning at {start}",
+    idempotent=True,
 )
 def create_recurring_event(
     agenda: Agenda, title: Title, start: Start, duration: Duration, frequency: Repeats, count: Count
@@ -70,6 +71,7 @@ def create_recurring_event(
     "drop occurrence number {number} from {series}",
     "let occurrence {number} of {series} not take place",
     destructive=True,
+    idempotent=True,
 )
 def skip_occurrence(agenda: Agenda, series: SeriesRef, number: Number) -> SeriesView:
     """Skip one occurrence of a recurring event."""

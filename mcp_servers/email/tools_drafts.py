@@ -46,6 +46,7 @@ def require_unsent(mail: Mail, draft: DraftId) -> Draft:
     "update {draft} to read {body}[ with the recipient {to}]",
     "rewrite {draft} so that it says {body}[, now meant for {to}]",
     "replace the text in {draft} with {body}[ and address it to {to}]",
+    idempotent=True,
 )
 def update_draft(mail: Mail, draft: DraftRef, body: Body, to: NewRecipient = None) -> DraftView:
     """Replace the text of a draft, and its recipient if given."""
@@ -57,7 +58,9 @@ def update_draft(mail: Mail, draft: DraftRef, body: Body, to: NewRecipient = Non
     return view_draft(mail.drafts.change(draft, body=body))
 
 
-@server.write("send {draft}", "send off {draft} as it is", "send out {draft} now", "finish {draft} by sending it")
+@server.write(
+    "send {draft}", "send off {draft} as it is", "send out {draft} now", "finish {draft} by sending it", idempotent=True
+)
 def send_draft(mail: Mail, draft: DraftRef) -> SentMessage:
     """Send a draft that has a recipient and a text."""
     row = require_unsent(mail, draft)
@@ -76,6 +79,7 @@ def send_draft(mail: Mail, draft: DraftRef) -> SentMessage:
     "discard {draft} without sending it",
     "remove {draft} from my drafts",
     destructive=True,
+    idempotent=True,
 )
 def delete_draft(mail: Mail, draft: DraftRef) -> DraftView:
     """Delete a draft that was not sent."""

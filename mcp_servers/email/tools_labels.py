@@ -33,6 +33,7 @@ def list_labels(mail: Mail, limit: Limit = None) -> tuple[LabelView, ...]:
     "add a new label called {name} to my mailbox",
     "make a label {name} for my messages",
     "set up the new mail label {name}",
+    idempotent=True,
 )
 def create_label(mail: Mail, name: LabelName) -> LabelView:
     """Create a label for messages."""
@@ -50,6 +51,7 @@ def create_label(mail: Mail, name: LabelName) -> LabelView:
     "label {message} with {label}",
     "mark {message} with {label}",
     "file {message} under {label}",
+    idempotent=True,
 )
 def label_message(mail: Mail, message: MessageRef, label: LabelRef) -> FiledMessage:
     """Put one of your labels on a message."""
@@ -66,6 +68,7 @@ def label_message(mail: Mail, message: MessageRef, label: LabelRef) -> FiledMess
     "move {message} to the archive",
     "take {message} out of my inbox and archive it",
     "put {message} away in the archive",
+    idempotent=True,
 )
 def archive_message(mail: Mail, message: MessageRef) -> FiledMessage:
     """Move a message from the inbox to the archive."""

@@ -58,12 +58,14 @@ class Tool:
         *,
         writes: bool,
         destructive: bool,
+        idempotent: bool,
         asks: tuple[str, ...],
     ):
         hints = get_type_hints(function, include_extras=True)
         _, *parameters = inspect.signature(function).parameters.values()
         self.name, self.function = function.__name__, function
-        self.writes, self.destructive, self.asks = writes, destructive, asks
+        self.asks = asks
+        self.writes, self.destructive, self.idempotent = writes, destructive, idempotent
         self.description = " ".join((inspect.getdoc(function) or "").split())
         fields: dict[str, Any] = {
             p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
@@ -118,15 +120,17 @@ class Server(Generic[S]):
 
     def read(self, *asks: str) -> Callable[[Function], Function]:
         """A tool that only looks."""
-        return self._tool(asks, writes=False, destructive=False)
+        return self._tool(asks, writes=False, destructive=False, idempotent=True)
 
-    def write(self, *asks: str, destructive: bool = False) -> Callable[[Function], Function]:
-        """A tool that changes the state, or refuses and changes nothing; destructive when it cannot be undone."""
-        return self._tool(asks, writes=True, destructive=destructive)
+    def write(self, *asks: str, destructive: bool = False, idempotent: bool = False) -> Callable[[Function], Function]:
+        """A tool that changes the state, or refuses and changes nothing; destructive when it cannot be undone,
+        idempotent when the same call once more leaves the tables as they are, by a refusal or otherwise.
+        """
+        return self._tool(asks, writes=True, destructive=destructive, idempotent=idempotent)
 
-    def _tool(self, asks: tuple[str, ...], *, writes: bool, destructive: bool) -> Callable[[Function], Function]:
+    def _tool(self, asks: tuple[str, ...], **marks: bool) -> Callable[[Function], Function]:
         def keep(function: Function) -> Function:
-            tool = Tool(function, writes=writes, destructive=destructive, asks=asks)
+            tool = Tool(function, asks=asks, **marks)
             if tool.name in self.tools:
                 raise ValueError(f"{self.name} already has a tool {tool.name}.")
             self.tools[tool.name] = tool
@@ -143,6 +147,12 @@ class Server(Generic[S]):
         """What the user knows though no tool tells it, such as a PIN: by the id it belongs to and the parameter."""
         self.known = known
         return known
+
+    @cached_property
+    def policy(self) -> str:
+        """The rules of this service in Markdown, as its users may read them: `policy.md` beside its code."""
+        path = Path(inspect.getfile(self.seed)).parent / "policy.md"
+        return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def broken(self, state: S) -> list[str]:
         """The names of the laws this state breaks: none, or the server has a bug."""

@@ -59,6 +59,7 @@ def describe(tool: Tool) -> McpTool:
         annotations=ToolAnnotations(
             read_only_hint=not tool.writes,
             destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
             open_world_hint=False,
         ),
     )

@@ -110,7 +110,7 @@ def mini_read_note(till: Till, note: OneNote) -> Note:
     return till.notes[note]
 
 
-@server.write("delete {note}", "throw {note} away", "get rid of {note}", destructive=True)
+@server.write("delete {note}", "throw {note} away", "get rid of {note}", destructive=True, idempotent=True)
 def mini_delete_note(till: Till, note: OneNote) -> Note:
     """Delete a note."""
     return till.notes.remove(note)

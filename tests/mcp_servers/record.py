@@ -83,3 +83,18 @@ def the_past_is_kept(walked: Record) -> None:
 def the_digest_is_up_to_date(walked: Record) -> None:
     for number, moment in enumerate(walked.moments, 1):
         assert moment.after == moment.full, f"step {number}, {moment.tool}, left a digest that its rows do not have"
+
+
+def an_idempotent_call_twice_is_as_once(walked: Record) -> None:
+    for number, moment in enumerate(walked.moments, 1):
+        if moment.reply.ok and walked.server.tools[moment.tool].idempotent:
+            assert not changes_once_more(walked, number), f"step {number}, {moment.tool}, is not idempotent"
+
+
+def changes_once_more(walked: Record, number: int) -> bool:
+    """Whether the call of a step, made once more right after it, changes any row."""
+    session, moment = walked.session.fork(), walked.moments[number - 1]
+    session.reset(number)
+    once = session.state.tables_digest()
+    session.call(moment.tool, moment.arguments)
+    return session.state.tables_digest() != once

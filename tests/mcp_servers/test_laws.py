@@ -8,6 +8,8 @@ import pytest
 from mini import server as mini
 from record import (
     Record,
+    an_idempotent_call_twice_is_as_once,
+    changes_once_more,
     invariants_hold,
     reads_and_refusals_change_nothing,
     record,
@@ -34,7 +36,13 @@ def walks(server: Server[Any]) -> list[Record]:
 @every_server
 @pytest.mark.parametrize(
     "law",
-    [invariants_hold, reads_and_refusals_change_nothing, the_past_is_kept, the_digest_is_up_to_date],
+    [
+        invariants_hold,
+        reads_and_refusals_change_nothing,
+        an_idempotent_call_twice_is_as_once,
+        the_past_is_kept,
+        the_digest_is_up_to_date,
+    ],
     ids=lambda law: law.__name__,
 )
 def test_a_law_holds_on_every_walk(server, law):
@@ -49,6 +57,17 @@ def test_the_walks_reach_every_tool_and_many_refusals(server):
     codes = {moment.reply.data["error"] for moment in moments if not moment.reply.ok}
     assert done == set(server.tools)
     assert {"invalid_arguments", "not_found"} < codes
+
+
+@every_server
+def test_a_write_that_is_not_marked_idempotent_is_not(server):
+    """Seen on the walks: somewhere the same call once more changes a row."""
+    seen = {name for name, tool in server.tools.items() if tool.idempotent}
+    for walked in walks(server):
+        for number, moment in enumerate(walked.moments, 1):
+            if moment.reply.ok and moment.tool not in seen and changes_once_more(walked, number):
+                seen.add(moment.tool)
+    assert sorted(set(server.tools) - seen) == []
 
 
 @every_server

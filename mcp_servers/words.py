@@ -1,0 +1,106 @@
+"""Names and texts from Faker's lists, drawn by our own seeded choice: the same on every Python and machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableSequence, Sequence
+from functools import cache
+from random import Random
+from typing import Any
+
+from faker import Factory, Generator
+
+from .kit.draw import Draw
+
+
+class Steady(Random):
+    """What Faker asks its generator for, with every choice derived as `Draw` derives it."""
+
+    def __init__(self, draw: Draw):
+        super().__init__(0)
+        self.draw = draw
+
+    def random(self) -> float:
+        return self.draw.random()
+
+    def randint(self, a: int, b: int) -> int:
+        return self.draw.integer(a, b)
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        return self.draw.choice(range(start) if stop is None else range(start, stop, step))
+
+    def uniform(self, a: float, b: float) -> float:
+        return a + (b - a) * self.draw.random()
+
+    def choice(self, seq: Any) -> Any:
+        return self.draw.choice(seq)
+
+    def choices(self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> list[Any]:
+        if cum_weights is not None:
+            weights = [high - low for low, high in zip([0, *cum_weights], cum_weights, strict=False)]
+        shares = weights or [1.0] * len(population)
+        return [self.draw.weighted(population, shares) for _ in range(k)]
+
+    def sample(self, population: Iterable[Any], k: int, *, counts: Any = None) -> list[Any]:
+        return self.draw.sample(list(population), k)
+
+    def shuffle(self, x: MutableSequence[Any]) -> None:
+        x[:] = self.draw.shuffled(x)
+
+
+@cache
+def generator() -> Generator:
+    return Factory.create("en_US")
+
+
+class Words:
+    """Faker's texts for one stream of choices. Take no dates, ids, e-mail addresses or people's names from it."""
+
+    def __init__(self, draw: Draw):
+        self.steady = Steady(draw)
+
+    def company(self) -> str:
+        """A company's name, such as Watkins and Sons."""
+        return self.text("company")
+
+    def street(self) -> str:
+        """A house number and a street, such as 48 Kennedy Meadow."""
+        return f"{self.steady.randint(1, 240)} {self.text('street_name')}"
+
+    def job(self) -> str:
+        """A profession, such as Legal secretary."""
+        return self.text("job")
+
+    def slogan(self) -> str:
+        """What a company claims to offer, such as Devolved modular data-warehouse."""
+        return self.text("catch_phrase")
+
+    def sentence(self, words: int = 8) -> str:
+        """An English sentence of about so many common words; it means nothing."""
+        return self.text("sentence", nb_words=words)
+
+    def word(self) -> str:
+        """A common English word."""
+        return self.text("word")
+
+    def color(self) -> str:
+        """A colour's name in small letters, such as dark magenta."""
+        return self.text("safe_color_name").lower()
+
+    def licence_plate(self) -> str:
+        """A licence plate, such as 03R 649."""
+        return self.text("license_plate")
+
+    def text(self, kind: str, **options: Any) -> str:
+        """What Faker makes of this kind of thing."""
+        fake = generator()
+        fake.random = self.steady
+        return str(getattr(fake, kind)(**options))
+
+    def different(self, kind: str, count: int) -> Sequence[str]:
+        """So many different texts of a kind, such as company. Raises LookupError when Faker has too few."""
+        found: dict[str, None] = {}
+        for _ in range(50 * count):
+            if len(found) == count:
+                return tuple(found)
+            found[getattr(self, kind)()] = None
+        raise LookupError(f"Faker has fewer than {count} different texts of the kind {kind}.")
