@@ -1,4 +1,4 @@
-"""Signing in by user name or by e-mail address."""
+"""Signing in by user name or by e-mail address; wrong passwords are counted by account."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from django.http import HttpRequest
 
 from .models import User
 
+MOST = 254  # characters of a name that are looked at
+
 
 class NameOrAddress(ModelBackend):
     """A text with an @ that is nobody's user name is tried as an e-mail address, in any case."""
@@ -16,7 +18,18 @@ class NameOrAddress(ModelBackend):
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
     ) -> User | None:
-        if username and "@" in username and not User.objects.filter(username=username).exists():
-            found = User.objects.filter(email__iexact=username).first()
-            username = found.username if found else username
-        return super().authenticate(request, username=username, password=password, **kwargs)
+        return super().authenticate(request, username=user_name(username), password=password, **kwargs)
+
+
+def user_name(typed: str | None) -> str | None:
+    """The user name that was meant, or what was typed."""
+    if typed and "@" in typed and not User.objects.filter(username=typed).exists():
+        found = User.objects.filter(email__iexact=typed).first()
+        return found.username if found else typed
+    return typed
+
+
+def counted_name(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+    """The name under which a wrong password is counted: the same for every way of writing one account's name."""
+    typed = credentials.get("username") if credentials else request.POST.get("username")
+    return (user_name(typed) or "")[:MOST].casefold()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models import Case, Value, When
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from .forms import AddMember, ChangeRole, NewProject
+from .forms import AddMember, ChangeRole, NewProject, SignIn
 from .models import Membership, Organisation, Project
 from .permissions import Action, in_organisation, signed_in
 from .roles import Role
@@ -33,6 +34,14 @@ def start(request: Any) -> HttpResponse:
 def password_changed(request: HttpRequest) -> HttpResponse:
     messages.success(request, "Your password is changed.")
     return redirect("start")
+
+
+def locked_out(request: HttpRequest, *rest: Any) -> HttpResponse:
+    """The sign-in page after too many wrong passwords; what was typed is kept, the password is not looked at."""
+    form = SignIn(request, initial={"username": request.POST.get("username", "")})
+    minutes = int(settings.AXES_COOLOFF_TIME.total_seconds() // 60)
+    context = {"form": form, "next": request.POST.get("next", ""), "locked_minutes": minutes}
+    return render(request, "accounts/sign_in.html", context, status=429)
 
 
 @in_organisation(Action.VIEW)

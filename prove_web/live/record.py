@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from math import isfinite
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -48,8 +49,13 @@ def following(events: Sequence[Told], seq: int) -> list[Told]:
     found: list[Told] = []
     for event in sorted(events, key=lambda event: int(event["seq"])):
         if event["seq"] == seq + len(found) + 1:
-            found.append(event)
+            found.append({**event, "data": finite(event["data"])})
     return found
+
+
+def finite(data: dict[str, Any]) -> dict[str, Any]:
+    """The data with null for NaN and infinity, which a broken run may tell and no JSON column or browser takes."""
+    return {key: None if isinstance(value, float) and not isfinite(value) else value for key, value in data.items()}
 
 
 def store(job: Job, fresh: Sequence[Told]) -> None:

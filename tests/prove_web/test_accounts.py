@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -48,6 +49,24 @@ def test_a_failed_sign_in_does_not_tell_who_has_an_account(
     response = sign_in(client, name, password)
     assert response.status_code == 200 and b"No one signs in with that name and password" in response.content
     assert f'value="{name}"'.encode() in response.content, "what was typed is kept"
+
+
+def test_after_too_many_wrong_passwords_not_even_the_right_one_is_looked_at(
+    client: Client, alice: User, victor: User, settings: Any
+) -> None:
+    """However the name is written, and for that name and machine only, until the wait is over."""
+    names = ["alice", "Alice@example.com", "alice@EXAMPLE.com", "alice@example.com", "alice"]
+    settings.AXES_FAILURE_LIMIT = len(names)
+    answers = [sign_in(client, name, "wrong") for name in names]
+    assert [answer.status_code for answer in answers] == [200] * 4 + [429]
+    locked = sign_in(client, "alice", next="/acme/")
+    assert locked.status_code == 429 and b"Wait 15 minutes" in locked.content
+    assert b'value="alice"' in locked.content and b'value="/acme/"' in locked.content, "what was typed is kept"
+    assert sign_in(Client(), "victor").status_code == 302
+    assert sign_in(Client(REMOTE_ADDR="10.0.0.9"), "alice").status_code == 302
+    assert sign_in(client, "alice").status_code == 429
+    settings.AXES_COOLOFF_TIME = timedelta(0)
+    assert sign_in(Client(), "alice").status_code == 302
 
 
 def test_an_address_does_not_sign_in_whoever_has_it_as_a_user_name(client: Client, alice: User) -> None:

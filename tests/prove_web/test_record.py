@@ -1,12 +1,16 @@
 """What workers report is stored once, in order, of the current attempt only."""
 
+import json
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from prove_web.accounts.models import Organisation, Project
-from prove_web.experiments.models import HeldOut, Point
+from prove_web.experiments.figures import tiles
+from prove_web.experiments.models import HeldOut, Point, Run
+from prove_web.experiments.points import snapshot
 from prove_web.live.jobs import lose
 from prove_web.live.models import Job, JobEvent, State
 from prove_web.live.record import record
@@ -16,7 +20,7 @@ from .story import ended, event, run_job, step, story
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("broker")]
 
 
-def curve(job: Job) -> dict[int, float]:
+def curve(job: Job) -> dict[int, float | None]:
     return {point.step: point.metrics["reward"] for point in Point.objects.filter(run__job=job)}
 
 
@@ -34,6 +38,16 @@ def test_a_job_goes_from_queued_over_starting_and_running_to_done(project: Proje
     assert (job.share, job.line, job.seconds_left) == (0.25, "training", 30.0)
     assert tell(job, ended(3, steps=4)).state == State.DONE
     assert job.result == {"steps": 4} and job.share == 1.0 and job.ended_at is not None
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_a_metric_that_is_no_number_is_a_gap_in_the_curve(project: Project, value: float) -> None:
+    job = run_job(project)
+    tell(job, step(1, 1, 0.25), step(2, 2, value), step(3, 3, 0.5))
+    assert curve(job) == {1: 0.25, 2: None, 3: 0.5}
+    run = Run.objects.get(job=job)
+    assert json.loads(json.dumps(snapshot(run), allow_nan=False))["points"][1] == {"step": 2, "reward": None}
+    assert tiles(run)[0].now == 0.5
 
 
 def test_an_event_told_twice_is_stored_once(project: Project) -> None:
