@@ -84,9 +84,12 @@ def next_attempt(job: Job) -> None:
     job.line, job.seconds_left = "", None
 
 
-def lose(job: Job, why: str) -> None:
-    """An attempt is lost: the next one begins, unless too many were lost without progress, or it was to stop anyway."""
-    job.failures += 1
+def lose(job: Job, why: str, fault: bool = True) -> None:
+    """An attempt is lost: the next one begins, unless too many were lost without progress, or it was to stop anyway.
+
+    That a worker was shut down is no `fault` and does not count.
+    """
+    job.failures += fault
     if job.stop:
         finish(job, State.STOPPED)
     elif job.failures >= MOST_FAILURES:

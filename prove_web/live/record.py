@@ -20,6 +20,7 @@ from .jobs import dispatch, finish, locked, lose
 from .models import Job, JobEvent, State
 
 Told = dict[str, Any]
+INTERRUPTED = "interrupted"  # an attempt whose worker was shut down
 
 
 def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True) -> Job | None:
@@ -98,8 +99,8 @@ def apply(job: Job, event: Told) -> None:
             job.done, job.total, job.line = data["done"], data["total"], data["line"][:300]
             job.seconds_left = data["seconds_left"]
             job.state = State.RUNNING if job.state in (State.QUEUED, State.STARTING) else job.state
-        case "ended" if data["state"] == State.LOST:
-            lose(job, data["error"])
+        case "ended" if data["state"] in (State.LOST, INTERRUPTED):
+            lose(job, data["error"], fault=data["state"] == State.LOST)
         case "ended":
             finish(job, State(data["state"]), data["error"])
             job.result = data["result"] or job.result

@@ -96,6 +96,13 @@ def test_a_child_killed_from_outside_is_tried_again_and_given_up_after_three_tim
     assert job.state == State.LOST
 
 
+def test_that_its_worker_was_shut_down_is_no_fault_of_a_job(project: Project) -> None:
+    job = run_job(project)
+    for attempt in range(1, 6):
+        assert (job.state, job.attempt) == (State.QUEUED, attempt)
+        tell(job, event(1, "started", host="here", pid=1), ended(2, "interrupted"), attempt=attempt)
+
+
 def test_a_new_step_makes_up_for_failures(project: Project) -> None:
     job = run_job(project)
     for attempt in range(1, 6):

@@ -114,7 +114,7 @@ def test_a_worker_that_is_shut_down_leaves_a_checkpoint_and_says_so(web: Web, da
     web.until_step(job, 2)
     os.kill(worker.started[0].pid, signal.SIGTERM)
     end = web.until_ended(job)
-    assert (end["state"], end["error"]) == ("lost", "The worker was shut down; the job goes on when it is back.")
+    assert (end["state"], end["error"]) == ("interrupted", "The worker was shut down; the job goes on when it is back.")
     assert steps(web, job) == list(range(1, checkpoint(web, job) + 1))
     web.until(lambda: worker.started[0].poll() is not None)
 

@@ -146,7 +146,7 @@ class Attempt:
     def how_it_ended(self, code: int) -> tuple[Ended, str]:
         """The end of a child that has not told it itself."""
         if self.stopping == "closing":
-            return "lost", CLOSED
+            return "interrupted", CLOSED
         if self.stopping or code == STOPPED:
             return "stopped", ""
         if code < 0:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 Kind = Literal["started", "progress", "step", "rewound", "held_out", "checkpoint", "ended"]
-Ended = Literal["done", "stopped", "failed", "lost"]
+Ended = Literal["done", "stopped", "failed", "lost", "interrupted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -21,8 +21,8 @@ class Event:
 
     started: host, pid, device | progress: done, total (0 when unknown), line, seconds_left (null when unknown) |
     step: step and the metrics of that step | rewound: step, after which all points are void | held_out: step and
-    means over held-out worlds | checkpoint: step, bytes | ended: state, error, result. `lost` is an end for no fault
-    of the job: another attempt should be made.
+    means over held-out worlds | checkpoint: step, bytes | ended: state, error, result. After `lost`, for no fault
+    of the job, another attempt should be made; so it should after `interrupted`, when the worker was shut down.
     """
 
     seq: int
