@@ -1,29 +1,45 @@
-"""python -m mcp_servers banking: one server over MCP, on standard input and output."""
+"""python -m mcp_servers banking: one server over MCP, on standard input and output; or all of them over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
 import signal
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 from .catalogue import SERVERS
 
+SIZES = ("small", "default", "large")
+TOKEN = "PROVE_MCP_TOKEN"
+
 
 def main(argv: list[str] | None = None) -> int:
-    """Serve until the client goes; 0, or 2 when the command line names no server there is."""
-    parser = ArgumentParser("python -m mcp_servers", description="Serve one of the worlds over MCP, on stdio.")
+    """Serve until the client goes; 0, or 2 for a command line that makes no sense."""
+    parser = ArgumentParser(
+        "python -m mcp_servers", description="Serve worlds over MCP: one on stdio, or all over HTTP."
+    )
     parser.add_argument("server", nargs="?", help=f"one of {', '.join(SERVERS)}")
     parser.add_argument("--seed", type=int, default=0, help="which world (default 0)")
-    parser.add_argument("--size", choices=("small", "default", "large"), default="default", help="how many rows")
+    parser.add_argument("--size", choices=SIZES, default="default", help="how many rows")
     parser.add_argument("--list", action="store_true", help="list the servers and leave")
+    parser.add_argument("--http", action="store_true", help="serve all servers over streamable HTTP instead of stdio")
+    parser.add_argument("--host", default="127.0.0.1", help=f"other than this machine only with {TOKEN} set")
+    parser.add_argument("--port", type=int, default=8001, help="of --http (default 8001)")
+    parser.add_argument("--allow", action="append", default=[], help="a name this machine is called by, for --http")
+    parser.add_argument("--sign", metavar="NAME", help="print the path of a session of its own, and leave")
+    parser.add_argument("--secret-file", type=Path, help="what signed paths are signed with; made when not there")
     options = parser.parse_args(argv)
     if options.list:
         for server in SERVERS.values():
-            print(f"{server.name:<10} {len(server.tools):>3} tools  {server.description}")
+            print(f"{server.name:<14} {len(server.tools):>3} tools  {server.description}")
         return 0
+    if options.http or options.sign:
+        return over_http(options)
     if options.server not in SERVERS:
-        said = f"There is no server {options.server!r}" if options.server else "Name a server"
+        said = f"There is no server {options.server!r}" if options.server else "Name a server, or give --http"
         print(f"{said}; there are {', '.join(SERVERS)}.", file=sys.stderr)
         return 2
     # Nothing is to be saved, and the SDK's reader thread would keep an ordinary KeyboardInterrupt waiting for input.
@@ -32,6 +48,46 @@ def main(argv: list[str] | None = None) -> int:
 
     asyncio.run(serve_stdio(SERVERS[options.server], options.seed, options.size))
     return 0
+
+
+def over_http(given: Namespace) -> int:
+    from .gateway import Options, Ticket, serve
+
+    try:
+        secret = secret_of(given.secret_file) if given.secret_file else b""
+        if given.sign:
+            if not secret:
+                raise ValueError("--sign needs --secret-file, the one that the gateway is started with.")
+            print(f"/mcp/{Ticket(given.sign, given.seed, given.size).signed(secret)}/{given.server or ''}".rstrip("/"))
+            return 0
+        options = Options(
+            host=given.host,
+            port=given.port,
+            seed=given.seed,
+            size=given.size,
+            bearer=os.environ.get(TOKEN, ""),
+            secret=secret,
+            hosts=tuple(given.allow),
+        )
+        print(f"MCP is at http://{given.host}:{given.port}/mcp and /mcp/<server>", file=sys.stderr)
+        serve(options)
+    except (OSError, ValueError) as error:
+        print(f"python -m mcp_servers: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def secret_of(path: Path) -> bytes:
+    """The secret in a file that only its owner can read, made now when there is none."""
+    try:
+        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+    except FileExistsError:
+        pass
+    secret = path.read_text("utf-8").strip()
+    if len(secret) < 32:
+        raise ValueError(f"{path} holds no secret: remove it, and a new one is made.")
+    return secret.encode()
 
 
 if __name__ == "__main__":

@@ -30,6 +30,12 @@ class World:
         sessions = {name: SERVERS[name].open(seed, size) for name in servers}
         return cls(seed, size, sessions, max(session.state.now for session in sessions.values()))
 
+    def join(self, name: str) -> None:
+        """Open one more server in this world, unless it is open. Raises KeyError when it is not in the catalogue."""
+        if name not in self.sessions:
+            self.sessions[name] = SERVERS[name].open(self.seed, self.size)
+            self.now = max(self.now, self.sessions[name].state.now)
+
     def call(self, name: str, arguments: Arguments) -> Reply:
         """Run a tool on its server at the world's time. A refusal is a reply and changes nothing."""
         owner = TOOLS[name][0].name if name in TOOLS else ""

@@ -17,6 +17,7 @@ OUTSIDE = {
     "mcp_servers.kit": {"pydantic", "pydantic_core"},
     "mcp_servers.kit.wire": {"mcp", "mcp_types"},
     "mcp_servers.external": {"mcp", "mcp_types"},
+    "mcp_servers.gateway": {"mcp", "mcp_types", "starlette", "uvicorn"},
     "mcp_servers.calendar": {"pydantic", "dateutil"},
     "mcp_servers.maps": {"pydantic", "networkx"},
     "training_worker": {"rich"},

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcp_servers.__main__ import main
+from mcp_servers.gateway import Ticket
 
 ROOT = Path(__file__).parents[2]
 BANKING = [sys.executable, "-m", "mcp_servers", "banking", "--size", "small"]
@@ -32,7 +33,7 @@ def test_the_list_has_a_line_for_each_server(capsys):
     ("arguments", "said"),
     [
         (["bank"], "There is no server 'bank'; there are banking, calendar, email.\n"),
-        ([], "Name a server; there are banking, calendar, email.\n"),
+        ([], "Name a server, or give --http; there are banking, calendar, email.\n"),
     ],
 )
 def test_a_server_that_is_not_there_is_one_line_and_exit_code_2(arguments, said, capsys):
@@ -62,3 +63,27 @@ def test_it_ends_when_its_client_goes():
         child.stdin.close()
         said = child.stdout.read(), child.stderr.read()
     assert (child.returncode, said) == (0, ("", ""))
+
+
+def test_a_signed_path_is_printed_and_its_secret_is_the_owners_alone(tmp_path, capsys):
+    secret = tmp_path / "secret"
+    arguments = ["banking", "--sign", "alice", "--seed", "8", "--secret-file", str(secret)]
+    assert main(arguments) == main(arguments) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second and secret.stat().st_mode & 0o077 == 0
+    _, _, token, server = first.split("/")
+    assert server == "banking" and Ticket.read(token, secret.read_text().encode()) == Ticket("alice", 8, "default")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--sign", "alice"], "--sign needs --secret-file"),
+        (["--http", "--secret-file", "/"], "directory"),
+        (["--http", "--host", "0.0.0.0"], "0.0.0.0 can be reached by others: set a bearer token (PROVE_MCP_TOKEN)"),
+    ],
+)
+def test_options_that_make_no_sense_are_one_line_and_exit_code_2(arguments, says, capsys, monkeypatch):
+    monkeypatch.delenv("PROVE_MCP_TOKEN", raising=False)
+    assert main(arguments) == 2
+    assert says in capsys.readouterr().err.splitlines()[-1]
