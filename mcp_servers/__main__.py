@@ -27,7 +27,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="list the servers and leave")
     parser.add_argument("--http", action="store_true", help="serve all servers over streamable HTTP instead of stdio")
     parser.add_argument("--host", default="127.0.0.1", help=f"other than this machine only with {TOKEN} set")
-    parser.add_argument("--port", type=int, default=8001, help="of --http (default 8001)")
+    parser.add_argument("--port", type=int, default=8765, help="of --http (default 8765)")
+    parser.add_argument("--quiet", action="store_true", help="do not say where --http is")
     parser.add_argument("--allow", action="append", default=[], help="a name this machine is called by, for --http")
     parser.add_argument("--sign", metavar="NAME", help="print the path of a session of its own, and leave")
     parser.add_argument("--secret-file", type=Path, help="what signed paths are signed with; made when not there")
@@ -69,7 +70,8 @@ def over_http(given: Namespace) -> int:
             secret=secret,
             hosts=tuple(given.allow),
         )
-        print(f"MCP is at http://{given.host}:{given.port}/mcp and /mcp/<server>", file=sys.stderr)
+        if not given.quiet:
+            print(f"MCP is at http://{given.host}:{given.port}/mcp and /mcp/<server>", file=sys.stderr)
         serve(options)
     except (OSError, ValueError) as error:
         print(f"python -m mcp_servers: {error}", file=sys.stderr)

@@ -48,7 +48,7 @@ class Options:
     """How a gateway serves. `idle` is in seconds, `body` in bytes; `bearer` is the password of all who come."""
 
     host: str = "127.0.0.1"
-    port: int = 8001
+    port: int = 8765
     seed: int = 0
     size: str = "default"
     bearer: str = ""

@@ -3,6 +3,8 @@
 PROVE_DATA     the folder that everything is written to (default: data/ beside manage.py)
 PROVE_DEBUG    1 shows error pages with details; never set it where others can reach the site
 PROVE_PORT     the port of `manage.py serve` (default: 8000)
+PROVE_MCP_PORT the port of the MCP gateway (default: 8765, or another where that is taken)
+PROVE_MCP_TOKEN  what MCP clients must send as bearer token; without it the gateway serves this machine alone
 PROVE_DEMO     what an empty site begins with: whole, small or none (default: whole)
 PROVE_OWNER_PASSWORD  of the owner that the first start makes (default: made at random and told once)
 PROVE_HOSTS    names the site answers to, comma-separated (default: this machine)

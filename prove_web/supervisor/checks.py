@@ -15,6 +15,7 @@ from pathlib import Path
 from .program import Refused
 
 DATA_VERSION = 1  # of the data folder's layout; a folder of a higher one is left alone
+GATEWAY_PORT = 8765
 LEAST_FREE_GB = 0.5
 LISTEN = "0A"  # in /proc/net/tcp
 
@@ -68,10 +69,10 @@ def only_one(data: Path) -> Iterator[Callable[[str], None]]:
             say("")
 
 
-def free_port(host: str, port: int) -> int:
-    """The port, when it can be had; for 0 any that is free. Raises Refused."""
+def free_port(host: str, port: int, setting: str = "--port or PROVE_PORT") -> int:
+    """The port, when it can be had; for 0 any that is free. Raises Refused, which names the setting."""
     if not 0 <= port <= 65_535:
-        raise Refused(f"{port} is not a port: choose one from 1024 to 65535 with --port or PROVE_PORT")
+        raise Refused(f"{port} is not a port: choose one from 1024 to 65535 with {setting}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -83,18 +84,29 @@ def free_port(host: str, port: int) -> int:
             f"{host!r} is not an address of this machine: choose one with --host, for example 127.0.0.1"
         ) from None
     except OSError as error:
-        raise Refused(why_no_port(error, host, port)) from None
+        raise Refused(why_no_port(error, host, port, setting)) from None
 
 
-def why_no_port(error: OSError, host: str, port: int) -> str:
+def why_no_port(error: OSError, host: str, port: int, setting: str) -> str:
     if error.errno == errno.EADDRINUSE:
+        another = setting.replace("--port", f"--port {port + 1 if port < 65_535 else 8000}")
         return (
             f"port {port} is in use by {holder(port) or 'another program'}: stop that, or choose another port "
-            f"with --port {port + 1 if port < 65_535 else 8000} or PROVE_PORT"
+            f"with {another}"
         )
     if error.errno == errno.EACCES:
-        return f"port {port} is for root alone: choose one from 1024 up with --port or PROVE_PORT"
-    return f"cannot listen on {host} port {port} ({error.strerror}): choose others with --host and --port"
+        return f"port {port} is for root alone: choose one from 1024 up with {setting}"
+    return f"cannot listen on {host} port {port} ({error.strerror}): choose others with --host and {setting}"
+
+
+def gateway_port(host: str, wanted: int | None) -> int:
+    """The MCP gateway's port: the one wanted, which must be free; else the usual one, or another if it is taken."""
+    if wanted is not None:
+        return free_port(host, wanted, "PROVE_MCP_PORT")
+    try:
+        return free_port(host, GATEWAY_PORT)
+    except Refused:
+        return free_port(host, 0)
 
 
 def holder(port: int) -> str | None:

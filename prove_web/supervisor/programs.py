@@ -11,6 +11,7 @@ from pathlib import Path
 from .program import Program
 
 OWNER_PASSWORD = "PROVE_OWNER_PASSWORD"
+MCP_TOKEN = "PROVE_MCP_TOKEN"
 # What no worker of the engine gets to see: two secrets, and what would have Celery load Django.
 WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE"}
 CHECKPOINT_GRACE = 20.0  # seconds that a trainer gets for its checkpoint
@@ -42,11 +43,20 @@ class Site:
     host: str
     port: int
     broker_url: str
+    mcp_port: int = 0
+
+    @property
+    def mcp_host(self) -> str:
+        """Others reach the gateway only where a token lets them in."""
+        return self.host if os.environ.get(MCP_TOKEN) else "127.0.0.1"
 
     @property
     def url(self) -> str:
-        host = {"0.0.0.0": "localhost", "::": "localhost"}.get(self.host, self.host)
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
+        return f"{address(self.host, self.port)}/"
+
+    @property
+    def mcp_url(self) -> str:
+        return f"{address(self.mcp_host, self.mcp_port)}/mcp"
 
     def environment(self) -> dict[str, str]:
         """What every program gets; the owner's password is for none of them."""
@@ -61,6 +71,11 @@ class Site:
         }
 
 
+def address(host: str, port: int) -> str:
+    name = {"0.0.0.0": "localhost", "::": "localhost"}.get(host, host)
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"
+
+
 def programs(site: Site) -> list[Program]:
     """All but the broker, in the order of their start. The one writer of events goes on until the workers are gone."""
     web = site.environment()
@@ -68,6 +83,7 @@ def programs(site: Site) -> list[Program]:
     prove_web, training_worker = "prove_web.celery", "training_worker.app"
     return [
         Program("web", uvicorn(site), web, site.base),
+        Program("gateway", gateway(site), engine, site.base),
         Program("writer", worker(prove_web, "events", "solo"), web, site.base, stop_order=1, noise=NOISE),
         Program("web-worker", worker(prove_web, "web", "solo"), web, site.base, noise=NOISE),
         Program("beat", beat(), web, site.base),
@@ -89,6 +105,14 @@ def uvicorn(site: Site) -> tuple[str, ...]:
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     quiet = ("--no-access-log", "--no-server-header")
     return (sys.executable, "-m", "uvicorn", "prove_web.asgi:application", *quiet, *words)
+
+
+def gateway(site: Site) -> tuple[str, ...]:
+    """All servers over MCP; it sees neither database nor broker."""
+    options = {"host": site.mcp_host, "port": str(site.mcp_port), "secret-file": str(site.data / "mcp_secret")}
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    allowed = [word for name in os.environ.get("PROVE_HOSTS", "").split(",") if name for word in ("--allow", name)]
+    return (sys.executable, "-m", "mcp_servers", "--http", "--quiet", *words, *allowed)
 
 
 def worker(app: str, queue: str, pool: str = "prefork") -> tuple[str, ...]:

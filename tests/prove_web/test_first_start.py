@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from django.contrib.auth import authenticate
 from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -29,7 +28,7 @@ def test_the_first_owner_signs_in_with_the_password_that_is_shown_once() -> None
     assert welcome and welcome.password and welcome.warning == ""
     assert re.fullmatch(r"(\w{4}-){3}\w{4}", welcome.password)
     owner = User.objects.get()
-    assert authenticate(username="owner", password=welcome.password) == owner
+    assert owner.check_password(welcome.password)
     assert welcome.password not in owner.password
     assert not owner.is_superuser
     owner.full_clean()

@@ -1,5 +1,6 @@
 """`manage.py serve`: the whole site in the foreground; what stands in its way is one line; it leaves nothing behind."""
 
+import asyncio
 import contextlib
 import http.client
 import os
@@ -15,16 +16,28 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from mcp import Client
 
+from mcp_servers.catalogue import SERVERS
 from prove_web import first_start
 from prove_web.supervisor import valkey
 from prove_web.supervisor.program import Refused
-from prove_web.supervisor.programs import OWNER_PASSWORD, Site, programs
+from prove_web.supervisor.programs import MCP_TOKEN, OWNER_PASSWORD, Site, programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PATIENCE = 60.0
 MARKER = "PROVE_TEST_MARKER"
-OURS = {"REDIS_URL", "DATABASE_URL", "PROVE_PORT", "PROVE_HOSTS", "PROVE_OWNER_PASSWORD", "PROVE_DEMO", "PROVE_DATA"}
+OURS = {
+    "REDIS_URL",
+    "DATABASE_URL",
+    "PROVE_PORT",
+    "PROVE_HOSTS",
+    "PROVE_OWNER_PASSWORD",
+    "PROVE_DEMO",
+    "PROVE_DATA",
+    "PROVE_MCP_PORT",
+    "PROVE_MCP_TOKEN",
+}
 
 
 def environment(data: Path, **given: str) -> dict[str, str]:
@@ -142,6 +155,19 @@ def answer(port: int, path: str) -> int:
         connection.close()
 
 
+def tools_at(url: str) -> list[str]:
+    """The tools that an MCP client finds there; none when nobody answers yet."""
+
+    async def listed() -> list[str]:
+        async with Client(url) as client:
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    try:
+        return asyncio.run(listed())
+    except Exception:  # whatever the client makes of a closed port
+        return []
+
+
 def test_it_starts_survives_a_kill_stops_without_a_trace_and_goes_on(site, tmp_path: Path) -> None:
     data = tmp_path / "data"
     first = site(data)
@@ -150,13 +176,16 @@ def test_it_starts_survives_a_kill_stops_without_a_trace_and_goes_on(site, tmp_p
     assert answer(port, "/sign-in/") == 200
     assert (data / "version").exists()
 
+    mcp = first.until("MCP clients find the servers at").split()[-1]
+    eventually(lambda: tools_at(f"{mcp}/banking") == list(SERVERS["banking"].tools), "an answer of the gateway")
+
     server = first.process("-m", "uvicorn")
     assert server
     os.kill(server, signal.SIGKILL)
     first.until("web        | was ended by SIGKILL; starts again")
     eventually(lambda: first.process("-m", "uvicorn") not in (None, server), "another web server")
 
-    assert len(first.processes()) >= 8
+    assert len(first.processes()) >= 9
     eventually(lambda: first.jobs()["graph"][0] in ("running", "done"), "the first job")
     again = serve(data, "--port", "0")
     assert f"{data} is in use by another" in refusal(again)
@@ -213,6 +242,7 @@ def test_a_data_folder_of_a_newer_version_is_left_byte_for_byte(tmp_path: Path) 
     [
         ({"PROVE_PORT": "soon"}, "PROVE_PORT='soon' is not a whole number"),
         ({"PROVE_PORT": "70000"}, "70000 is not a port"),
+        ({"PROVE_MCP_PORT": "70000"}, "70000 is not a port: choose one from 1024 to 65535 with PROVE_MCP_PORT"),
         ({"REDIS_URL": "nonsense"}, "REDIS_URL is no address of a broker"),
     ],
 )
@@ -236,7 +266,8 @@ def test_no_worker_of_the_engine_sees_a_secret_of_the_web(a_site: Site, monkeypa
         monkeypatch.setenv(name, "secret")
     seen = {each.name: sorted(name for name in each.env if each.env[name] == "secret") for each in programs(a_site)}
     web = ["DATABASE_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"]
-    assert seen == {"web": web, "writer": web, "web-worker": web, "beat": web, "cpu-worker": [], "gpu-worker": []}
+    others: dict[str, list[str]] = {"gateway": [], "cpu-worker": [], "gpu-worker": []}
+    assert seen == {"web": web, "writer": web, "web-worker": web, "beat": web, **others}
 
 
 def test_each_queue_has_its_worker_and_there_is_one_clock(a_site: Site) -> None:
@@ -257,6 +288,13 @@ def test_the_page_about_running_names_every_variable_and_every_program(a_site: S
     named = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
     code = "".join(path.read_text("utf-8") for path in (ROOT / "prove_web").rglob("*.py"))
     read = set(re.findall(r'env(?:str|bool|int)\("([A-Z_]+)"', code))
-    assert named == read | {"SECRET_KEY", OWNER_PASSWORD, first_start.DEMO}
+    assert named == read | {"SECRET_KEY", OWNER_PASSWORD, MCP_TOKEN, first_start.DEMO}
     programs_named = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     assert programs_named == {"broker", *(each.name for each in programs(a_site))}
+
+
+def test_the_gateway_serves_others_only_with_a_token(a_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(MCP_TOKEN, raising=False)
+    assert a_site.mcp_host == "127.0.0.1"
+    monkeypatch.setenv(MCP_TOKEN, "open sesame")
+    assert a_site.mcp_host == "0.0.0.0"

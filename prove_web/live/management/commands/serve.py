@@ -6,6 +6,7 @@ import http.client
 import os
 import re
 from argparse import ArgumentParser
+from dataclasses import replace
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -37,14 +38,15 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         try:
             port = options["port"] if options["port"] is not None else envint("PROVE_PORT", 8000)
-            serve(str(options["host"]), int(str(port)))
+            wanted = envint("PROVE_MCP_PORT", -1)
+            serve(str(options["host"]), int(str(port)), None if wanted == -1 else wanted)
         except (Refused, ImproperlyConfigured) as error:
             raise CommandError(str(error), returncode=1) from None
         except StopAsked:
             pass
 
 
-def serve(host: str, port: int) -> None:
+def serve(host: str, port: int, mcp_port: int | None) -> None:
     """Look, then start, then keep. Raises Refused and StopAsked."""
     data = settings.PROVE_DATA
     checks.data_folder(data)
@@ -53,6 +55,9 @@ def serve(host: str, port: int) -> None:
     server = valkey.binary() if embedded else None
     with checks.only_one(data) as say:
         site = Site(settings.BASE_DIR, data, host, checks.free_port(host, port), settings.REDIS_URL)
+        site = replace(
+            site, mcp_port=checks.gateway_port(site.mcp_host, 0 if port == 0 and mcp_port is None else mcp_port)
+        )
         say(site.url)
         with Supervisor(Console(), data / "logs") as supervisor:
             if server:
@@ -105,7 +110,7 @@ def greeting(site: Site, welcome: first_start.Welcome | None, ignored: bool) -> 
         True: f"sign in as {owner}" + (" with the password above" if welcome and welcome.password else ""),
         False: f"sign in as before; a forgotten password: .venv/bin/python manage.py changepassword {owner}",
     }[bool(welcome)]
-    lines = [f"PROVE Studio is at {site.url}", how]
+    lines = [f"PROVE Studio is at {site.url}", how, f"MCP clients find the servers at {site.mcp_url}"]
     if welcome and welcome.warning:
         lines.append(f"PROVE_OWNER_PASSWORD is weak: {welcome.warning}")
     if ignored:
