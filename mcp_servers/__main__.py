@@ -30,6 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=8765, help="of --http (default 8765)")
     parser.add_argument("--quiet", action="store_true", help="do not say where --http is")
     parser.add_argument("--allow", action="append", default=[], help="a name this machine is called by, for --http")
+    parser.add_argument("--faults", default="", help="faults on purpose, such as unavailable=5,slow=10,delay=800")
     parser.add_argument("--sign", metavar="NAME", help="print the path of a session of its own, and leave")
     parser.add_argument("--secret-file", type=Path, help="what signed paths are signed with; made when not there")
     options = parser.parse_args(argv)
@@ -52,6 +53,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def over_http(given: Namespace) -> int:
+    from .faults import Faults
     from .gateway import Options, Ticket, serve
 
     try:
@@ -69,6 +71,7 @@ def over_http(given: Namespace) -> int:
             bearer=os.environ.get(TOKEN, ""),
             secret=secret,
             hosts=tuple(given.allow),
+            faults=Faults.parse(given.faults) if given.faults else None,
         )
         if not given.quiet:
             print(f"MCP is at http://{given.host}:{given.port}/mcp and /mcp/<server>", file=sys.stderr)

@@ -12,7 +12,7 @@ from . import banking, calendar, email
 from .kit import Server, Tool
 
 HERE = Path(__file__).parent
-SHARED = ("crossing", "people", "places", "words", "world")
+SHARED = ("crossing", "faults", "people", "places", "words", "world")
 
 SERVERS: dict[str, Server[Any]] = {server.name: server for server in (banking.server, calendar.server, email.server)}
 TOOLS: dict[str, tuple[Server[Any], Tool]] = {

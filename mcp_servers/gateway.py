@@ -11,6 +11,7 @@ import base64
 import binascii
 import hmac
 import json
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
@@ -30,11 +31,13 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from .catalogue import SERVERS, TOOLS
+from .faults import Faults
 from .kit import Reply
 from .kit.state import State
 from .kit.wire import SESSION, endpoint, named
 from .world import World
 
+log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TAG = 16  # bytes of a signature
 NAMELESS = (
@@ -54,6 +57,7 @@ class Options:
     bearer: str = ""
     secret: bytes = b""
     hosts: tuple[str, ...] = ()
+    faults: Faults | None = None
     body: int = 1_000_000
     sessions: int = 10_000
     idle: float = 1800.0
@@ -94,18 +98,25 @@ def tag(secret: bytes, text: bytes) -> bytes:
 class Visitor:
     """A caller's world, in which servers are opened when they are first used."""
 
-    def __init__(self, seed: int, size: str):
-        self.seed, self.size = seed, size
+    def __init__(self, seed: int, size: str, faults: Faults | None = None):
+        self.seed, self.size, self.faults = seed, size, faults
         self.world: World | None = None
+        self.delay = 0.0
 
     def within(self, server: str) -> World:
         if self.world is None:
-            self.world = World.open(self.seed, (server,), self.size)
+            self.world = World.open(self.seed, (server,), self.size, self.faults)
         self.world.join(server)
         return self.world
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Reply:
-        return self.within(TOOLS[tool][0].name).call(tool, arguments)
+        world = self.within(TOOLS[tool][0].name)
+        before = len(world.injected)
+        reply = world.call(tool, arguments)
+        self.delay = sum(one.delay for one in world.injected[before:]) / 1000
+        for one in world.injected[before:]:
+            log.warning("Fault on purpose: call %d, %s, %s", *one[:3])
+        return reply
 
     def state(self, server: str) -> State:
         world = self.within(server)
@@ -124,7 +135,7 @@ class Visitors:
         now = self.clock()
         while self.seen and next(iter(self.seen.values()))[0] < now - self.options.idle:
             self.seen.popitem(last=False)
-        _, visitor = self.seen.get(key) or (now, Visitor(seed, size))
+        _, visitor = self.seen.get(key) or (now, Visitor(seed, size, self.options.faults))
         self.seen[key] = (now, visitor)
         self.seen.move_to_end(key)
         if len(self.seen) > self.options.sessions:

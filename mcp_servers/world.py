@@ -8,27 +8,37 @@ from hashlib import blake2b
 from typing import Any
 
 from .catalogue import SERVERS, TOOLS
+from .faults import Faults, Injected, refused
 from .kit import Reply, Session, Tool, ToolError
+from .kit.arguments import canonical
 from .kit.session import refusal
 
 Arguments = str | dict[str, Any]
 
 
 class World:
-    """One caller's sessions, by server, and the time it is in all of them."""
+    """One caller's sessions, by server, and the time it is in all of them.
 
-    __slots__ = ("now", "seed", "sessions", "size")
+    With `faults`, calls meet them, and `injected` lists those they met.
+    """
+
+    __slots__ = ("faults", "injected", "now", "seed", "sessions", "size", "tried")
 
     def __init__(self, seed: int, size: str, sessions: dict[str, Session[Any]], now: datetime):
         self.seed, self.size, self.sessions, self.now = seed, size, sessions, now
+        self.faults: Faults | None = None
+        self.injected: tuple[Injected, ...] = ()
+        self.tried: dict[tuple[str, str], int] = {}
 
     @classmethod
-    def open(cls, seed: int, servers: tuple[str, ...], size: str = "default") -> World:
+    def open(cls, seed: int, servers: tuple[str, ...], size: str = "default", faults: Faults | None = None) -> World:
         """A new world. Raises KeyError for a server that is not in the catalogue, ValueError when none is named."""
         if not servers:
             raise ValueError("A world has at least one server.")
         sessions = {name: SERVERS[name].open(seed, size) for name in servers}
-        return cls(seed, size, sessions, max(session.state.now for session in sessions.values()))
+        world = cls(seed, size, sessions, max(session.state.now for session in sessions.values()))
+        world.faults = faults
+        return world
 
     def join(self, name: str) -> None:
         """Open one more server in this world, unless it is open. Raises KeyError when it is not in the catalogue."""
@@ -42,13 +52,38 @@ class World:
         session = self.sessions.get(owner)
         if session is None:
             return refusal(ToolError("unknown_tool", f"This world has no tool {name[:100]!r}."))
-        reply = session.call(name, arguments, now=self.now)
-        self.now = max(self.now, session.state.now)
+        reply = self.fault(session, name, arguments) if self.faults else None
+        if reply is None:
+            reply = session.call(name, arguments, now=self.now)
+            self.now = max(self.now, session.state.now)
         return reply
+
+    def fault(self, session: Session[Any], name: str, arguments: Arguments) -> Reply | None:
+        """What a call is answered that meets a fault; None when it goes as usual, if slowly."""
+        assert self.faults
+        try:
+            call = (name, canonical(arguments))
+        except ToolError:
+            return None
+        self.tried[call] = self.tried.get(call, 0) + 1
+        kind, earlier = self.faults.meets(*call, self.tried[call]), session.before_the_last_write()
+        if kind is None or (kind == "stale" and (earlier is None or TOOLS[name][1].writes)):
+            return None
+        place = sum(self.tried.values())
+        self.injected += (Injected(place, name, kind, self.faults.delay if kind == "slow" else 0),)
+        match kind:
+            case "slow":
+                return None
+            case "stale" if earlier:
+                return session.note(name, arguments, earlier.call(name, arguments, now=self.now))
+        return session.note(name, arguments, refused(kind))
 
     def fork(self) -> World:
         """Another world that starts where this one is; neither sees what the other does next."""
-        return World(self.seed, self.size, {name: one.fork() for name, one in self.sessions.items()}, self.now)
+        twin = World(self.seed, self.size, {name: one.fork() for name, one in self.sessions.items()}, self.now)
+        if self.faults:
+            twin.faults, twin.injected, twin.tried = self.faults, self.injected, self.tried.copy()
+        return twin
 
     def digest(self) -> str:
         """32 hex digits that are equal exactly when the world's time and the rows of all its servers are."""

@@ -15,7 +15,7 @@ OUTSIDE = {
     "mcp_servers": {"pydantic"},
     "mcp_servers.words": {"faker"},
     "mcp_servers.kit": {"pydantic", "pydantic_core"},
-    "mcp_servers.kit.wire": {"mcp", "mcp_types"},
+    "mcp_servers.kit.wire": {"mcp", "mcp_types", "anyio"},
     "mcp_servers.external": {"mcp", "mcp_types"},
     "mcp_servers.gateway": {"mcp", "mcp_types", "starlette", "uvicorn"},
     "mcp_servers.calendar": {"pydantic", "dateutil"},

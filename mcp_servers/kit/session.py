@@ -73,6 +73,22 @@ class Session(Generic[S]):
         self.head = Step(self.head.number + 1, name, given, reply, state, self.head)
         return reply
 
+    def note(self, name: str, arguments: str | dict[str, Any], reply: Reply) -> Reply:
+        """Take down a call that was answered without us and changed nothing."""
+        try:
+            given = canonical(arguments)
+        except ToolError:
+            given = "{}"
+        self.head = Step(self.head.number + 1, name, given, reply, self.state, self.head)
+        return reply
+
+    def before_the_last_write(self) -> Session[S] | None:
+        """A session as it was just before its last write, or None when there was none."""
+        step = self.head
+        while step.previous is not None and step.previous.state is step.state:
+            step = step.previous
+        return None if step.previous is None else Session(self.server, step.previous)
+
     def _run(self, name: str, arguments: str, now: datetime | None) -> tuple[S, str]:
         tool = self.server.tools.get(name)
         if tool is None:

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import anyio
 from mcp.server.lowlevel import Server as McpServer
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
@@ -52,7 +53,9 @@ TASK = "example-task"
 
 
 class Caller(Protocol):
-    """Whose sessions a request is about."""
+    """Whose sessions a request is about; `delay`: seconds by which the answer to the last call is to be late."""
+
+    delay: float
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Reply: ...
 
@@ -61,6 +64,8 @@ class Caller(Protocol):
 
 class Alone:
     """A caller of one server."""
+
+    delay = 0.0
 
     def __init__(self, session: Session[Any]):
         self.session = session
@@ -162,6 +167,7 @@ class Endpoint:
             reply = refusal(ToolError("unknown_tool", f"{self.name} has no tool {params.name[:100]!r}."))
         else:
             reply = caller.call(tool.name, params.arguments or {})
+            await anyio.sleep(caller.delay)
         return CallToolResult(
             content=[TextContent(type="text", text=reply.text)],
             structured_content={"result": reply.data} if reply.ok else None,

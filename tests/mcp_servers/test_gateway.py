@@ -16,6 +16,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from mcp_servers.catalogue import SERVERS, TOOLS
+from mcp_servers.faults import Faults
 from mcp_servers.gateway import Gateway, Options, Ticket, Visitors, serve
 from mcp_servers.kit.wire import PAGE, SESSION
 from mcp_servers.world import World
@@ -192,6 +193,15 @@ def test_with_a_password_nobody_comes_in_without_it_or_a_signed_address() -> Non
         assert httpx2.post(url, headers={"authorization": "Bearer open sesame"}, **post).status_code != 401
         signed = f"{running.base}/mcp/{Ticket('alice', 8, 'small').signed(SECRET)}/banking"
         assert visit(signed, lambda client: accounts(client, None))
+
+
+def test_faults_on_purpose_reach_the_client() -> None:
+    async def unavailable(client: Client) -> tuple[bool, str]:
+        result = await client.call_tool("list_accounts", {}, meta=META)
+        return result.is_error, json.loads(result.content[0].text)["error"]
+
+    with Running(faults=Faults(unavailable=100)) as running:
+        assert visit(f"{running.base}/mcp/banking", unavailable) == (True, "unavailable")
 
 
 def test_it_does_not_serve_strangers_without_a_password() -> None:

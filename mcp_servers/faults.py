@@ -1,0 +1,81 @@
+"""Faults on purpose: a service that is away, slow, busy or behind, so that recovery can be trained and tested.
+
+Which call meets which fault is drawn from a seed and the call itself, so that it is the same in every run, whatever
+else was called; the same call made again is drawn anew. Every fault is on the world's list: none is the model's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, NamedTuple
+
+from .kit import Draw, Reply, ToolError
+from .kit.session import refusal
+
+Kind = Literal["unavailable", "rate_limited", "stale", "slow"]
+KINDS: tuple[Kind, ...] = ("unavailable", "rate_limited", "stale", "slow")
+REFUSALS: dict[Kind, str] = {
+    "unavailable": "The service does not answer at the moment; nothing was changed. Try again.",
+    "rate_limited": "Too many calls at once; nothing was changed. Wait a moment and try again.",
+}
+MOST_DELAY = 60_000
+
+
+class Injected(NamedTuple):
+    """A fault that a call met: its place among the calls of the world, from 1; `delay` in milliseconds."""
+
+    call: int
+    tool: str
+    kind: Kind
+    delay: int = 0
+
+
+@dataclass(frozen=True)
+class Faults:
+    """How many of a hundred calls meet each kind of fault, off by default; `delay`: milliseconds a slow call takes.
+
+    Raises ValueError for shares that are none.
+    """
+
+    seed: int = 0
+    unavailable: int = 0
+    rate_limited: int = 0
+    stale: int = 0
+    slow: int = 0
+    delay: int = 500
+
+    def __post_init__(self) -> None:
+        shares = [self.share(kind) for kind in KINDS]
+        if min(shares) < 0 or sum(shares) > 100 or not 0 <= self.delay <= MOST_DELAY:
+            raise ValueError(
+                f"Shares of faults are percentages, 100 in all at most; a delay is at most {MOST_DELAY} ms."
+            )
+
+    def share(self, kind: Kind) -> int:
+        return int(getattr(self, kind))
+
+    @classmethod
+    def parse(cls, text: str) -> Faults:
+        """Faults written like `unavailable=5,slow=10,delay=800,seed=3`. Raises ValueError, which says what is wrong."""
+        known = [field.name for field in fields(cls)]
+        found: dict[str, int] = {}
+        for part in filter(None, text.split(",")):
+            name, _, value = part.strip().partition("=")
+            if name not in known or not value.lstrip("-").isdigit():
+                raise ValueError(f"{part!r} is no fault: write name=number, the names are {', '.join(known)}.")
+            found[name] = int(value)
+        return cls(**found)
+
+    def meets(self, tool: str, arguments: str, tried: int) -> Kind | None:
+        """The fault that this call meets when it is made for the n-th time, or None."""
+        mark = Draw("faults", self.seed, tool, arguments, tried).integer(1, 100)
+        for kind in KINDS:
+            mark -= self.share(kind)
+            if mark <= 0:
+                return kind
+        return None
+
+
+def refused(kind: Kind) -> Reply:
+    """What a caller is told when the service is away or busy."""
+    return refusal(ToolError(kind, REFUSALS[kind]))
