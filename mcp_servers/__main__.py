@@ -14,6 +14,7 @@ from .catalogue import SERVERS
 
 SIZES = ("small", "default", "large")
 TOKEN = "PROVE_MCP_TOKEN"
+EXTERNAL = "PROVE_EXTERNAL"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -35,9 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--secret-file", type=Path, help="what signed paths are signed with; made when not there")
     options = parser.parse_args(argv)
     if options.list:
-        for server in SERVERS.values():
-            print(f"{server.name:<14} {len(server.tools):>3} tools  {server.description}")
-        return 0
+        return list_servers()
     if options.http or options.sign:
         return over_http(options)
     if options.server not in SERVERS:
@@ -50,6 +49,29 @@ def main(argv: list[str] | None = None) -> int:
 
     asyncio.run(serve_stdio(SERVERS[options.server], options.seed, options.size))
     return 0
+
+
+def list_servers() -> int:
+    """Ours, and those that the operator's file allows, each started once to see what it can do."""
+    for server in SERVERS.values():
+        print(f"{server.name:<14} {len(server.tools):>3} tools  {server.description}")
+    if not (path := os.environ.get(EXTERNAL)):
+        return 0
+    from .external import ServerFailed, external_servers
+
+    failed = 0
+    try:
+        for name, external in external_servers(Path(path)).items():
+            try:
+                with external.open() as session:
+                    print(f"{name:<14} {len(session.tools):>3} tools  external: {', '.join(session.tools)}")
+            except ServerFailed as error:
+                failed = 1
+                print(f"{name:<14} {error}", file=sys.stderr)
+    except ValueError as error:
+        print(f"{EXTERNAL}: {error}", file=sys.stderr)
+        return 2
+    return failed
 
 
 def over_http(given: Namespace) -> int:

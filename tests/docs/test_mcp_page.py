@@ -15,6 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from mcp_servers.catalogue import SERVERS
+from mcp_servers.external import External, external_servers
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
@@ -85,3 +86,12 @@ def test_a_signed_path_is_printed_as_the_page_says(tmp_path: Path) -> None:
     words = command.replace("data/mcp_secret", str(tmp_path / "secret")).split()
     done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert re.fullmatch(r"/mcp/[\w-]+\.[\w-]+/banking\n", done.stdout), done.stderr
+
+
+def test_the_operators_file_is_one_that_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "servers.toml"
+    path.write_text(block("toml"))
+    assert external_servers(path) == {
+        "time": External("time", ("/opt/servers/bin/mcp-server-time",), environment={"TZ": "UTC"}, megabytes=500),
+        "weather": External("weather", url="https://mcp.example.com/mcp", call_seconds=20),
+    }

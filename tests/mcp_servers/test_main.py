@@ -87,3 +87,21 @@ def test_options_that_make_no_sense_are_one_line_and_exit_code_2(arguments, says
     monkeypatch.delenv("PROVE_MCP_TOKEN", raising=False)
     assert main(arguments) == 2
     assert says in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_the_list_names_the_servers_that_the_operator_allows(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "servers.toml"
+    path.write_text(
+        f'[bank]\ncommand = ["{sys.executable}", "-m", "mcp_servers", "banking"]\n'
+        f'environment = {{PYTHONPATH = "{ROOT}"}}\n[gone]\ncommand = ["/nowhere"]\n'
+    )
+    monkeypatch.setenv("PROVE_EXTERNAL", str(path))
+    assert main(["--list"]) == 1
+    out, error = capsys.readouterr()
+    assert "bank            17 tools  external: list_accounts, " in out
+    assert error == (
+        "gone           gone did not start. Its program could not be talked to: Connection closed. "
+        "It said: /nowhere cannot be started: No such file or directory\n"
+    )
+    path.write_text("[gone]")
+    assert main(["--list"]) == 2 and "PROVE_EXTERNAL: " in capsys.readouterr().err

@@ -1,0 +1,281 @@
+"""Servers that others wrote, behind the interface of ours: one process or connection per session, closed for certain.
+
+Which ones may be used is for the operator of the machine to say, in a TOML file that `PROVE_EXTERNAL` names; no role in
+the application is enough, because a command runs on this host and an address is called from inside this network:
+
+    [time]
+    command = ["/opt/servers/bin/mcp-server-time"]
+
+    [weather]
+    url = "https://mcp.example.com/mcp"
+
+What goes wrong between us and a server raises ServerFailed: it is never a reply, and never the fault of a model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import re
+import socket
+import sys
+import tempfile
+import tomllib
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from threading import Thread
+from typing import Any, TextIO, TypeVar
+
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import Tool as McpTool
+
+from .kit import Reply, ToolError
+from .kit.arguments import canonical
+from .kit.session import refusal
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+MOST_TEXT = 100_000  # characters of one reply
+MOST_TOOLS = 500
+LAST_WORDS = 500  # characters of what a program said before it failed
+LAUNCH = Path(__file__).with_name("launch.py")
+T = TypeVar("T")
+
+
+class ServerFailed(Exception):
+    """A server could not be started, reached or understood, or did not answer in time; says which and what to do."""
+
+
+TELLING = (ServerFailed, OSError, MCPError, httpx2.HTTPError)  # what is worth passing on to a reader
+
+
+@dataclass(frozen=True)
+class External:
+    """A server as the operator describes it: a command, without a shell, or a URL.
+
+    `environment` is all it gets besides PATH, HOME and the like; `private` lets a URL lead into this network; seconds
+    for the start and for each call; `megabytes` is the memory its program may use.
+    """
+
+    name: str
+    command: tuple[str, ...] = ()
+    url: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    private: bool = False
+    start_seconds: float = 30.0
+    call_seconds: float = 30.0
+    megabytes: int = 2_000
+
+    def open(self) -> ExternalSession:
+        """A session of its own. Raises ServerFailed."""
+        return ExternalSession(self)
+
+
+def external_servers(path: Path) -> dict[str, External]:
+    """What an operator's file allows, by name. Raises ValueError, which says what is wrong where."""
+    try:
+        told = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+    return {name: described(path, name, given) for name, given in told.items()}
+
+
+def described(path: Path, name: str, given: Any) -> External:
+    kinds = {"command": list, "url": str, "environment": dict, "private": bool, "megabytes": int}
+    known = {one.name: kinds.get(one.name, (int, float)) for one in fields(External) if one.name != "name"}
+    where = f"{path}, [{name}]"
+    if not NAME.fullmatch(name) or not isinstance(given, dict):
+        raise ValueError(f"{where}: a server is a table whose name has small letters, digits and _ only.")
+    for key, value in given.items():
+        if key not in known or not isinstance(value, known[key]):
+            raise ValueError(f"{where}: {key} = {value!r} is not understood; known are {', '.join(known)}.")
+    command, environment = given.get("command", []), given.get("environment", {})
+    if not all(isinstance(word, str) for word in [*command, *environment.values()]):
+        raise ValueError(f"{where}: a command is a list of texts, an environment a table of texts.")
+    if bool(command) == bool(given.get("url")):
+        raise ValueError(f"{where}: give either a command or a url.")
+    return External(name, **{**given, "command": tuple(command)})
+
+
+class ExternalSession:
+    """A running server for one caller. Close it, or leave it as a context manager; it ends with this process anyway."""
+
+    def __init__(self, external: External):
+        self.external = external
+        self.loop = asyncio.new_event_loop()
+        self.thread = Thread(target=self.loop.run_forever, name=f"external {external.name}", daemon=True)
+        self.thread.start()
+        self.ending, self.ready = asyncio.Event(), Future[list[McpTool]]()
+        self.ended = asyncio.run_coroutine_threadsafe(self.live(), self.loop)
+        try:
+            self.tools = {tool.name: tool for tool in self.ready.result()}
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> ExternalSession:
+        return self
+
+    def __exit__(self, *rest: object) -> None:
+        self.close()
+
+    def call(self, name: str, arguments: str | dict[str, Any]) -> Reply:
+        """Run a tool. A refusal of the server is a reply; raises ServerFailed for everything else."""
+        try:
+            given = json.loads(canonical(arguments))
+            if name not in self.tools:
+                raise ToolError("unknown_tool", f"{self.external.name} has no tool {name[:100]!r}.")
+        except ToolError as error:
+            return refusal(error)
+        if self.ended.done():
+            raise ServerFailed(f"{self.external.name} is not running any more; open a new session.")
+        return self.wait(self.ask(name, given))
+
+    def close(self) -> None:
+        """End the server with all its processes; may be called twice."""
+        if self.thread.is_alive():
+            self.loop.call_soon_threadsafe(self.ending.set)
+            with suppress(Exception):
+                self.ended.result(timeout=20)
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self.thread.join(5)
+            self.loop.close()
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+    async def live(self) -> None:
+        """From the start of the server to its end, in one task, as its transport asks."""
+        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
+            try:
+                async with asyncio.timeout(self.external.start_seconds) as patience:
+                    async with AsyncExitStack() as running:
+                        client = await running.enter_async_context(connected(self.external, said))
+                        tools = await every_tool(client)
+                        patience.reschedule(None)
+                        self.client = client
+                        self.ready.set_result(tools)
+                        await self.ending.wait()
+            except BaseException as error:
+                if not self.ready.done():
+                    self.ready.set_exception(ServerFailed(why_not_started(self.external, error, last_words(said))))
+
+    async def ask(self, name: str, arguments: dict[str, Any]) -> Reply:
+        seconds, server = self.external.call_seconds, self.external.name
+        try:
+            async with asyncio.timeout(seconds):
+                result = await self.client.call_tool(name, arguments)
+        except TimeoutError:
+            raise ServerFailed(f"{server} did not answer {name} within {seconds:g} seconds.") from None
+        except MCPError as error:
+            raise ServerFailed(f"{server} could not do {name}: {printable(error.message)}") from None
+        except Exception as error:  # a closed pipe, a reset connection, an answer that is no MCP
+            raise ServerFailed(f"{server} broke off during {name}: {printable(innermost(error))}") from None
+        texts = [getattr(part, "text", f"[{part.type}]") for part in result.content]
+        text = "\n".join(texts)
+        if len(text) > MOST_TEXT:
+            raise ServerFailed(f"{server} answered {name} with {len(text):,} characters; {MOST_TEXT:,} are read.")
+        return Reply(not result.is_error, text if is_json(text) else json.dumps(text, ensure_ascii=False))
+
+
+async def every_tool(client: Client) -> list[McpTool]:
+    found: list[McpTool] = []
+    cursor = None
+    while True:
+        page = await client.list_tools(cursor=cursor)
+        found += page.tools
+        cursor = page.next_cursor
+        if not cursor or len(found) > MOST_TOOLS:
+            return found[:MOST_TOOLS]
+
+
+@asynccontextmanager
+async def connected(external: External, said: TextIO) -> AsyncIterator[Client]:
+    """A client of the server, whose program writes what it has to say to `said`."""
+    if external.command:
+        words = ["-I", "-S", str(LAUNCH), str(external.megabytes), "--", *external.command]
+        program = StdioServerParameters(command=sys.executable, args=words, env=external.environment)
+        async with Client(stdio_client(program, errlog=said)) as client:
+            yield client
+    else:
+        guard = None if external.private else Guard()
+        async with (
+            httpx2.AsyncClient(transport=guard, timeout=external.call_seconds) as http,
+            Client(streamable_http_client(external.url, http_client=http)) as client,
+        ):
+            yield client
+
+
+class Guard(httpx2.AsyncHTTPTransport):
+    """Connects to public addresses alone, and to the very address that was looked at."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        host = request.url.host
+        request.url = request.url.copy_with(host=await public_address(host, request.url.port or 443))
+        request.extensions = {**request.extensions, "sni_hostname": host}
+        return await super().handle_async_request(request)
+
+
+async def public_address(host: str, port: int) -> str:
+    """An address of the host. Raises ServerFailed when it has none, or any inside a network."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        raise ServerFailed(f"{host} has no address: is its name right, and is there a network?") from None
+    addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+    for address in addresses:
+        if not is_public(address):
+            raise ServerFailed(f"{host} is at {address}, inside a network: only the operator can allow that (private).")
+    return addresses[0]
+
+
+def is_public(address: str) -> bool:
+    found = ipaddress.ip_address(address.split("%")[0])
+    inside = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None) or found
+    return found.is_global and inside.is_global and not found.is_multicast
+
+
+def why_not_started(external: External, error: BaseException, said: str) -> str:
+    """One sentence, and the program's last words where it had any."""
+    what = "The server at its url" if external.url else "Its program"
+    inner = innermost(error)
+    reason = (
+        f": {printable(inner)}".rstrip(".")
+        if isinstance(inner, ServerFailed | OSError | MCPError | httpx2.HTTPError)
+        else ""
+    )
+    if isinstance(error, TimeoutError):
+        reason = f" within {external.start_seconds:g} seconds"
+    words = f" It said: {said}" if said else ""
+    return f"{external.name} did not start. {what} could not be talked to{reason}.{words}"
+
+
+def innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def last_words(said: TextIO) -> str:
+    said.seek(0)
+    return printable(said.read()[-LAST_WORDS:])
+
+
+def printable(text: object) -> str:
+    """Text of a stranger on one line, without control characters."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in str(text)).split())[:LAST_WORDS]
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
