@@ -1,0 +1,174 @@
+"""python -m mcp_servers.reference: the pages of docs/servers, one per server, from what the code says."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .catalogue import SERVERS
+from .kit import Server, Tool
+from .kit.server import ids_in
+
+PAGES = Path(__file__).parents[1] / "docs" / "servers"
+LONGEST = 5  # tools of a chain that are counted
+
+
+@dataclass(frozen=True)
+class Refusal:
+    code: str
+    message: str  # with {...} where it names something
+
+
+def main() -> int:
+    PAGES.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (PAGES / name).write_text(text, "utf-8")
+    return 0
+
+
+def pages() -> dict[str, str]:
+    """By file name, what each page says; `index.md` holds the table of all servers."""
+    return {"index.md": index(), **{f"{server.name}.md": page(server) for server in SERVERS.values()}}
+
+
+def index() -> str:
+    rows = [
+        f"| [`{server.name}`]({server.name}.md) | {len(server.tools)} | {sum(tool.writes for tool in server.tools.values())} "
+        f"| {len(refusals(server))} | {len(server.invariants)} | {chains(server):,} | {plain(server.description)} |"
+        for server in SERVERS.values()
+    ]
+    tools = sum(len(server.tools) for server in SERVERS.values())
+    return (
+        f"# The {len(SERVERS)} servers and their {tools} tools\n\n"
+        "Made from the code by `python -m mcp_servers.reference`. *Refusals* are the ways in which a tool says no because of the\n"
+        "state it finds, apart from unknown ids and malformed arguments. *Chains* counts the ways to line up five different tools so\n"
+        "that each gives an id that the next one needs.\n\n"
+        "| server | tools | that write | refusals | invariants | chains of 5 | what it is |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | --- |\n" + "\n".join(rows) + "\n"
+    )
+
+
+def page(server: Server[Any]) -> str:
+    parts = [f"# {server.name}\n\n{server.description} {len(server.tools)} tools.", policy_of(server)]
+    parts.append("## Tools")
+    parts += [tool_section(tool) for tool in server.tools.values()]
+    told = "\n".join(f"| `{one.code}` | {cell(one.message)} |" for one in refusals(server))
+    parts.append(f"## Refusals\n\n| code | what is said |\n| --- | --- |\n{told}")
+    state = server.seed(0, "small")
+    rows = "\n".join(
+        f"| `{name}` | `{own.prefix}-` | {cell(inspect.getdoc(state.row_types()[name]) or '')} |"
+        for name, own in state.tables().items()
+    )
+    parts.append(f"## Tables and ids\n\n| table | ids begin with | a row is |\n| --- | --- | --- |\n{rows}")
+    laws = "\n".join(f"* `{name}`: {plain(law.__doc__ or '')}" for name, law in server.invariants.items())
+    parts.append(f"## Invariants\n\n{laws}")
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def policy_of(server: Server[Any]) -> str:
+    """The server's policy, as a section of its page."""
+    lines = [line for line in server.policy.strip().splitlines() if not line.startswith("# ")]
+    text = "\n".join(f"#{line}" if line.startswith("## ") else line for line in lines).strip()
+    return f"## Policy\n\n{text}" if text else ""
+
+
+def tool_section(tool: Tool) -> str:
+    marks = ["writes" if tool.writes else "reads"]
+    marks += ["destructive"] * tool.destructive + ["idempotent"] * (tool.writes and tool.idempotent)
+    gives = ", ".join(f"`{id}`" for id in sorted(set(ids_in(tool.result_type))))
+    head = f"### `{tool.name}`\n\n{tool.description} *{', '.join(marks)}*" + (f"; gives {gives}" if gives else "")
+    rows = [parameter_row(tool, name, schema) for name, schema in tool.input_schema["properties"].items()]
+    table = "| parameter | type | needed | what it is |\n| --- | --- | --- | --- |\n" + "\n".join(rows)
+    return f"{head}\n\n{table}" if rows else head
+
+
+def parameter_row(tool: Tool, name: str, schema: dict[str, Any]) -> str:
+    kind = f"`{tool.ids[name]}`" if name in tool.ids else type_of(schema, tool.input_schema.get("$defs", {}))
+    secret = " (secret)" if name in tool.sensitive else ""
+    return f"| `{name}` | {kind} | {'yes' if name in tool.required else ''} | {cell(schema['description'])}{secret} |"
+
+
+def type_of(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """A JSON type in a few words, with its bounds."""
+    match schema:
+        case {"$ref": str(ref)}:
+            return type_of(definitions[ref.rsplit("/", 1)[-1]], definitions)
+        case {"anyOf": list(branches)}:
+            kinds = [type_of({**branch}, definitions) for branch in branches if branch != {"type": "null"}]
+            return " or ".join(dict.fromkeys(kinds))
+        case {"enum": list(values)} | {"const": values}:
+            return ", ".join(f"`{value}`" for value in (values if isinstance(values, list) else [values]))
+        case {"type": "array", "items": dict(items)}:
+            return f"list of {type_of(items, definitions)}"
+        case {"format": "date"}:
+            return "date"
+        case {"format": "date-time"}:
+            return "date and time"
+        case {"type": "integer"}:
+            low, high = schema.get("minimum"), schema.get("maximum")
+            return f"integer, {low:,} to {high:,}" if low is not None and high is not None else "integer"
+    return str(schema.get("type", "any"))
+
+
+@cache
+def refusals(server: Server[Any]) -> tuple[Refusal, ...]:
+    """Every ToolError that the server's code raises, by code, with the first message it is raised with."""
+    found: dict[str, Refusal] = {}
+    for path in sorted(Path(inspect.getfile(server.seed)).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "ToolError":
+                for code in codes(node.args[0]):
+                    found.setdefault(code, Refusal(code, message(node.args[1])))
+    return tuple(found[code] for code in sorted(found))
+
+
+def codes(node: ast.expr) -> Iterator[str]:
+    """The codes an expression may be: a text, or one of several."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.replace("_", "").isalnum():
+            yield part.value
+
+
+def message(node: ast.expr) -> str:
+    """A message as it is written, with the names of what is filled in."""
+    if isinstance(node, ast.Constant):
+        return str(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(message(part) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return f"{{{ast.unparse(node.value).split('.')[-1].split('(')[0].strip(')') or 'value'}}}"
+    return "..."
+
+
+def chains(server: Server[Any], longest: int = LONGEST) -> int:
+    """In how many ways so many different tools follow one another, each giving an id that the next one needs."""
+    tools = list(server.tools.values())
+    after = {
+        tool.name: [one.name for one in tools if one is not tool and set(ids_in(tool.result_type)) & one.consumes]
+        for tool in tools
+    }
+
+    def count(path: tuple[str, ...]) -> int:
+        if len(path) == longest:
+            return 1
+        return sum(count((*path, name)) for name in after[path[-1]] if name not in path)
+
+    return sum(count((tool.name,)) for tool in tools)
+
+
+def cell(text: str) -> str:
+    return plain(text).replace("|", "\\|")
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
