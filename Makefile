@@ -8,7 +8,7 @@
 #   ARGS="..."          passed on by run, pipeline, test, bench and seeds
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test lint bench seeds warmup clean
+.PHONY: help setup run pipeline test lint reference bench seeds warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -34,6 +34,9 @@ lint: setup ## ruff, formatting, types, import arrows
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	.venv/bin/lint-imports
+
+reference: setup ## write docs/servers from the code of the servers
+	@$(PY) -m mcp_servers.reference
 
 bench: setup ## how fast the servers and the reward are, beside a baseline
 	@$(PY) -m training_worker.bench $(ARGS)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,14 @@ from .kit.server import ids_in
 
 PAGES = Path(__file__).parents[1] / "docs" / "servers"
 LONGEST = 5  # tools of a chain that are counted
+MOST_CHAINS = 50_000
+ABOUT = """Made from the code by `python -m mcp_servers.reference`. *Refusals* are the ways in which a tool says no because of
+the state it finds, apart from unknown ids and malformed arguments. *Chains* counts the ways to line up five different
+tools so that each gives an id that the next one needs.
+
+| server | tools | that write | refusals | invariants | chains of 5 | what it is |
+| --- | ---: | ---: | ---: | ---: | ---: | --- |
+"""
 
 
 @dataclass(frozen=True)
@@ -38,20 +47,15 @@ def pages() -> dict[str, str]:
 
 
 def index() -> str:
-    rows = [
-        f"| [`{server.name}`]({server.name}.md) | {len(server.tools)} | {sum(tool.writes for tool in server.tools.values())} "
-        f"| {len(refusals(server))} | {len(server.invariants)} | {chains(server):,} | {plain(server.description)} |"
-        for server in SERVERS.values()
-    ]
     tools = sum(len(server.tools) for server in SERVERS.values())
-    return (
-        f"# The {len(SERVERS)} servers and their {tools} tools\n\n"
-        "Made from the code by `python -m mcp_servers.reference`. *Refusals* are the ways in which a tool says no because of the\n"
-        "state it finds, apart from unknown ids and malformed arguments. *Chains* counts the ways to line up five different tools so\n"
-        "that each gives an id that the next one needs.\n\n"
-        "| server | tools | that write | refusals | invariants | chains of 5 | what it is |\n"
-        "| --- | ---: | ---: | ---: | ---: | ---: | --- |\n" + "\n".join(rows) + "\n"
-    )
+    rows = "\n".join(row(server) for server in SERVERS.values())
+    return f"# The {len(SERVERS)} servers and their {tools} tools\n\n{ABOUT}{rows}\n"
+
+
+def row(server: Server[Any]) -> str:
+    writing = sum(tool.writes for tool in server.tools.values())
+    numbers = [len(server.tools), writing, len(refusals(server)), len(server.invariants), counted(chains(server))]
+    return f"| [`{server.name}`]({server.name}.md) | {' | '.join(map(str, numbers))} | {plain(server.description)} |"
 
 
 def page(server: Server[Any]) -> str:
@@ -147,19 +151,29 @@ def message(node: ast.expr) -> str:
 
 
 def chains(server: Server[Any], longest: int = LONGEST) -> int:
-    """In how many ways so many different tools follow one another, each giving an id that the next one needs."""
+    """In how many ways so many different tools follow one another, each giving an id that the next one needs; counting
+    ends one above MOST_CHAINS.
+    """
     tools = list(server.tools.values())
     after = {
         tool.name: [one.name for one in tools if one is not tool and set(ids_in(tool.result_type)) & one.consumes]
         for tool in tools
     }
 
-    def count(path: tuple[str, ...]) -> int:
+    def walk(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if len(path) == longest:
-            return 1
-        return sum(count((*path, name)) for name in after[path[-1]] if name not in path)
+            yield path
+        else:
+            for name in after[path[-1]]:
+                if name not in path:
+                    yield from walk((*path, name))
 
-    return sum(count((tool.name,)) for tool in tools)
+    every = chain.from_iterable(walk((tool.name,)) for tool in tools)
+    return sum(1 for _ in islice(every, MOST_CHAINS + 1))
+
+
+def counted(number: int) -> str:
+    return f"over {MOST_CHAINS:,}" if number > MOST_CHAINS else f"{number:,}"
 
 
 def cell(text: str) -> str:
