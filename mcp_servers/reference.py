@@ -19,7 +19,7 @@ from .kit.server import ids_in
 PAGES = Path(__file__).parents[1] / "docs" / "servers"
 LONGEST = 5  # tools of a chain that are counted
 MOST_CHAINS = 50_000
-ABOUT = """Made from the code by `python -m mcp_servers.reference`. *Refusals* are the ways in which a tool says no because
+ABOUT = """Made from the code by `make reference`. *Refusals* are the ways in which a tool says no because
 of the state it finds, apart from unknown ids and malformed arguments. *Chains* counts the ways to line up five
 different tools so that each gives an id that the next one needs.
 
