@@ -8,13 +8,30 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from . import banking, calendar, email
+from . import (
+    banking,
+    budget,
+    calendar,
+    email,
+    payments,
+    trading,
+)
 from .kit import Server, Tool
 
 HERE = Path(__file__).parent
 SHARED = ("crossing", "faults", "people", "places", "words", "world")
 
-SERVERS: dict[str, Server[Any]] = {server.name: server for server in (banking.server, calendar.server, email.server)}
+SERVERS: dict[str, Server[Any]] = {
+    server.name: server
+    for server in (
+        banking.server,
+        trading.server,
+        payments.server,
+        calendar.server,
+        email.server,
+        budget.server,
+    )
+}
 TOOLS: dict[str, tuple[Server[Any], Tool]] = {
     name: (server, tool) for server in SERVERS.values() for name, tool in server.tools.items()
 }

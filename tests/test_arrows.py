@@ -26,6 +26,8 @@ OUTSIDE = {
     "training_worker.jobs.parent": {"celery"},
     "training_worker.jobs.delivery": {"celery", "redis"},
     "training_worker.bench": {"rich", "mcp"},
+    "training_worker.bench.peer_bfcl": {"bfcl_eval"},
+    "training_worker.bench.peer_tau2": {"loguru", "tau2"},
     "training_worker.report": {"rich", "matplotlib"},
     "training_worker.prove": {"networkx", "pydantic"},
     "training_worker.trainer": {

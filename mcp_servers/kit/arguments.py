@@ -55,9 +55,9 @@ def canonical(arguments: str | dict[str, Any]) -> str:
         )
     try:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, allow_nan=False)
-        value = json.loads(text, parse_float=number, parse_constant=no_constant)
+        value = DECODER.decode(text)
         check(value)
-        canonical = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        canonical = ENCODER.encode(value)
         size = len(canonical.encode())
     except (ValueError, TypeError, RecursionError):
         raise ToolError(
@@ -84,6 +84,10 @@ def number(text: str) -> float | int:
 
 def no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_float=number, parse_constant=no_constant)
+ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def check(value: Any, depth: int = 0) -> None:

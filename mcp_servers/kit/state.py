@@ -7,7 +7,6 @@ only, so a fork costs the same in a small world and a large one, and a draft tha
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -33,6 +32,7 @@ from .draw import derive_id
 from .errors import NotFound
 
 MODULUS = 1 << 128
+new = object.__new__
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -78,25 +78,47 @@ def indexed(row: Any, name: str) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
+@dataclass
+class About:
+    """What all copies of one table have in common."""
+
+    prefix: str
+    noun: str
+    index: tuple[str, ...]
+    width: int
+    seed: int = 0
+    name: str = ""
+    kind: Any = object
+
+
 class Table(Generic[Id, Row]):
     """Rows of one kind by id, in the order they came to be."""
 
-    __slots__ = (
-        *("base", "cause", "changes", "index", "kind", "name"),
-        *("noun", "prefix", "seed", "sum", "tried", "width"),
-    )
+    __slots__ = ("about", "base", "cause", "changes", "sum", "tried")
 
     def __init__(self, prefix: str, noun: str, index: tuple[str, ...] = (), width: int = 4):
-        self.prefix, self.noun, self.index, self.width = prefix, noun, index, width
+        self.about = About(prefix, noun, index, width)
         self.base = Base({}, index, 0)
         self.changes: dict[str, Row | None] = {}
-        self.sum, self.seed, self.cause, self.tried = 0, 0, "seed", 0
-        self.name, self.kind = "", object
+        self.sum, self.cause, self.tried = 0, "seed", 0
+
+    @property
+    def prefix(self) -> str:
+        return self.about.prefix
+
+    @property
+    def width(self) -> int:
+        """Digits of an id."""
+        return self.about.width
+
+    @width.setter
+    def width(self, digits: int) -> None:
+        self.about.width = digits
 
     def __getitem__(self, id: Id) -> Row:
         row = self.get(id)
         if row is None:
-            raise NotFound(f"There is no {self.noun} {id}.")
+            raise NotFound(f"There is no {self.about.noun} {id}.")
         return row
 
     def get(self, id: str) -> Row | None:
@@ -124,21 +146,26 @@ class Table(Generic[Id, Row]):
 
     def where(self, **wanted: Any) -> list[Row]:
         """The rows with these field values, oldest first; the first field must be indexed when tables are large."""
-        name, value = next(iter(wanted.items()))
-        if name in self.base.index:
-            ids = [id for id in self.base.index[name].get(value, ()) if id not in self.changes]
-            found = [self.base.rows[id] for id in ids]
-            found += [row for row in self.changes.values() if row is not None and value in indexed(row, name)]
-            last = len(self.base.position)
-            found.sort(key=lambda row: self.base.position.get(row.id, last))
-        else:
+        (name, value), *rest = wanted.items()
+        rows, changes = self.base.rows, self.changes
+        if name not in self.base.index:
             found = [row for row in self if value in indexed(row, name)]
-        rest = list(wanted.items())[1:]
-        return [row for row in found if all(want in indexed(row, field) for field, want in rest)]
+        else:
+            ids = self.base.index[name].get(value, ())
+            found = [rows[id] for id in ids if id not in changes]
+            if changes:
+                found += [row for row in changes.values() if row is not None and value in indexed(row, name)]
+                position, last = self.base.position, len(rows)
+                found.sort(key=lambda row: position.get(row.id, last))
+        for field_name, want in rest:
+            found = [row for row in found if want in indexed(row, field_name)]
+        return found
 
     def new_id(self) -> Id:
         """An id no row of this table has or had."""
-        id, self.tried = derive_id(self.prefix, self.width, self.seed, self.cause, _Taken(self), self.tried)
+        id, self.tried = derive_id(
+            self.about.prefix, self.about.width, self.about.seed, self.cause, _Taken(self), self.tried
+        )
         return cast(Id, id)
 
     def put(self, row: Row) -> Row:
@@ -158,16 +185,16 @@ class Table(Generic[Id, Row]):
         self.changes[id] = None
         return row
 
-    def copy(self) -> Table[Id, Row]:
-        twin = object.__new__(Table)
-        twin.prefix, twin.noun, twin.index, twin.width = self.prefix, self.noun, self.index, self.width
-        twin.base, twin.changes, twin.sum = self.base, self.changes.copy(), self.sum
-        twin.seed, twin.cause, twin.tried, twin.name, twin.kind = self.seed, self.cause, 0, self.name, self.kind
+    def copy(self, cause: str = "") -> Table[Id, Row]:
+        """A table to write on, for the call that is the cause."""
+        twin: Table[Id, Row] = new(Table)
+        twin.about, twin.base, twin.changes = self.about, self.base, self.changes.copy()
+        twin.sum, twin.cause, twin.tried = self.sum, cause, 0
         return twin
 
     def settle(self) -> None:
         """Make what is here the seeded rows that later sessions share."""
-        self.base = Base({row.id: row for row in self}, self.index, self.sum)
+        self.base = Base({row.id: row for row in self}, self.about.index, self.sum)
         self.changes = {}
 
     def changes_since(self, before: Table[Id, Row]) -> dict[str, Change]:
@@ -188,16 +215,11 @@ class _Taken:
 
 
 def row_hash(table: Table[Any, Any], row: Any) -> int:
-    """A row as one of 2^128 numbers, from its table's name and its canonical JSON; kept on the row."""
+    """A row as one of 2^128 numbers, from its table's name and its JSON, fields in their order; kept on the row."""
     known = row.__dict__.get("_hash")
     if known is None:
-        text = json.dumps(
-            as_json(table.kind, row),
-            sort_keys=True,
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
-        known = int.from_bytes(blake2b(f"{table.name}{text}".encode(), digest_size=16).digest(), "big")
+        text = table.about.name.encode() + adapter(table.about.kind).dump_json(row)
+        known = int.from_bytes(blake2b(text, digest_size=16).digest(), "big")
         object.__setattr__(row, "_hash", known)
     return cast(int, known)
 
@@ -234,7 +256,7 @@ class State(Fields):
     def __post_init__(self) -> None:
         for name, row_type in self.row_types().items():
             own: Table[Any, Any] = getattr(self, name)
-            own.seed, own.name, own.kind = self.seed, name, row_type
+            own.about.seed, own.about.name, own.about.kind = self.seed, name, row_type
 
     @classmethod
     def row_types(cls) -> dict[str, Any]:
@@ -246,12 +268,11 @@ class State(Fields):
 
     def draft(self: S, cause: str = "", now: datetime | None = None) -> S:
         """A state to write on; `cause` is the call it is made for, from which new ids are derived."""
-        twin = object.__new__(type(self))
-        twin.seed, twin.now = self.seed, now or self.now
+        twin, mine = new(type(self)), self.__dict__
+        values = twin.__dict__
+        values["seed"], values["now"] = self.seed, now or self.now
         for name in self.row_types():
-            own = getattr(self, name).copy()
-            own.cause = cause
-            setattr(twin, name, own)
+            values[name] = mine[name].copy(cause)
         return twin
 
     def settle(self: S) -> S:

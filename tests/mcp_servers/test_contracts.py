@@ -19,7 +19,14 @@ from mcp_servers.kit import Entity
 from mcp_servers.kit.server import ids_in
 
 ALL = (*SERVERS.values(), mini)
-COUNTS = {"banking": 17, "calendar": 17, "email": 17}
+COUNTS = {
+    "banking": 17,
+    "trading": 13,
+    "payments": 10,
+    "calendar": 17,
+    "email": 17,
+    "budget": 12,
+}
 ATOMS = {str, int, bool, date, datetime, NoneType}
 PLACE = re.compile(r"\{(\w*)\}")
 OPTION = re.compile(r"\[([^\[\]]*)\]")

@@ -105,7 +105,7 @@ def test_a_result_fits_the_output_schema_it_was_announced_with(name):
             if moment.reply.ok:
                 checks[moment.tool].validate({"result": moment.reply.data})
                 fitted.add(moment.tool)
-    assert len(fitted) > 12
+    assert len(fitted) > 0.7 * len(server.tools)
 
 
 def test_a_call_that_names_no_session_is_in_the_default_one():

@@ -1,0 +1,150 @@
+"""What budgets hold: categories with limits, expenses, recurring expenses, and the receipts expenses may name."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal, NewType
+
+from ..crossing import BookingCode, InvoiceId
+from ..kit import Day, Entity, State, Table, table
+from ..people import EmailAddress
+from .months import day_in, month_of
+
+BudgetId = NewType("BudgetId", str)
+BudgetCategoryId = NewType("BudgetCategoryId", str)
+ExpenseId = NewType("ExpenseId", str)
+RecurringExpenseId = NewType("RecurringExpenseId", str)
+
+Access = Literal["edit", "view"]
+
+
+class Budget(Entity):
+    """A budget of its members, the user among them; its categories may plan up to `monthly_total` cents a month."""
+
+    __label__ = "the {name} budget"
+    id: BudgetId
+    name: str
+    access: Access
+    monthly_total: int
+    receipt_above: int
+    members: tuple[EmailAddress, ...]
+
+
+class Category(Entity):
+    """What may be spent on something in a month, in cents; an envelope keeps what is left over for later months.
+
+    `saved` was left over before `month`, the month that is open; `moved` came from other categories in it, or went.
+    """
+
+    __label__ = "the {name} category"
+    id: BudgetCategoryId
+    budget: BudgetId
+    name: str
+    monthly_limit: int
+    envelope: bool
+    month: str
+    saved: int = 0
+    moved: int = 0
+
+    @property
+    def allowance(self) -> int:
+        """Cents that may be spent in the open month."""
+        return self.monthly_limit + self.saved + self.moved
+
+
+class Expense(Entity):
+    """Money spent on a day; a receipt is an invoice or a booking, `recurring` the rule that made it."""
+
+    __label__ = "the expense for {description}"
+    id: ExpenseId
+    category: BudgetCategoryId
+    description: str
+    amount: int
+    day: Day
+    paid_by: EmailAddress
+    invoice: InvoiceId | None = None
+    booking: BookingCode | None = None
+    recurring: RecurringExpenseId | None = None
+
+    @property
+    def bucket(self) -> str:
+        """Its category and month, by which sums are made."""
+        return bucket_of(self.category, month_of(self.day))
+
+    @property
+    def receipt(self) -> str | None:
+        return self.invoice or self.booking
+
+
+class Recurring(Entity):
+    """An expense that comes on a day of every month; `next_month` is the first month it has not come in."""
+
+    __label__ = "the recurring expense for {description}"
+    id: RecurringExpenseId
+    category: BudgetCategoryId
+    description: str
+    amount: int
+    day_of_month: int
+    next_month: str
+
+    @property
+    def next_day(self) -> date:
+        return day_in(self.next_month, self.day_of_month)
+
+
+class InvoiceReceipt(Entity):
+    """An invoice that an expense may name."""
+
+    __label__ = "the {subject} invoice"
+    id: InvoiceId
+    subject: str
+    amount: int
+
+
+class BookingReceipt(Entity):
+    """A flight that an expense may name."""
+
+    __label__ = "the flight to {subject}"
+    id: BookingCode
+    subject: str
+    amount: int
+
+
+class Budgets(State):
+    """All budgets the user is a member of."""
+
+    budgets: Table[BudgetId, Budget] = table("BGT", "budget")
+    categories: Table[BudgetCategoryId, Category] = table("BCG", "category", index=("budget",))
+    expenses: Table[ExpenseId, Expense] = table("BEX", "expense", index=("bucket", "category", "receipt"))
+    recurring: Table[RecurringExpenseId, Recurring] = table("BRX", "recurring expense", index=("category",))
+    invoices: Table[InvoiceId, InvoiceReceipt] = table("IVC", "invoice")
+    bookings: Table[BookingCode, BookingReceipt] = table("BKG", "booking")
+
+    @property
+    def month(self) -> str:
+        """The month that is open now."""
+        return month_of(self.now.date())
+
+    def spent(self, category: BudgetCategoryId, month: str) -> int:
+        """Cents spent on a category in a month."""
+        return sum(row.amount for row in self.expenses.where(bucket=bucket_of(category, month)))
+
+    def committed(self, category: BudgetCategoryId) -> int:
+        """Cents that recurring expenses will still take from a category in the open month."""
+        return sum(row.amount for row in self.recurring.where(category=category) if row.next_month == self.month)
+
+    def fixed(self, category: BudgetCategoryId) -> int:
+        """Cents that recurring expenses take from a category every month."""
+        return sum(row.amount for row in self.recurring.where(category=category))
+
+    def left(self, row: Category) -> int:
+        """Cents that can still be spent or moved away in the open month."""
+        return row.allowance - self.spent(row.id, self.month) - self.committed(row.id)
+
+    def planned(self, budget: BudgetId) -> int:
+        """Cents a month that the categories of a budget plan together."""
+        return sum(row.monthly_limit for row in self.categories.where(budget=budget))
+
+
+def bucket_of(category: BudgetCategoryId, month: str) -> str:
+    return f"{category}/{month}"

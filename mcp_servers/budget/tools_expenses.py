@@ -1,0 +1,120 @@
+"""Tools on expenses: record, list, remove."""
+
+from __future__ import annotations
+
+from ..kit import ToolError
+from .parameters import (
+    ROWS,
+    Amount,
+    AskedBudget,
+    AskedCategory,
+    BookingOf,
+    CategoryRef,
+    Description,
+    ExpenseRef,
+    InvoiceOf,
+    Limit,
+    PaidBy,
+    Since,
+    SpentOn,
+    Until,
+)
+from .rules import open_category, require_left, require_member, require_open_day, require_receipt
+from .server import server
+from .state import BudgetCategoryId, BudgetId, Budgets, Expense
+from .turning import turn, turned
+from .views import ExpenseView, Recorded, expense_view, recorded
+
+
+@server.write(
+    "record an expense of {amount} cents for {description} under {category}[, made on {day}][, paid by {paid_by}]"
+    "[, with the invoice {invoice}][, with the booking {booking}]",
+    "book {amount} cents for {description} on {category}[, on {day}][, {paid_by} paid][, receipt {invoice}]"
+    "[, flight {booking}]",
+    "note that {description} cost {amount} cents, from {category}[, spent on {day}][ by {paid_by}]"
+    "[, the receipt is {invoice}][, the receipt is the flight {booking}]",
+    "enter {amount} cents spent on {description} into {category}[, day {day}][, payer {paid_by}][, invoice {invoice}]"
+    "[, booking {booking}]",
+)
+def record_expense(
+    budgets: Budgets,
+    category: CategoryRef,
+    description: Description,
+    amount: Amount,
+    day: SpentOn = None,
+    paid_by: PaidBy = None,
+    invoice: InvoiceOf = None,
+    booking: BookingOf = None,
+) -> Recorded:
+    """Record an expense of this month. Its category must have enough left."""
+    turn(budgets)
+    row, budget = open_category(budgets, category)
+    spent_on, payer = day or budgets.now.date(), paid_by or budget.members[0]
+    require_open_day(budgets, spent_on)
+    require_member(budget, payer)
+    require_receipt(budgets, budget, amount, invoice, booking)
+    require_left(budgets, row, amount)
+    expense = Expense(
+        id=budgets.expenses.new_id(),
+        category=category,
+        description=description,
+        amount=amount,
+        day=spent_on,
+        paid_by=payer,
+        invoice=invoice,
+        booking=booking,
+    )
+    return recorded(budgets, budgets.expenses.put(expense))
+
+
+@server.write(
+    "remove {expense}",
+    "delete {expense} from its budget",
+    "take {expense} back, it was a mistake",
+    "strike {expense} off this month",
+    destructive=True,
+    idempotent=True,
+)
+def remove_expense(budgets: Budgets, expense: ExpenseRef) -> Recorded:
+    """Remove an expense of this month and free its receipt."""
+    turn(budgets)
+    row = budgets.expenses[expense]
+    open_category(budgets, row.category)
+    require_open_day(budgets, row.day)
+    budgets.expenses.remove(expense)
+    return recorded(budgets, row)
+
+
+@server.read(
+    "list the expenses[ of {budget}][ under {category}][ since {since}][ until {until}][, at most {limit}]",
+    "show what was spent[ from {budget}][ on {category}][, from {since}][ up to {until}][, no more than {limit} rows]",
+    "go through the expenses[ of {budget}][ in {category}][, starting {since}][, ending {until}][, up to {limit}]",
+    "tell me what the money went on[ in {budget}][ in {category}][ after {since}][ through {until}][, {limit} at most]",
+)
+def list_budget_expenses(
+    budgets: Budgets,
+    budget: AskedBudget = None,
+    category: AskedCategory = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = None,
+) -> tuple[ExpenseView, ...]:
+    """List expenses with their receipts, the latest first; amounts in cents."""
+    if since and until and until < since:
+        raise ToolError("empty_period", f"{until} is before {since}; swap the two days.")
+    rows = candidates(turned(budgets), budget, category)
+    found = [row for row in rows if (since or row.day) <= row.day <= (until or row.day)]
+    found.sort(key=lambda row: (row.day, row.id), reverse=True)
+    return tuple(expense_view(row) for row in found[: limit or ROWS])
+
+
+def candidates(budgets: Budgets, budget: BudgetId | None, category: BudgetCategoryId | None) -> list[Expense]:
+    """The expenses of a category, of a budget, or all; none when the category is of another budget."""
+    if category is not None:
+        row = budgets.categories[category]
+        is_other = budget is not None and budgets.budgets[budget].id != row.budget
+        return [] if is_other else budgets.expenses.where(category=category)
+    if budget is None:
+        return list(budgets.expenses)
+    own = budgets.categories.where(budget=budgets.budgets[budget].id)
+    return [row for one in own for row in budgets.expenses.where(category=one.id)]

@@ -1,0 +1,59 @@
+"""Tools that look: budgets, their months, receipts."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from ..kit import ToolError
+from .parameters import ROWS, AskedMonth, BudgetRef, Limit, UnusedOnly
+from .server import server
+from .state import Budgets
+from .turning import turned
+from .views import BudgetView, ReceiptView, Report, budget_view, receipts, recurring_view, report_line
+
+
+@server.read(
+    "list my budgets[, at most {limit}]",
+    "show which budgets I have a part in[, no more than {limit}]",
+    "tell me how much my budgets plan a month and who is in them[, up to {limit}]",
+    "give me an overview of the budgets[, {limit} at most]",
+)
+def list_budgets(budgets: Budgets, limit: Limit = None) -> tuple[BudgetView, ...]:
+    """List the budgets you are a member of, amounts in cents."""
+    return tuple(budget_view(budgets, row) for row in list(budgets.budgets)[: limit or ROWS])
+
+
+@server.read(
+    "report on {budget}[ for the month {month}]",
+    "show what each category of {budget} has spent[ in {month}]",
+    "tell me how {budget} stands[ in the month {month}]",
+    "sum up {budget} by category[ for {month}]",
+)
+def get_budget_report(budgets: Budgets, budget: BudgetRef, month: AskedMonth = None) -> Report:
+    """Report a budget's month: categories with limits, spending and what is left."""
+    now = turned(budgets)
+    row, wanted = now.budgets[budget], month or now.month
+    if wanted > now.month:
+        raise ToolError("month_to_come", f"{wanted} has not begun; ask for {now.month} or an earlier month.")
+    lines = tuple(report_line(now, category, wanted) for category in now.categories.where(budget=budget))
+    rules = [rule for line in lines for rule in now.recurring.where(category=line.id)]
+    return Report(
+        id=row.id,
+        name=row.name,
+        month=wanted,
+        spent=sum(line.spent for line in lines),
+        lines=lines,
+        recurring=tuple(recurring_view(rule) for rule in rules) if wanted == now.month else (),
+    )
+
+
+@server.read(
+    "list the receipts for expenses[, unused only: {unused_only}][, at most {limit}]",
+    "show which invoices and bookings can prove an expense[, just unused ones: {unused_only}][, no more than {limit}]",
+    "tell me which receipts there are[, unused_only {unused_only}][, up to {limit} of them]",
+    "go through the receipts of my budgets[, leaving out used ones: {unused_only}][, {limit} at most]",
+)
+def list_receipts(budgets: Budgets, unused_only: UnusedOnly = False, limit: Limit = None) -> tuple[ReceiptView, ...]:
+    """List invoices and flight bookings that an expense may name as its receipt."""
+    rows = (row for row in receipts(turned(budgets)) if not unused_only or row.expense is None)
+    return tuple(islice(rows, limit or ROWS))

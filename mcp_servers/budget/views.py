@@ -1,0 +1,213 @@
+"""Budgets, categories, expenses and receipts as tools show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..crossing import BookingCode, InvoiceId
+from ..kit import Day, Entity
+from ..people import EmailAddress
+from .state import (
+    Access,
+    Budget,
+    BudgetCategoryId,
+    BudgetId,
+    Budgets,
+    Category,
+    Expense,
+    ExpenseId,
+    Recurring,
+    RecurringExpenseId,
+)
+
+
+class BudgetView(Entity):
+    """A budget with its members; planned is what its categories may spend a month together, in cents."""
+
+    __label__ = "the {name} budget"
+    id: BudgetId
+    name: str
+    access: Access
+    monthly_total: int
+    planned: int
+    receipt_above: int
+    members: tuple[EmailAddress, ...]
+
+
+class CategoryView(Entity):
+    """A category in the open month, in cents; left is what is neither spent nor due to recurring expenses."""
+
+    __label__ = "the {name} category"
+    id: BudgetCategoryId
+    budget: BudgetId
+    name: str
+    monthly_limit: int
+    envelope: bool
+    saved: int | None = None
+    moved: int | None = None
+    spent: int
+    left: int
+
+
+class ReportLine(Entity):
+    """What was spent on a category in a month; its limit and what is left are those of the open month alone."""
+
+    __label__ = "the {name} category"
+    id: BudgetCategoryId
+    name: str
+    spent: int
+    monthly_limit: int | None = None
+    left: int | None = None
+
+
+class RecurringView(Entity):
+    """A recurring expense and the next day it comes."""
+
+    __label__ = "the recurring expense for {description}"
+    id: RecurringExpenseId
+    category: BudgetCategoryId
+    description: str
+    amount: int
+    next_day: Day
+
+
+class Report(Entity):
+    """A budget in a month; the recurring expenses are those to come."""
+
+    __label__ = "the {name} budget"
+    id: BudgetId
+    name: str
+    month: str
+    spent: int
+    lines: tuple[ReportLine, ...]
+    recurring: tuple[RecurringView, ...]
+
+
+class ExpenseView(Entity):
+    """An expense in a list."""
+
+    __label__ = "the expense for {description}"
+    id: ExpenseId
+    category: BudgetCategoryId
+    description: str
+    amount: int
+    day: Day
+    paid_by: EmailAddress
+    invoice: InvoiceId | None = None
+    booking: BookingCode | None = None
+
+
+class Recorded(Entity):
+    """An expense just recorded or removed, and what is left of its category this month."""
+
+    __label__ = "the expense for {description}"
+    id: ExpenseId
+    category: BudgetCategoryId
+    description: str
+    amount: int
+    day: Day
+    invoice: InvoiceId | None = None
+    booking: BookingCode | None = None
+    left: int
+
+
+class Moved(Entity):
+    """What two categories have left this month after money was moved."""
+
+    source: CategoryView
+    target: CategoryView
+
+
+class ReceiptView(Entity):
+    """A receipt, an invoice or a booking, and the expense that names it."""
+
+    __label__ = "the {subject} receipt"
+    invoice: InvoiceId | None = None
+    booking: BookingCode | None = None
+    subject: str
+    amount: int
+    expense: ExpenseId | None = None
+
+
+def budget_view(budgets: Budgets, row: Budget) -> BudgetView:
+    return BudgetView(
+        id=row.id,
+        name=row.name,
+        access=row.access,
+        monthly_total=row.monthly_total,
+        planned=budgets.planned(row.id),
+        receipt_above=row.receipt_above,
+        members=row.members,
+    )
+
+
+def category_view(budgets: Budgets, row: Category) -> CategoryView:
+    return CategoryView(
+        id=row.id,
+        budget=row.budget,
+        name=row.name,
+        monthly_limit=row.monthly_limit,
+        envelope=row.envelope,
+        saved=row.saved or None,
+        moved=row.moved or None,
+        spent=budgets.spent(row.id, budgets.month),
+        left=budgets.left(row),
+    )
+
+
+def report_line(budgets: Budgets, row: Category, month: str) -> ReportLine:
+    is_open = month == budgets.month
+    return ReportLine(
+        id=row.id,
+        name=row.name,
+        spent=budgets.spent(row.id, month),
+        monthly_limit=row.monthly_limit if is_open else None,
+        left=budgets.left(row) if is_open else None,
+    )
+
+
+def recurring_view(row: Recurring) -> RecurringView:
+    return RecurringView(
+        id=row.id, category=row.category, description=row.description, amount=row.amount, next_day=row.next_day
+    )
+
+
+def expense_view(row: Expense) -> ExpenseView:
+    return ExpenseView(
+        id=row.id,
+        category=row.category,
+        description=row.description,
+        amount=row.amount,
+        day=row.day,
+        paid_by=row.paid_by,
+        invoice=row.invoice,
+        booking=row.booking,
+    )
+
+
+def recorded(budgets: Budgets, row: Expense) -> Recorded:
+    return Recorded(
+        id=row.id,
+        category=row.category,
+        description=row.description,
+        amount=row.amount,
+        day=row.day,
+        invoice=row.invoice,
+        booking=row.booking,
+        left=budgets.left(budgets.categories[row.category]),
+    )
+
+
+def receipts(budgets: Budgets) -> Iterator[ReceiptView]:
+    """All receipts there are, the bookings first."""
+    for flight in budgets.bookings:
+        expense = naming(budgets, flight.id)
+        yield ReceiptView(booking=flight.id, subject=flight.subject, amount=flight.amount, expense=expense)
+    for bill in budgets.invoices:
+        expense = naming(budgets, bill.id)
+        yield ReceiptView(invoice=bill.id, subject=bill.subject, amount=bill.amount, expense=expense)
+
+
+def naming(budgets: Budgets, receipt: str) -> ExpenseId | None:
+    """The expense that names a receipt."""
+    return next((row.id for row in budgets.expenses.where(receipt=receipt)), None)

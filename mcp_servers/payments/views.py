@@ -1,0 +1,217 @@
+"""Invoices, payments and events as the merchant sees them: without cards and codes."""
+
+from __future__ import annotations
+
+from ..crossing import InvoiceId
+from ..kit import Day, Entity, Minute
+from ..people import EmailAddress
+from .state import (
+    DeliveryStatus,
+    EventKind,
+    Invoice,
+    InvoiceStatus,
+    MerchantPaymentId,
+    Payment,
+    PaymentRefundId,
+    Reason,
+    Refund,
+    Till,
+    WebhookEvent,
+    WebhookEventId,
+    WebhookId,
+)
+
+
+class InvoiceView(Entity):
+    """An invoice in a list."""
+
+    __label__ = "the {subject} invoice to {name}"
+    id: InvoiceId
+    customer: EmailAddress
+    name: str
+    subject: str
+    amount: int
+    status: InvoiceStatus
+    due: Day
+
+
+class RefundView(Entity):
+    """A refund of a payment."""
+
+    amount: int
+    at: Minute
+    reason: Reason | None = None
+
+
+class PaymentView(Entity):
+    """A payment with the last four digits of its card, and its refunds."""
+
+    __label__ = "the payment for {subject}"
+    id: MerchantPaymentId
+    subject: str
+    amount: int
+    fee: int
+    refunded: int
+    paid: Minute
+    disputed: bool
+    last4: str
+    refunds: tuple[RefundView, ...]
+
+
+class InvoiceDetails(Entity):
+    """An invoice with its payment."""
+
+    __label__ = "the {subject} invoice to {name}"
+    id: InvoiceId
+    customer: EmailAddress
+    name: str
+    subject: str
+    amount: int
+    status: InvoiceStatus
+    issued: Day | None = None
+    due: Day
+    payment: PaymentView | None = None
+
+
+class Charged(Entity):
+    """A payment just made, and the merchant's balance after it."""
+
+    __label__ = "the payment for {subject}"
+    id: MerchantPaymentId
+    invoice: InvoiceId
+    subject: str
+    amount: int
+    fee: int
+    last4: str
+    balance: int
+
+
+class Refunded(Entity):
+    """A refund just made, what is left of the payment, and the merchant's balance after it."""
+
+    __label__ = "the refund for {subject}"
+    id: PaymentRefundId
+    payment: MerchantPaymentId
+    subject: str
+    amount: int
+    left: int
+    balance: int
+
+
+class DeliveryView(Entity):
+    """What became of telling a webhook."""
+
+    __label__ = "the webhook {url}"
+    webhook: WebhookId
+    url: str
+    status: DeliveryStatus
+    attempts: int
+
+
+class EventView(Entity):
+    """An event with its deliveries."""
+
+    __label__ = "the {kind} event of {subject}"
+    id: WebhookEventId
+    kind: EventKind
+    invoice: InvoiceId
+    subject: str
+    at: Minute
+    deliveries: tuple[DeliveryView, ...]
+
+
+class WebhookView(Entity):
+    """A webhook and what it is told of."""
+
+    __label__ = "the webhook {url}"
+    id: WebhookId
+    url: str
+    kinds: tuple[EventKind, ...]
+
+
+def invoice_view(row: Invoice) -> InvoiceView:
+    return InvoiceView(
+        id=row.id,
+        customer=row.customer,
+        name=row.name,
+        subject=row.subject,
+        amount=row.amount,
+        status=row.status,
+        due=row.due,
+    )
+
+
+def last4(till: Till, payment: Payment) -> str:
+    return till.cards[payment.card].card_number[-4:]
+
+
+def payment_view(till: Till, row: Payment) -> PaymentView:
+    return PaymentView(
+        id=row.id,
+        subject=row.subject,
+        amount=row.amount,
+        fee=row.fee,
+        refunded=row.refunded,
+        paid=row.paid,
+        disputed=row.disputed,
+        last4=last4(till, row),
+        refunds=tuple(
+            RefundView(amount=refund.amount, at=refund.at, reason=refund.reason)
+            for refund in till.refunds.where(payment=row.id)
+        ),
+    )
+
+
+def invoice_details(till: Till, row: Invoice) -> InvoiceDetails:
+    payments = till.payments.where(invoice=row.id)
+    return InvoiceDetails(
+        id=row.id,
+        customer=row.customer,
+        name=row.name,
+        subject=row.subject,
+        amount=row.amount,
+        status=row.status,
+        issued=row.issued,
+        due=row.due,
+        payment=payment_view(till, payments[0]) if payments else None,
+    )
+
+
+def charged(till: Till, row: Payment) -> Charged:
+    return Charged(
+        id=row.id,
+        invoice=row.invoice,
+        subject=row.subject,
+        amount=row.amount,
+        fee=row.fee,
+        last4=last4(till, row),
+        balance=till.merchant.balance,
+    )
+
+
+def refunded(till: Till, row: Refund) -> Refunded:
+    payment = till.payments[row.payment]
+    return Refunded(
+        id=row.id,
+        payment=row.payment,
+        subject=row.subject,
+        amount=row.amount,
+        left=payment.amount - payment.refunded,
+        balance=till.merchant.balance,
+    )
+
+
+def event_view(till: Till, row: WebhookEvent) -> EventView:
+    return EventView(
+        id=row.id,
+        kind=row.kind,
+        invoice=row.invoice,
+        subject=row.subject,
+        at=row.at,
+        deliveries=tuple(
+            DeliveryView(
+                webhook=one.webhook, url=till.webhooks[one.webhook].url, status=one.status, attempts=one.attempts
+            )
+            for one in row.deliveries
+        ),
+    )

@@ -1,0 +1,75 @@
+"""When the exchanges trade: their hours, and the rounds of five minutes in which their quotes stand still."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, time, timedelta
+from typing import Literal
+
+Exchange = Literal["North", "Central", "Atlantic"]
+
+HOURS: dict[Exchange, tuple[time, time]] = {
+    "North": (time(8), time(16, 30)),
+    "Central": (time(9, 10), time(17, 30)),
+    "Atlantic": (time(15, 30), time(22)),
+}
+ROUND = timedelta(minutes=5)
+ZERO = datetime(2020, 1, 1)
+ONE_DAY = timedelta(days=1)
+SATURDAY = 5
+
+
+def round_at(moment: datetime) -> int:
+    """The number of the round a moment lies in, counted from 2020 on, whether anybody trades then or not."""
+    return (moment - ZERO) // ROUND
+
+
+def start_of(number: int) -> datetime:
+    """When a round begins."""
+    return ZERO + number * ROUND
+
+
+def is_open(exchange: Exchange, moment: datetime) -> bool:
+    """Whether the exchange trades at this moment: on weekdays, within its hours."""
+    opening, closing = HOURS[exchange]
+    return moment.weekday() < SATURDAY and opening <= moment.time() < closing
+
+
+def sessions(exchange: Exchange, moment: datetime, step: int) -> Iterator[tuple[datetime, datetime]]:
+    """The opening and closing of each day's session from this day on; into the past with a step of -1."""
+    opening, closing = HOURS[exchange]
+    day = moment.date()
+    while True:
+        if day.weekday() < SATURDAY:
+            yield datetime.combine(day, opening), datetime.combine(day, closing)
+        day += step * ONE_DAY
+
+
+def next_opening(exchange: Exchange, moment: datetime) -> datetime:
+    """The first opening after this moment."""
+    return next(opening for opening, _ in sessions(exchange, moment, 1) if opening > moment)
+
+
+def next_closing(exchange: Exchange, moment: datetime) -> datetime:
+    """The first closing after this moment."""
+    return next(closing for _, closing in sessions(exchange, moment, 1) if closing > moment)
+
+
+def last_closing(exchange: Exchange, moment: datetime) -> datetime:
+    """The latest closing up to this moment."""
+    return next(closing for _, closing in sessions(exchange, moment, -1) if closing <= moment)
+
+
+def open_rounds(exchange: Exchange, first: datetime, last: datetime) -> Iterator[int]:
+    """The numbers of the rounds in which the exchange trades, from the one of a moment to that of another."""
+    for opening, closing in sessions(exchange, first, 1):
+        if opening > last:
+            return
+        yield from range(max(round_at(opening), round_at(first)), min(round_at(closing), round_at(last) + 1))
+
+
+def quoted_round(exchange: Exchange, moment: datetime) -> int:
+    """The round whose quotes are shown: the present one, or while the exchange is closed the last one it had."""
+    if is_open(exchange, moment):
+        return round_at(moment)
+    return round_at(last_closing(exchange, moment)) - 1

@@ -1,0 +1,275 @@
+"""Stocks, portfolios, orders and books as tools show them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..kit import Entity, Minute
+from .hours import Exchange, is_open, quoted_round
+from .market import band, middle, previous_close
+from .matching import displayed
+from .state import (
+    Broker,
+    Duration,
+    Execution,
+    OrderStatus,
+    Portfolio,
+    PortfolioId,
+    Sector,
+    Side,
+    Stock,
+    StockId,
+    StockOrder,
+    StockOrderId,
+    Watchlist,
+    WatchlistId,
+)
+
+Trading = Literal["open", "closed", "halted"]
+
+
+class StockView(Entity):
+    """A stock in a list; its last price is in cents."""
+
+    __label__ = "the {symbol} stock"
+    id: StockId
+    symbol: str
+    name: str
+    sector: Sector
+    exchange: Exchange
+    last: int
+
+
+class Quote(Entity):
+    """What a stock costs now, in cents, and what limits are taken; bid and ask are missing when nobody offers any."""
+
+    __label__ = "the {symbol} stock"
+    id: StockId
+    symbol: str
+    trading: Trading
+    last: int
+    bid: int | None = None
+    ask: int | None = None
+    previous_close: int
+    lowest_limit: int
+    highest_limit: int
+    tick: int
+    lot: int
+
+
+class BookLevel(Entity):
+    """The shares wanted or offered at one price; `yours` are from your own orders."""
+
+    price: int
+    quantity: int
+    orders: int
+    yours: int | None = None
+
+
+class OrderBook(Entity):
+    """The orders for a stock that rest now, best price first."""
+
+    __label__ = "the {symbol} stock"
+    id: StockId
+    symbol: str
+    trading: Trading
+    bids: tuple[BookLevel, ...]
+    asks: tuple[BookLevel, ...]
+
+
+class PortfolioView(Entity):
+    """A portfolio in a list; available is the cash in cents that no open order has reserved."""
+
+    __label__ = "the {name} portfolio"
+    id: PortfolioId
+    name: str
+    available: int
+    managed: bool
+
+
+class HoldingView(Entity):
+    """Shares in a portfolio, and their value in cents at the last price."""
+
+    stock: StockId
+    symbol: str
+    quantity: int
+    reserved: int | None = None
+    value: int
+
+
+class PortfolioDetails(Entity):
+    """A portfolio with what is in it; all amounts in cents."""
+
+    __label__ = "the {name} portfolio"
+    id: PortfolioId
+    name: str
+    cash: int
+    reserved: int
+    available: int
+    value: int
+    managed: bool
+    excluded: Sector | None = None
+    holdings: tuple[HoldingView, ...]
+
+
+class OrderView(Entity):
+    """An order in a list."""
+
+    __label__ = "the {side} order for {symbol}"
+    id: StockOrderId
+    symbol: str
+    side: Side
+    quantity: int
+    filled: int
+    limit: int | None = None
+    status: OrderStatus
+
+
+class OrderDetails(Entity):
+    """An order with its trades; `reserves` is what it keeps aside, cents when it buys, shares when it sells."""
+
+    __label__ = "the {side} order for {symbol}"
+    id: StockOrderId
+    portfolio: PortfolioId
+    stock: StockId
+    symbol: str
+    side: Side
+    quantity: int
+    filled: int
+    limit: int | None = None
+    duration: Duration
+    status: OrderStatus
+    reserves: int | None = None
+    placed: Minute
+    expires: Minute | None = None
+    executions: tuple[Execution, ...]
+
+
+class WatchlistView(Entity):
+    """A watchlist with its newest stocks."""
+
+    __label__ = "the {name} watchlist"
+    id: WatchlistId
+    name: str
+    sector: Sector | None = None
+    count: int
+    stocks: tuple[StockView, ...]
+
+
+def last_price(broker: Broker, stock: Stock) -> int:
+    return middle(broker.seed, stock, quoted_round(stock.exchange, broker.now))
+
+
+def trading_of(broker: Broker, stock: Stock) -> Trading:
+    if stock.halted:
+        return "halted"
+    return "open" if is_open(stock.exchange, broker.now) else "closed"
+
+
+def stock_view(broker: Broker, stock: Stock) -> StockView:
+    return StockView(
+        id=stock.id,
+        symbol=stock.symbol,
+        name=stock.name,
+        sector=stock.sector,
+        exchange=stock.exchange,
+        last=last_price(broker, stock),
+    )
+
+
+def quote_of(broker: Broker, stock: Stock) -> Quote:
+    bids, asks = displayed(broker, stock, "buy"), displayed(broker, stock, "sell")
+    lowest, highest = band(broker.seed, stock, broker.now)
+    return Quote(
+        id=stock.id,
+        symbol=stock.symbol,
+        trading=trading_of(broker, stock),
+        last=last_price(broker, stock),
+        bid=bids[0].price if bids else None,
+        ask=asks[0].price if asks else None,
+        previous_close=previous_close(broker.seed, stock, broker.now),
+        lowest_limit=lowest,
+        highest_limit=highest,
+        tick=stock.tick,
+        lot=stock.lot,
+    )
+
+
+def book_side(broker: Broker, stock: Stock, side: Side) -> tuple[BookLevel, ...]:
+    """The others' orders and the client's own of one side; own ones that wait for the opening are not in the book."""
+    levels = {level.price: (level.quantity, len(level.orders), 0) for level in displayed(broker, stock, side)}
+    for order in broker.open_orders(stock.id):
+        if order.side == side and order.limit is not None and is_open(stock.exchange, broker.now):
+            quantity, count, own = levels.get(order.limit, (0, 0, 0))
+            levels[order.limit] = (quantity + order.left, count + 1, own + order.left)
+    return tuple(
+        BookLevel(price=price, quantity=quantity, orders=count, yours=own or None)
+        for price, (quantity, count, own) in sorted(levels.items(), reverse=side == "buy")
+    )
+
+
+def portfolio_details(broker: Broker, portfolio: Portfolio) -> PortfolioDetails:
+    holdings = tuple(
+        HoldingView(
+            stock=row.stock,
+            symbol=broker.stocks[row.stock].symbol,
+            quantity=row.quantity,
+            reserved=row.reserved or None,
+            value=row.quantity * last_price(broker, broker.stocks[row.stock]),
+        )
+        for row in portfolio.holdings
+    )
+    return PortfolioDetails(
+        id=portfolio.id,
+        name=portfolio.name,
+        cash=portfolio.cash,
+        reserved=portfolio.reserved,
+        available=portfolio.available,
+        value=portfolio.cash + sum(row.value for row in holdings),
+        managed=portfolio.managed,
+        excluded=portfolio.excluded,
+        holdings=holdings,
+    )
+
+
+def order_view(order: StockOrder) -> OrderView:
+    return OrderView(
+        id=order.id,
+        symbol=order.symbol,
+        side=order.side,
+        quantity=order.quantity,
+        filled=order.filled,
+        limit=order.limit,
+        status=order.status,
+    )
+
+
+def order_details(order: StockOrder) -> OrderDetails:
+    is_waiting = order.status == "open"
+    return OrderDetails(
+        id=order.id,
+        portfolio=order.portfolio,
+        stock=order.stock,
+        symbol=order.symbol,
+        side=order.side,
+        quantity=order.quantity,
+        filled=order.filled,
+        limit=order.limit,
+        duration=order.duration,
+        status=order.status,
+        reserves=order.reserves if is_waiting else None,
+        placed=order.placed,
+        expires=order.expires if is_waiting else None,
+        executions=order.executions,
+    )
+
+
+def watchlist_view(broker: Broker, watchlist: Watchlist, rows: int) -> WatchlistView:
+    newest = watchlist.stocks[::-1][:rows]
+    return WatchlistView(
+        id=watchlist.id,
+        name=watchlist.name,
+        sector=watchlist.sector,
+        count=len(watchlist.stocks),
+        stocks=tuple(stock_view(broker, broker.stocks[id]) for id in newest),
+    )

@@ -1,0 +1,154 @@
+"""make bench: medians over alternating rounds, and ratios; single absolute times depend on the machine.
+
+make bench                                       against baselines of our own
+make bench ARGS="--bfcl --tau2 ../tau2-bench"    and against BFCL (from PyPI) and a checkout of tau2-bench
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import statistics
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from mcp import Client
+from rich.console import Console
+from rich.table import Table
+
+from mcp_servers.catalogue import SERVERS, TOOLS
+from mcp_servers.kit.wire import wire
+from mcp_servers.world import World
+
+from ..prove.reward import score
+from ..prove.trajectory import ExecutedCall, Step, ToolCall
+from . import peers, servers
+from .servers import seconds
+
+ROUNDS = 7
+TOOL, ARGUMENTS = "list_accounts", "{}"
+
+
+def medians(ours: Callable[[], object], theirs: Callable[[], object], times: int) -> tuple[float, float]:
+    """Median seconds of one run of each, measured in turns."""
+    rounds = [(seconds(ours, times), seconds(theirs, times)) for _ in range(ROUNDS)]
+    return statistics.median(one for one, _ in rounds), statistics.median(other for _, other in rounds)
+
+
+def direct_against_mcp() -> tuple[float, float]:
+    """One read call: dispatched directly, and through the official SDK's in-memory client."""
+    session = SERVERS["banking"].open(7, "default")
+
+    async def through_mcp(times: int) -> float:
+        async with Client(wire(SERVERS["banking"], 7, "default")) as client:
+            start = time.perf_counter()
+            for _ in range(times):
+                await client.call_tool(TOOL, {})
+            return (time.perf_counter() - start) / times
+
+    direct = [seconds(lambda: session.fork().call(TOOL, ARGUMENTS), 2_000) for _ in range(ROUNDS)]
+    mcp = [asyncio.run(through_mcp(200)) for _ in range(ROUNDS)]
+    return statistics.median(direct), statistics.median(mcp)
+
+
+def open_against_build() -> tuple[float, float]:
+    """A session of all servers in a world that is known, and in one that has to be built."""
+    World.open(7, tuple(SERVERS), "default")
+    return medians(
+        lambda: World.open(7, tuple(SERVERS), "default"),
+        lambda: [server._opening(8, "default") for server in SERVERS.values()],
+        20,
+    )
+
+
+def scoring() -> tuple[float, float]:
+    """The reward of a 4-call rollout, and of one with 200 calls too many."""
+    steps = tuple(Step((ToolCall("pay", {"to": f"PAY-{i}", "cents": i}),)) for i in range(4))
+    edges = ((0, 1), (1, 2), (2, 3))
+    calls = [ExecutedCall(step.calls[0], 3) for step in steps]
+    return medians(lambda: score(steps, edges, calls), lambda: score(steps, edges, calls + calls[:1] * 200), 50)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Measure and print; 1 when a peer that was asked for could not be measured."""
+    parser = ArgumentParser("make bench", description="How fast the parts are.")
+    parser.add_argument("--bfcl", action="store_true", help="measure BFCL, too; it is installed apart")
+    parser.add_argument("--tau2", type=Path, metavar="CHECKOUT", help="measure this checkout of tau2-bench, too")
+    parser.add_argument("--folder", type=Path, default=Path("data/bench"), help="where the peers' environments are")
+    options = parser.parse_args(argv)
+    console = Console()
+    for table in (against_baselines(), servers_table(), by_size()):
+        console.print(table)
+    try:
+        for table in against_peers(options.folder, options.bfcl, options.tau2):
+            console.print(table)
+    except peers.PeerFailed as error:
+        console.print(str(error), style="red")
+        return 1
+    return 0
+
+
+def against_baselines() -> Table:
+    title = f"Python {platform.python_version()}, medians of {ROUNDS}"
+    table = Table("what", "ours", "baseline", "ratio", title=title)
+    for what, baseline, (ours, theirs) in [
+        ("one read call, direct", "through the MCP SDK in memory", direct_against_mcp()),
+        ("open a session of all servers", "build the world anew", open_against_build()),
+        ("reward of 4 calls", "reward of 204 calls", scoring()),
+    ]:
+        table.add_row(what, micro(ours), f"{micro(theirs)}  {baseline}", f"{theirs / ours:,.0f}x")
+    return table
+
+
+def servers_table() -> Table:
+    """The calls of every tool, on default worlds, each in a fresh fork."""
+    times = servers.calls_by_tool()
+    table = Table("what", "ours", title=f"{len(times)} of {len(TOOLS)} tools called, default worlds")
+    slowest = max(times, key=times.__getitem__)
+    table.add_row("one call, median over the tools", micro(statistics.median(times.values())))
+    table.add_row("one call, the slowest tool", f"{micro(times[slowest])}  {slowest}")
+    table.add_row("10,000 sessions of all servers, 10 calls each", f"{servers.many_sessions():,.0f} MB")
+    return table
+
+
+def by_size() -> Table:
+    table = Table("size", "rows in all", "fork", "digest after a write", title="medians over the servers")
+    for size in ("small", "default", "large"):
+        rows, fork, digest = servers.by_size(size)
+        table.add_row(size, f"{rows:,}", micro(fork), micro(digest))
+    return table
+
+
+def against_peers(folder: Path, bfcl: bool, tau2: Path | None) -> Iterator[Table]:
+    """Our median call, opening and digest beside the peers', in alternating rounds."""
+    table = Table("what", "ours", "peer", "ratio", title=f"beside peers, medians of {ROUNDS} alternating rounds")
+    if bfcl:
+        with peers.bfcl(folder) as peer:
+            rounds = [(one_call(), *peer.measure()) for _ in range(ROUNDS)]
+        add(table, "one call", "BFCL multi-turn, cold", [(ours, theirs) for ours, theirs in rounds])
+    if tau2:
+        with peers.tau2(folder, tau2) as peer:
+            measured = [(one_call(), servers.open_all(), *peer.measure()) for _ in range(ROUNDS)]
+        add(table, "one call", "tau2 retail", [(call, theirs) for call, _, theirs, _, _ in measured])
+        add(table, "open a session", "tau2 retail, load", [(opened, load) for _, opened, _, load, _ in measured])
+    if table.rows:
+        yield table
+
+
+def one_call() -> float:
+    return statistics.median(servers.calls_by_tool().values())
+
+
+def add(table: Table, what: str, peer: str, rounds: list[tuple[float, float]]) -> None:
+    ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
+    table.add_row(what, micro(ours), f"{micro(theirs)}  {peer}", f"{theirs / ours:,.1f}x")
+
+
+def micro(value: float) -> str:
+    return f"{value * 1e6:,.1f} us"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,79 @@
+"""The peers, each in an environment of its own that is made on request, measured in turns with us."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).parent
+BFCL = ("--no-deps", "bfcl-eval==2026.3.23", "mpmath==1.4.1")
+TAU2 = (
+    *("pydantic", "loguru", "deepdiff", "addict", "pyyaml", "toml", "python-dotenv", "docstring_parser", "fastapi"),
+    *("rich", "tenacity", "pandas", "litellm<1.82.7", "requests", "psutil", "tabulate", "typer", "httpx", "numpy"),
+)
+
+
+class PeerFailed(Exception):
+    """A peer could not be installed or run; says which and why."""
+
+
+class Peer:
+    """A peer's process: each line that it is sent makes it measure once."""
+
+    def __init__(self, name: str, process: subprocess.Popen[str]):
+        self.name, self.process = name, process
+
+    def measure(self) -> list[float]:
+        """Its seconds. Raises PeerFailed when it has ended."""
+        assert self.process.stdin and self.process.stdout
+        try:
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise PeerFailed(f"{self.name} ended by itself.") from None
+        for line in self.process.stdout:
+            try:
+                return [float(word) for word in line.split()]
+            except ValueError:
+                continue  # what it has to say besides
+        raise PeerFailed(f"{self.name} ended by itself.")
+
+
+@contextmanager
+def bfcl(folder: Path) -> Iterator[Peer]:
+    """BFCL's multi-turn backends, from PyPI."""
+    yield from running("BFCL", environment(folder / "bfcl", BFCL), HERE / "peer_bfcl.py")
+
+
+@contextmanager
+def tau2(folder: Path, checkout: Path) -> Iterator[Peer]:
+    """tau2-bench's retail domain, from a checkout of its repository: it is not on PyPI."""
+    if not (checkout / "src" / "tau2").is_dir():
+        raise PeerFailed(f"{checkout} is no checkout of tau2-bench.")
+    yield from running("tau2", environment(folder / "tau2", TAU2), HERE / "peer_tau2.py", str(checkout.resolve()))
+
+
+def environment(folder: Path, packages: tuple[str, ...]) -> Path:
+    """The interpreter of an environment with these packages, made when it is not there."""
+    python, ready = folder / "bin" / "python", folder / "ready"
+    if not ready.exists():
+        print(f"installing {packages[0] if len(packages) > 3 else packages[1]} and others into {folder}", flush=True)
+        install = [str(python), "-m", "pip", "install", "-q", *packages]
+        for command in ([sys.executable, "-m", "venv", str(folder)], install):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise PeerFailed(f"{folder} could not be set up: {done.stderr.strip().splitlines()[-1]}")
+        ready.touch()
+    return python
+
+
+def running(name: str, python: Path, script: Path, *arguments: str) -> Iterator[Peer]:
+    command = [str(python), str(script), *arguments]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        yield Peer(name, process)
+        process.kill()
