@@ -45,7 +45,7 @@ seeds: setup ## the three-seed experiment behind docs/benchmarks.md
 	@$(PY) -m training_worker.seeds $(ARGS)
 
 warmup: setup ## make the warm policy again, into data/warmup/policy; a quarter of an hour
-	$(PY) -m training_worker.prove.synthesis --count 24000 --candidates 8 --out data/warmup/train.jsonl
+	$(PY) -m training_worker.prove.synthesis --count 24000 --candidates 8 --servers banking,calendar,email --out data/warmup/train.jsonl
 	$(PY) -m training_worker.trainer.warmup --data data/warmup/train.jsonl --out data/warmup/policy --minutes 9
 
 clean: ## remove .venv and caches; what runs made stays in data/

@@ -25,15 +25,16 @@ from prove_web.supervisor.checks import newer
 from prove_web.supervisor.program import Refused
 from prove_web.supervisor.programs import OWNER_PASSWORD
 from prove_web.trajectories.models import Dataset
+from training_worker.warm import SERVERS as WARM_SERVERS
 
 OWNER, ADDRESS = "owner", "owner@localhost"
 Demo = tuple[dict[str, Any], dict[str, Any]]  # the specifications of a data set and of a run
 WHOLE: Demo = (
-    {"seed": 0, "train": 4000, "held_out": 220, "candidates": 8},
+    {"seed": 0, "train": 4000, "held_out": 220, "candidates": 8, "servers": list(WARM_SERVERS)},
     {"policy": "warm", "seed": 0, "minutes": 6, "max_steps": 350, "evaluate_every": 10, "held_out": 200},
 )
 SMALL: Demo = (
-    {"seed": 0, "train": 200, "held_out": 30, "candidates": 8},
+    {"seed": 0, "train": 200, "held_out": 30, "candidates": 8, "servers": list(WARM_SERVERS)},
     {"policy": "warm", "seed": 0, "minutes": 6, "max_steps": 16, "prompts": 2, "group": 4}
     | {"evaluate_every": 4, "held_out": 8, "checkpoint_every": 2, "threads": 1},
 )

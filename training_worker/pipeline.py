@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from mcp_servers.catalogue import SERVERS, fingerprint
+from mcp_servers.catalogue import fingerprint
 
 from .prove.graph import load_or_build
 from .prove.synthesis.conversation import Recipe
@@ -31,6 +31,7 @@ from .prove.synthesis.knobs import Knobs
 from .prove.trajectory import Example, UnreadableData, read_lines, write_lines
 from .stages import Outcome, StageFailed, Summary, code_digest, file_digest, only_one, run_stage
 from .terminal import bar, sparkline
+from .warm import SERVERS as WARM_SERVERS
 
 FREE_BYTES = 300_000_000
 FULL_BYTES = 10_000_000
@@ -92,17 +93,19 @@ class Pipeline:
 
     def graph(self) -> Outcome:
         def work(folder: Path, shown: Any) -> Summary:
-            graph = load_or_build(folder, lambda done, total: shown.set(done, total, "pairs run in forked sessions"))
+            graph = load_or_build(
+                folder, lambda done, total: shown.set(done, total, "pairs run in forked sessions"), WARM_SERVERS
+            )
             edges, created = graph.number_of_edges(), sum(data["created"] for _, _, data in graph.edges(data=True))
             if not edges:
                 raise StageFailed("No edge of the graph could be proven; the servers cannot be chained.")
             line = (
-                f"{len(graph)} tools on {len(SERVERS)} servers, {edges} edges proven by execution "
+                f"{len(graph)} tools on {len(WARM_SERVERS)} servers, {edges} edges proven by execution "
                 f"({created} to what the call before created), {len(graph.graph['unproven'])} candidates unproven"
             )
             return {"line": line, "edges": edges, "created": created, "unproven": graph.graph["unproven"]}
 
-        return self.stage("graph", {"server code": fingerprint(SERVERS), "prover code": code_digest(PROVE)}, work)
+        return self.stage("graph", {"server code": fingerprint(WARM_SERVERS), "prover code": code_digest(PROVE)}, work)
 
     def data_set(self, graph: Outcome) -> Outcome:
         options = self.options
@@ -112,7 +115,7 @@ class Pipeline:
             from .trainer.prompts import prompt_length
 
             tokenizer = load_policy(options.policy).tokenizer
-            known = load_or_build(graph.folder)
+            known = load_or_build(graph.folder, servers=WARM_SERVERS)
             kept, counts, left_out = {}, {}, {}
             plan = (
                 ("train", options.examples, Recipe(TRAIN_RECIPE_SEED + options.seed, knobs=TINY_KNOBS)),
@@ -141,7 +144,7 @@ class Pipeline:
             return {"line": line, "counts": counts, "left out as too long": left_out}
 
         names = ("seed", "examples", "held_out")
-        inputs = {"server code": fingerprint(SERVERS), "synthesis code": code_digest(PROVE)}
+        inputs = {"server code": fingerprint(WARM_SERVERS), "synthesis code": code_digest(PROVE)}
         inputs |= {name: getattr(options, name) for name in names}
         return self.stage("data", inputs | {"policy": digest_of(options.policy)}, work)
 

@@ -14,7 +14,7 @@ from .views import RecurringView, recurring_view
 
 @server.write(
     "add a recurring expense of {amount} cents for {description} to {category} on day {day_of_month} of each month",
-    "let {description} take {amount} cents from {category} every month on the {day_of_month}th",
+    "let {description} take {amount} cents from {category} every month on day {day_of_month}",
     "enter {description} as a monthly expense of {category}, {amount} cents on day {day_of_month}",
     "have {amount} cents for {description} booked on {category} each month, day {day_of_month}",
     idempotent=True,

@@ -8,20 +8,28 @@ from django import forms
 from django.db import transaction
 from django.db.models import Max
 
+from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
+from training_worker.warm import SERVERS as WARM_SERVERS
 
 from .models import Dataset
 
 WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number box drops what is none before we can refuse it
-SPEC = ("seed", "train", "held_out", "candidates")
+NUMBERS = ("seed", "train", "held_out", "candidates")
 
 
 class NewDataset(forms.Form):
     """How many conversations of which kind; each is replayed before it is kept."""
 
     name = forms.CharField(max_length=80, required=False, help_text="Left empty, it is named by its number.")
+    servers = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        initial=list(WARM_SERVERS),
+        help_text="Whose tools it is about. The small policy that comes with the site knows the three that are ticked.",
+        error_messages={"required": "Tick at least one server.", "invalid_choice": "There is no server “%(value)s”."},
+    )
     train = forms.IntegerField(
         widget=WHOLE,
         label="Training conversations",
@@ -56,7 +64,8 @@ class NewDataset(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        for name in SPEC:
+        self.fields["servers"].choices = [(name, name) for name in SERVERS]
+        for name in NUMBERS:
             field = self.fields[name]
             asked = f"This takes a whole number from {field.min_value:,} to {field.max_value:,}."
             field.error_messages = {"required": asked, "invalid": asked}
@@ -69,7 +78,8 @@ class NewDataset(forms.Form):
         Project.objects.select_for_update().get(pk=project.pk)  # of two at once, one is numbered first
         number = (project.datasets.aggregate(last=Max("number"))["last"] or 0) + 1
         name = self.cleaned_data["name"] or f"Data set {number}"
-        spec = {key: self.cleaned_data[key] for key in SPEC}
+        spec = {key: self.cleaned_data[key] for key in NUMBERS}
+        spec["servers"] = [name for name in SERVERS if name in self.cleaned_data["servers"]]
         job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=spec, created_by=user)
         dataset = Dataset.objects.create(project=project, number=number, name=name, job=job)
         enqueue(job)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import networkx as nx
 import pytest
 
+from tests.prove.known import SERVERS
 from training_worker.prove.graph import build
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.trajectory import Example, Split, ToolCall
@@ -14,7 +15,7 @@ from training_worker.prove.trajectory import Example, Split, ToolCall
 
 @pytest.fixture(scope="session")
 def graph() -> nx.DiGraph:
-    return build()
+    return build(servers=SERVERS)
 
 
 def made(count: int, split: Split, graph: nx.DiGraph) -> tuple[Example, ...]:

@@ -7,8 +7,8 @@ from collections import Counter
 import networkx as nx
 import pytest
 
-from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
+from tests.prove.known import TOOLS
 from training_worker.prove.synthesis.chains import LENGTHS, draw_chain
 
 

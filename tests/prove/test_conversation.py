@@ -8,7 +8,7 @@ import re
 import networkx as nx
 import pytest
 
-from mcp_servers.catalogue import TOOLS
+from tests.prove.known import TOOLS
 from training_worker.prove.rollout import oracle
 from training_worker.prove.shapes import found_in
 from training_worker.prove.synthesis.conversation import Recipe, make

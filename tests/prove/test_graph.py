@@ -14,9 +14,9 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.world import World
-from training_worker.prove.graph import build, candidates, load_or_build, prove
+from tests.prove.known import SERVERS, TOOLS
+from training_worker.prove.graph import build, candidates, load_or_build, part, prove, servers_of
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.trajectory import dumps
 
@@ -27,7 +27,7 @@ from training_worker.prove.graph import build
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.trajectory import dumps
 
-graph = build()
+graph = build(servers={servers!r})
 made = [make(index, "train", graph, Recipe())[0] for index in range({count})]
 text = json.dumps(nx.node_link_data(graph, edges="edges"))
 print(json.dumps([hashlib.sha256(text.encode()).hexdigest(), [example and dumps(example) for example in made]]))
@@ -52,7 +52,7 @@ def outcome(world: World, tool: str, run: dict[str, Any]) -> bool:
 
 def test_every_proof_can_be_had_again_from_its_evidence(graph: nx.DiGraph) -> None:
     for a, b, _, proof in proofs(graph):
-        opening = World.open(proof["seed"], tuple(SERVERS), "small")
+        opening = World.open(proof["seed"], servers_of(TOOLS[a][1], TOOLS[b][1]), "small")
         after = opening.fork()
         assert outcome(after, a, proof["producer"]), (a, b)
         assert outcome(after.fork(), b, proof["with_output"]), (a, b)
@@ -74,7 +74,7 @@ def test_an_edge_was_shown_by_a_run_that_worked_and_one_with_another_worlds_id_t
 def test_the_consumer_of_an_edge_cannot_do_without_the_id(graph: nx.DiGraph) -> None:
     for a, b, parameter, proof in proofs(graph):
         arguments = {name: value for name, value in proof["with_output"]["arguments"].items() if name != parameter}
-        world = World.open(proof["seed"], tuple(SERVERS), "small")
+        world = World.open(proof["seed"], servers_of(TOOLS[a][1], TOOLS[b][1]), "small")
         assert world.call(a, proof["producer"]["arguments"]).ok
         assert not world.call(b, arguments).ok, (a, b)
 
@@ -111,21 +111,21 @@ def test_every_tool_that_needs_an_id_is_fed_by_some_tool(graph: nx.DiGraph) -> N
 
 
 def test_the_cached_graph_is_read_and_equals_the_one_built(graph: nx.DiGraph, tmp_path: Path) -> None:
-    first = load_or_build(tmp_path / "new")
+    first = load_or_build(tmp_path / "new", servers=SERVERS)
     (path,) = (tmp_path / "new").iterdir()
     told: list[int] = []
-    again = load_or_build(tmp_path / "new", lambda done, total: told.append(done))
+    again = load_or_build(tmp_path / "new", lambda done, total: told.append(done), SERVERS)
     assert told == [] and path.name == f"graph-{graph.graph['fingerprint']}.json"
     assert as_text(first) == as_text(again) == as_text(graph)
 
 
 @pytest.mark.parametrize("torn", ["", "{", "[]", "{}", '{"nodes": 1}', "half", "\udcff"])
 def test_a_torn_cache_is_built_again(torn: str, graph: nx.DiGraph, tmp_path: Path) -> None:
-    load_or_build(tmp_path)
+    load_or_build(tmp_path, servers=SERVERS)
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] if torn == "half" else torn.encode("utf-8", "surrogateescape"))
-    assert as_text(load_or_build(tmp_path)) == as_text(graph)
+    assert as_text(load_or_build(tmp_path, servers=SERVERS)) == as_text(graph)
     assert path.read_bytes() == whole
 
 
@@ -133,7 +133,7 @@ def test_a_torn_cache_is_built_again(torn: str, graph: nx.DiGraph, tmp_path: Pat
 def test_another_process_with_another_hash_seed_makes_the_same_graph_and_the_same_examples(
     hash_seed: str, graph: nx.DiGraph
 ) -> None:
-    command = [sys.executable, "-c", ELSEWHERE.format(count=EXAMPLES)]
+    command = [sys.executable, "-c", ELSEWHERE.format(count=EXAMPLES, servers=tuple(SERVERS))]
     said = subprocess.run(
         command, env={**os.environ, "PYTHONHASHSEED": hash_seed}, check=True, capture_output=True, text=True
     )
@@ -145,5 +145,16 @@ def test_another_process_with_another_hash_seed_makes_the_same_graph_and_the_sam
 
 def test_building_tells_how_far_it_is() -> None:
     told: list[tuple[int, int]] = []
-    build(lambda done, total: told.append((done, total)))
+    build(lambda done, total: told.append((done, total)), SERVERS)
     assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
+
+
+def test_what_is_proven_of_two_tools_does_not_depend_on_the_other_servers(graph: nx.DiGraph) -> None:
+    alone = build(servers=["calendar", "banking"])
+    shared = part(graph, ["banking", "calendar"])
+    assert set(shared) == {name for name, (server, _) in TOOLS.items() if server.name != "email"}
+    assert {(a, b): data for a, b, data in alone.edges(data=True)} == {
+        (a, b): data for a, b, data in shared.edges(data=True)
+    }
+    with pytest.raises(KeyError, match="steam_engine"):
+        part(graph, ["banking", "steam_engine"])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Draw
+from tests.prove.known import SERVERS, TOOLS
 from training_worker.prove.synthesis.chains import draw_chain
 from training_worker.prove.synthesis.knobs import Knobs, draw_candidates, draw_kind
 from training_worker.prove.trajectory import Example, Kind
@@ -29,7 +29,7 @@ def drawn(graph: nx.DiGraph, kind: Kind, knobs: Knobs) -> Iterator[tuple[tuple[s
         for time in range(6):
             draw = Draw("knobs", name, time)
             chain = draw_chain(graph, name, draw)
-            yield chain, draw_candidates(chain, kind, knobs, draw)
+            yield chain, draw_candidates(chain, kind, knobs, draw, graph)
 
 
 @pytest.mark.parametrize("most", [5, 8, 24])
@@ -87,7 +87,7 @@ def test_two_in_five_conversations_see_three_to_eight_tools_of_other_servers(gra
     for time in range(DRAWS):
         draw = Draw("distractors", time)
         chain = ("list_accounts", "get_account")
-        shown = draw_candidates(chain, "chain", Knobs(), draw)
+        shown = draw_candidates(chain, "chain", Knobs(), draw, graph)
         counts.append(sum(TOOLS[name][0].name != "banking" for name in shown))
         assert 1 <= len(shown) - counts[-1] - len(chain) <= 3
     assert sum(count > 0 for count in counts) / DRAWS == pytest.approx(0.4, abs=0.04)

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
+from tests.prove.known import SERVERS, TOOLS
 from training_worker.prove.synthesis.sampler import Context, NothingFits, fill, pick, sample
 
 SEEDS = (3, 41, 1_000_000_007)

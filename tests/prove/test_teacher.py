@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Draw
 from mcp_servers.world import World
+from tests.prove.known import SERVERS, TOOLS
 from training_worker.prove.shapes import Found
 from training_worker.prove.synthesis.chains import draw_chain
 from training_worker.prove.synthesis.language import says, spoken

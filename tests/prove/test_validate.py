@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
+from tests.prove.known import TOOLS
 from training_worker.prove.synthesis.validate import Rejected, hidden_edges, provenance, succeeds, validate
 from training_worker.prove.trajectory import Example, Step, ToolCall
 

@@ -13,13 +13,14 @@ from prove_web.trajectories.models import Dataset, Trajectory
 from training_worker.prove.graph import build
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.trajectory import Example
+from training_worker.warm import SERVERS as WARM_SERVERS
 
 FOUND = 60
 
 
 @cache
 def examples() -> tuple[Example, ...]:
-    graph = build()
+    graph = build(servers=WARM_SERVERS)
     made = (make(index, "train", graph, Recipe())[0] for index in range(FOUND))
     return tuple(example for example in made if example)
 

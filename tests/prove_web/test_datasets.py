@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from pytest_django import DjangoAssertNumQueries
 
-from mcp_servers.catalogue import TOOLS
+from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
@@ -23,7 +23,8 @@ from training_worker.prove.trajectory import Example
 from .examples import chain, dataset_of, examples
 
 SignIn = Callable[[User], Client]
-GOOD = {"name": "Ours", "train": "200", "held_out": "20", "seed": "3", "candidates": "8"}
+NUMBERS = {"name": "Ours", "train": "200", "held_out": "20", "seed": "3", "candidates": "8"}
+GOOD = {**NUMBERS, "servers": ["email"]}
 COUNTS = {
     "train": {"kept": 180, "kinds": {"chain": 160, "irrelevance": 20}, "lengths": {"0": 20, "2": 100, "10": 60}},
     "held_out": {"kept": 18, "kinds": {"chain": 18}, "lengths": {"2": 18}},
@@ -102,7 +103,7 @@ def test_asking_for_a_data_set_queues_its_job(
     made = Dataset.objects.get(name="Ours")
     assert answer.url == made.get_absolute_url() and made.number == 2
     assert (made.job.kind, made.job.state, made.job.created_by) == (Kind.DATASET, State.QUEUED, mary)
-    assert made.job.spec == {"seed": 3, "train": 200, "held_out": 20, "candidates": 8}
+    assert made.job.spec == {"seed": 3, "train": 200, "held_out": 20, "candidates": 8, "servers": ["email"]}
     assert made.job.sent_at is not None
 
 
@@ -128,10 +129,12 @@ def test_a_data_set_without_a_name_is_named_by_its_number(project: Project, mary
         ("candidates", "31"),
         ("name", "x" * 81),
         ("name", "a\0b"),
+        ("servers", []),
+        ("servers", ["email", "steam_engine"]),
     ],
 )
 def test_nonsense_is_refused_by_name_and_nothing_typed_is_lost(
-    project: Project, mary: User, as_user: SignIn, field: str, value: str
+    project: Project, mary: User, as_user: SignIn, field: str, value: str | list[str]
 ) -> None:
     page = as_user(mary).post(at("dataset-new", project), {**GOOD, field: value})
 
@@ -146,6 +149,7 @@ def test_the_limits_themselves_are_accepted(project: Project, mary: User, as_use
     client = as_user(mary)
     for train, held_out, seed, candidates in ((10, 0, 0, 5), (20000, 2000, 19, 30)):
         asked = {"train": train, "held_out": held_out, "seed": seed, "candidates": candidates}
+        asked["servers"] = list(SERVERS)
         assert client.post(at("dataset-new", project), asked).status_code == 302
     assert Dataset.objects.count() == 2
 

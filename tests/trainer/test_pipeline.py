@@ -19,6 +19,7 @@ from training_worker.trainer.curriculum import names, text, values
 from training_worker.trainer.model import tiny_model
 from training_worker.trainer.policy import save_policy
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
+from training_worker.warm import SERVERS as WARM_SERVERS
 
 from .conftest import SMALL
 
@@ -30,7 +31,7 @@ STEPS = 4
 def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained policy: it gains nothing, which is what exit code 3 says."""
     folder = tmp_path_factory.mktemp("policy")
-    examples, _ = synthesize(30, "train", load_or_build(folder / "graph"), Recipe(), processes=1)
+    examples, _ = synthesize(30, "train", load_or_build(folder / "graph", servers=WARM_SERVERS), Recipe(), processes=1)
     tokenizer = train_tokenizer([text(plain_tokenizer(), one) for one in examples], names(values(examples)), 1_000)
     save_policy(folder, tiny_model(tokenizer, seed=1, shape=SMALL), tokenizer, {"made_by": "test"})
     return folder

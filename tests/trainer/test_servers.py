@@ -19,6 +19,7 @@ from training_worker.trainer.curriculum import full, names, text, values
 from training_worker.trainer.model import tiny_model
 from training_worker.trainer.sampler import sample
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
+from training_worker.warm import SERVERS as WARM_SERVERS
 
 from .conftest import SMALL
 
@@ -26,7 +27,7 @@ from .conftest import SMALL
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory) -> list[Example]:
     folder: Path = tmp_path_factory.mktemp("graph")
-    return synthesize(12, "train", load_or_build(folder), Recipe(), processes=1)[0]
+    return synthesize(12, "train", load_or_build(folder, servers=WARM_SERVERS), Recipe(), processes=1)[0]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mcp_servers.catalogue import SERVERS
+
 from ..pipeline import HELD_OUT_RECIPE_SEED, SEEDS, TRAIN_RECIPE_SEED, shared
+from ..prove.graph import part
 from ..prove.synthesis.conversation import Recipe
 from ..prove.synthesis.dataset import synthesize
 from ..prove.synthesis.knobs import Knobs
@@ -16,10 +19,11 @@ from .work import Refused, Result, Tell, known, whole
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
-    known(spec, {"seed", "train", "held_out", "candidates"})
+    known(spec, {"seed", "train", "held_out", "candidates", "servers"})
     train, held_out = whole(spec, "train", 1), whole(spec, "held_out", 0)
     seed, knobs = whole(spec, "seed", SEEDS[0], SEEDS[-1], default=0), knobs_of(spec)
-    graph = shared_graph(folder, tell)
+    servers = servers_of(spec)
+    graph = part(shared_graph(folder, tell), servers)
     plan: tuple[tuple[Split, int, int, int, int], ...] = (
         ("train", train, TRAIN_RECIPE_SEED + seed, 0, held_out),
         ("held_out", held_out, HELD_OUT_RECIPE_SEED, train, 0),
@@ -35,6 +39,14 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     for name, examples in made.items():
         write_lines(folder / "out" / f"{name}.jsonl", examples)
     return {"counts": counts}
+
+
+def servers_of(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """The servers whose tools are asked for, in the catalogue's order; all when none are named. Raises Refused."""
+    named = spec.get("servers", list(SERVERS))
+    if not isinstance(named, list) or not named or any(name not in SERVERS for name in named):
+        raise Refused(f"servers must be a list of some of {', '.join(SERVERS)}, not {named!r}.")
+    return tuple(name for name in SERVERS if name in named)
 
 
 def knobs_of(spec: Mapping[str, Any]) -> Knobs:

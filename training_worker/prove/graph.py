@@ -9,7 +9,7 @@ same id when A was not run, A had created it: the edge is `created`. What was ru
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -72,8 +72,9 @@ def candidates(tools: Iterable[Tool]) -> list[tuple[Tool, Tool, str, str]]:
 def prove(a: Tool, b: Tool, parameter: str, id_type: str) -> Proof | None:
     """Run the pair until the edge is proven or the tries are used up; the last proof that did not hold, or None."""
     last = None
+    servers = servers_of(a, b)
     for seed in WORLD_SEEDS:
-        opening, context = laboratory(seed)
+        opening, context = laboratory(seed, servers)
         draw = Draw("proof", seed, a.name, b.name, parameter)
         for _ in range(TRIES_PER_WORLD):
             proof = attempt(seed, opening, context, draw, (a, b, parameter, id_type))
@@ -97,7 +98,7 @@ def attempt(seed: int, opening: World, context: Context, draw: Draw, pair: tuple
         own = fill(b, {parameter: draw.choice(given)}, context, draw, after)
     except NothingFits:
         return None
-    _, elsewhere = laboratory(seed + 1)
+    _, elsewhere = laboratory(seed + 1, servers_of(a, b))
     foreign = next((id for id in elsewhere.ids.get(id_type, {}) if id not in context.ids.get(id_type, {})), "NONE-0000")
     return Proof(
         seed,
@@ -113,19 +114,29 @@ def run(world: World, tool: Tool, arguments: dict[str, Any]) -> Run:
     return Run(arguments, reply.ok, reply.text)
 
 
+def servers_of(*tools: Tool) -> tuple[str, ...]:
+    return tuple(sorted({TOOLS[tool.name][0].name for tool in tools}))
+
+
 @cache
-def laboratory(seed: int) -> tuple[World, Context]:
-    """A world of all servers to prove edges in, and what its read-only tools show."""
-    world = World.open(seed, tuple(SERVERS), "small")
+def laboratory(seed: int, servers: tuple[str, ...]) -> tuple[World, Context]:
+    """A world of some servers to prove edges in, and what its read-only tools show."""
+    world = World.open(seed, servers, "small")
     return world, sample(world, Draw("laboratory", seed))
 
 
-def build(progress: Callable[[int, int], None] = lambda done, total: None) -> nx.DiGraph:
-    """The graph over all tools: nodes with their server, edges with id type and evidence. Unproven pairs stay out."""
-    graph = nx.DiGraph(fingerprint=fingerprint(tuple(SERVERS)), unproven=[])
-    for name, (server, tool) in TOOLS.items():
+def build(
+    progress: Callable[[int, int], None] = lambda done, total: None, servers: Collection[str] = tuple(SERVERS)
+) -> nx.DiGraph:
+    """The graph over the tools of some servers: nodes with their server, edges with id type and evidence.
+
+    Unproven pairs stay out. What is proven of two tools does not depend on which other servers there are.
+    """
+    graph = nx.DiGraph(fingerprint=fingerprint(servers), unproven=[])
+    tools = {name: (server, tool) for name, (server, tool) in TOOLS.items() if server.name in servers}
+    for name, (server, tool) in tools.items():
         graph.add_node(name, server=server.name, writes=tool.writes)
-    pairs = candidates(tool for _, tool in TOOLS.values())
+    pairs = candidates(tool for _, tool in tools.values())
     for done, (a, b, parameter, id_type) in enumerate(pairs, 1):
         proof = prove(a, b, parameter, id_type)
         if proof is not None and proof.holds:
@@ -148,18 +159,29 @@ def read(path: Path) -> nx.DiGraph | None:
         return None
 
 
-def graph_path(folder: Path) -> Path:
-    """Where the graph of the servers as they are now is cached."""
-    return folder / f"graph-{fingerprint(tuple(SERVERS))}.json"
+def part(graph: nx.DiGraph, servers: Collection[str]) -> nx.DiGraph:
+    """The graph of some servers, out of one that has them. Raises KeyError for a server that it has not."""
+    if missing := set(servers) - {data["server"] for _, data in graph.nodes(data=True)}:
+        raise KeyError(sorted(missing)[0])
+    return nx.DiGraph(graph.subgraph([name for name, data in graph.nodes(data=True) if data["server"] in servers]))
 
 
-def load_or_build(folder: Path, progress: Callable[[int, int], None] = lambda done, total: None) -> nx.DiGraph:
+def graph_path(folder: Path, servers: Collection[str] = tuple(SERVERS)) -> Path:
+    """Where the graph of these servers as they are now is cached."""
+    return folder / f"graph-{fingerprint(servers)}.json"
+
+
+def load_or_build(
+    folder: Path,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    servers: Collection[str] = tuple(SERVERS),
+) -> nx.DiGraph:
     """The graph cached in `folder` under the hash of all schemas and code, built when it is not there or not whole."""
-    path = graph_path(folder)
+    path = graph_path(folder, servers)
     kept = read(path)
     if kept is not None:
         return kept
-    graph = build(progress)
+    graph = build(progress, servers)
     folder.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(nx.node_link_data(graph, edges="edges"), ensure_ascii=False), "utf-8")

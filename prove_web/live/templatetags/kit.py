@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django import template
-from django.forms import BoundField, CheckboxInput, Select
+from django.forms import BoundField, CheckboxInput, CheckboxSelectMultiple, Select
 from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -94,6 +94,12 @@ def styled(field: BoundField) -> SafeString:
         kind = "form-select" if isinstance(widget, Select) else "form-control"
     wanted = [widget.attrs.get("class", ""), kind, "is-invalid" if field.errors else ""]
     return field.as_widget(attrs={"class": " ".join(filter(None, wanted))})
+
+
+@register.filter
+def is_choices(field: BoundField) -> bool:
+    """Whether it is a list of boxes to tick."""
+    return isinstance(field.field.widget, CheckboxSelectMultiple)
 
 
 @register.filter

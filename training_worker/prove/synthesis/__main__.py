@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mcp_servers.catalogue import SERVERS
+
 from ..graph import build
 from ..trajectory import write_lines
 from .conversation import Recipe
@@ -18,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m training_worker.prove.synthesis", description=__doc__)
     parser.add_argument("--count", type=int, default=1_000, help="conversations to try to make")
     parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
+    parser.add_argument("--servers", default=",".join(SERVERS), help="whose tools, comma-separated; all by default")
     parser.add_argument("--split", choices=("train", "held_out"), default="train")
     parser.add_argument("--seed", type=int, choices=range(40), default=0, metavar="0..39", help="worlds of their own")
     parser.add_argument(
@@ -29,12 +32,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="most tools a conversation may see",
     )
     options = parser.parse_args(argv)
+    servers = options.servers.split(",")
+    if unknown := [name for name in servers if name not in SERVERS]:
+        parser.error(f"there is no server {unknown[0]!r}; there are {', '.join(SERVERS)}")
     recipe = Recipe(options.seed, knobs=Knobs(most=options.candidates))
 
     def tell(done: int, total: int) -> None:
         print(f"\r{done:,} of {total:,}", end="", file=sys.stderr, flush=True)
 
-    examples, report = synthesize(options.count, options.split, build(), recipe, tell)
+    examples, report = synthesize(options.count, options.split, build(servers=servers), recipe, tell)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     write_lines(options.out, examples)
     by_kind = ", ".join(f"{count:,} {kind}" for kind, count in sorted(report.kinds.items()))

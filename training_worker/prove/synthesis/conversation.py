@@ -40,10 +40,10 @@ class Recipe:
 def make(index: int, split: Split, graph: nx.DiGraph, recipe: Recipe) -> tuple[Example | None, list[str]]:
     """The example of this index, which depends on nothing but the recipe and the graph; and why draws were dropped.
 
-    The index names the tool the chain is drawn around, so all tools are asked for equally often.
+    The index names the tool the chain is drawn around, so all tools of the graph are asked for equally often.
     """
     dropped: list[str] = []
-    tools = list(TOOLS)
+    tools = list(graph)
     for trial in range(TRIES):
         draw = Draw("conversation", recipe.seed, split, index, trial)
         seed = recipe.seed * WORLDS_PER_DATASET + index * TRIES + trial
@@ -61,7 +61,7 @@ def converse(id: str, target: str, seed: int, split: Split, graph: nx.DiGraph, r
     """Draw, run and validate one conversation; raises NothingFits, StepRefused or Rejected."""
     kind = draw_kind(recipe.knobs, draw)
     chain = draw_chain(graph, target, draw)
-    candidates = draw_candidates(chain, kind, recipe.knobs, draw)
+    candidates = draw_candidates(chain, kind, recipe.knobs, draw, graph)
     servers = tuple(sorted({TOOLS[name][0].name for name in (*candidates, *chain)}))
     world = World.open(seed, servers, recipe.size)
     context = sample(world.fork(), draw)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mcp_servers.catalogue import TOOLS
@@ -36,18 +36,20 @@ def draw_kind(knobs: Knobs, draw: Draw) -> Kind:
     return draw.weighted(kinds, (knobs.irrelevance, knobs.missing_function, rest))
 
 
-def draw_candidates(chain: tuple[str, ...], kind: Kind, knobs: Knobs, draw: Draw) -> tuple[str, ...]:
-    """The tools the model is shown, shuffled. An irrelevant query sees no tool of its servers; with a missing function
-    the last tool of the chain, the one that does what is asked, is hidden."""
+def draw_candidates(
+    chain: tuple[str, ...], kind: Kind, knobs: Knobs, draw: Draw, tools: Iterable[str]
+) -> tuple[str, ...]:
+    """The tools the model is shown, out of those there are, shuffled.
+
+    An irrelevant query sees no tool of its servers; with a missing function the last tool of the chain, the one that
+    does what is asked, is hidden.
+    """
     servers = {TOOLS[name][0].name for name in chain}
     kept = {"chain": chain, "missing_function": chain[:-1], "irrelevance": ()}[kind]
-    near = tools_of(servers, without=chain)
-    far = tools_of({server.name for server, _ in TOOLS.values()} - servers, without=chain)
+    others = [name for name in tools if name not in chain]
+    near = [name for name in others if TOOLS[name][0].name in servers]
+    far = [name for name in others if TOOLS[name][0].name not in servers]
     few = draw.sample(near, draw.integer(*knobs.siblings)) if kind != "irrelevance" else []
     if kind == "irrelevance" or draw.chance(knobs.distractors):
         few += draw.sample(far, draw.integer(*knobs.distractor_count))
     return tuple(draw.shuffled([*kept, *few[: knobs.most - len(kept)]]))
-
-
-def tools_of(servers: Collection[str], without: Collection[str]) -> list[str]:
-    return [name for name, (server, _) in TOOLS.items() if server.name in servers and name not in without]
