@@ -13,6 +13,7 @@ from . import (
     budget,
     calendar,
     email,
+    filesystem,
     payments,
     trading,
 )
@@ -29,6 +30,7 @@ SERVERS: dict[str, Server[Any]] = {
         payments.server,
         calendar.server,
         email.server,
+        filesystem.server,
         budget.server,
     )
 }

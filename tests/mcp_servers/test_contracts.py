@@ -25,6 +25,7 @@ COUNTS = {
     "payments": 10,
     "calendar": 17,
     "email": 17,
+    "filesystem": 40,
     "budget": 12,
 }
 ATOMS = {str, int, bool, date, datetime, NoneType}

@@ -1,0 +1,173 @@
+"""The file server as a session finds it: a home full of files, folders of colleagues and teams, the system's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from ..kit import Draw
+from ..people import beginning, cast
+from ..words import Words
+from .planting import FORMS, Planter, fresh
+from .state import COLLEAGUES, ROOT, Disk, Node, Shell, TrashedItem, login
+from .texts import TAGS, Writer
+
+TEAMS = ("finance", "design", "sales", "legal", "research", "events")
+SYSTEM = (
+    ("etc", "hosts.ini", "settings", 0o644), ("etc", "printers.yaml", "settings", 0o644),
+    ("etc", "access.json", "settings", 0o600), ("etc", "backup.sh", "scripts", 0o755),
+    ("log", "system.log", "logs", 0o644), ("log", "mail.log", "logs", 0o644), ("log", "audit.log", "logs", 0o640),
+)  # fmt: skip
+ARCHIVES = ("old-files.zip", "last-year.zip", "photos-and-notes.zip", "from-client.zip", "moving.zip", "sent.zip")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of each a world begins with; `top` and `files` are in the home, `system` files elsewhere."""
+
+    top: int
+    folders: int
+    files: int
+    colleagues: int
+    teams: int
+    shared: int
+    system: int
+    archives: int
+    trashed: int
+
+
+SIZES = {
+    "small": Size(3, 2, 7, 1, 2, 2, 3, 1, 2),
+    "default": Size(8, 18, 150, 4, 4, 6, 7, 4, 8),
+    "large": Size(9, 230, 3200, 7, 6, 25, 7, 6, 40),
+}
+
+
+def seed(seed: int, size: str) -> Disk:
+    """The file server of this seed; sizes are small, default and large."""
+    disk, scale, draw = Disk(seed, beginning(seed)), SIZES[size], Draw("filesystem", seed, size)
+    if size == "large":
+        disk.nodes.width = disk.versions.width = 6
+    people = [person.name for person in cast(seed, COLLEAGUES)]
+    companies = list(Words(draw).different("company", 6))
+    planter = Planter(disk, draw, Writer(draw, disk.now, people, companies), login(people[0]), draw.sample(TAGS, 8))
+    root = planter.put(None, "", "directory", ROOT, 0o755)
+    home = planter.folder(planter.folder(root, "home", ROOT), planter.user, planter.user, 0o750)
+    folders = plant_home(planter, home, scale)
+    teams = draw.sample(TEAMS, scale.teams)
+    plant_system(planter, root, scale)
+    plant_colleagues(planter, disk.child(root.id, "home") or root, people[1 : scale.colleagues + 1])
+    plant_teams(planter, planter.folder(root, "shared", ROOT), teams, [login(name) for name in people[1:]], scale)
+    plant_links(planter, home, folders)
+    plant_trash(planter, home, folders, scale.trashed)
+    used = sum(node.size for node in disk.nodes if node.owner == planter.user)
+    disk.shells.put(
+        Shell(
+            id=disk.shells.new_id(),
+            user=planter.user,
+            groups=("staff", *teams[: max(1, len(teams) // 2)]),
+            home=home.id,
+            cwd=home.id,
+            previous=None,
+            used=used,
+            quota=used + draw.integer(6, 60) * 500,
+        )
+    )
+    return disk
+
+
+def plant_home(planter: Planter, home: Node, scale: Size) -> list[Node]:
+    """The folders of the home, in them its files; some lie in the home itself, some are locked."""
+    draw, user = planter.draw, planter.user
+    folders = [planter.folder(home, name, user) for name in draw.sample(tuple(FORMS), scale.top)]
+    planter.folder(home, draw.choice(("empty", "new-folder", "to-sort")), user)
+    for _ in range(scale.folders):
+        folders.append(planter.subfolder(folders))
+    for number in range(5):
+        tags = planter.tags(0.9)
+        planter.versions(planter.file(home, user, text=True, tags=tags), draw.integer(1, 3) if number < 4 else 0)
+    for number in range(scale.files):
+        mine = user if number % 5 == 0 and draw.chance(0.4) else None
+        node = planter.file(draw.choice(folders), user, tags=planter.tags(0.5), locked_by=mine)
+        if node.kind == "file" and draw.chance(0.3):
+            planter.versions(node, draw.integer(1, 3))
+    planter.put(home.id, "keep-as-is.txt", "file", user, 0o644, content="Do not edit.\n", locked_by=user)
+    for name in draw.sample(ARCHIVES, scale.archives):
+        folder = home if draw.chance(0.5) else draw.choice(folders)
+        planter.archive(folder, name, draw.integer(2, 4))
+    return folders
+
+
+def plant_system(planter: Planter, root: Node, scale: Size) -> None:
+    """Folders of the system, where only the one for temporary files is open to all."""
+    places = {"etc": planter.folder(root, "etc", ROOT)}
+    places["log"] = planter.folder(planter.folder(root, "var", ROOT), "log", ROOT)
+    planter.folder(root, "tmp", ROOT, 0o777)
+    for place, name, kind, mode in planter.draw.sample(SYSTEM, scale.system):
+        content = planter.writer.write(kind, name.rpartition(".")[2], "server")
+        planter.put(places[place].id, name, "file", ROOT, mode, content=content)
+
+
+def plant_colleagues(planter: Planter, homes: Node, names: list[str]) -> None:
+    """Homes of others, of which some can be looked into."""
+    draw = planter.draw
+    for name in names:
+        mode = draw.choice((0o755, 0o700, 0o750))
+        home = planter.folder(homes, login(name), login(name), mode, group=login(name))
+        for _ in range(draw.integer(1, 3)):
+            planter.file(home, login(name), draw.choice((0o644, 0o600)))
+
+
+def plant_teams(planter: Planter, shared: Node, teams: list[str], owners: list[str], scale: Size) -> None:
+    """Folders of teams; the first half are those the user belongs to and may write in."""
+    draw = planter.draw
+    for number, team in enumerate(teams):
+        open_to_all = number < max(1, len(teams) // 2)
+        folder = planter.folder(shared, team, ROOT, 0o775 if open_to_all else draw.choice((0o750, 0o755)), group=team)
+        for _ in range(scale.shared):
+            owner = draw.choice(owners)
+            mode = draw.choice((0o664, 0o664, 0o644))
+            locked = owner if draw.chance(0.25) else None
+            planter.file(folder, owner, mode, group=team, tags=planter.tags(0.3), locked_by=locked)
+
+
+def plant_links(planter: Planter, home: Node, folders: list[Node]) -> None:
+    """Links to a file and to a folder, one whose target is gone, and two that lead to each other."""
+    draw, disk = planter.draw, planter.disk
+    near = [node for node in disk.children(home.id) if node.kind == "file"]
+    there = disk.path(home)
+    planter.link(home, draw.choice(("latest", "important", "daily")), disk.path(draw.choice(near)))
+    planter.link(draw.choice(folders), "workspace", disk.path(draw.choice(folders)))
+    planter.link(draw.choice(folders), "missing", f"{there}/{draw.choice(('moved', 'gone', 'lost'))}.txt")
+    planter.link(folders[0], "ring", f"{disk.path(folders[-1])}/circle")
+    planter.link(folders[-1], "circle", f"{disk.path(folders[0])}/ring")
+
+
+def plant_trash(planter: Planter, home: Node, folders: list[Node], count: int) -> None:
+    """What was deleted before: files, at first one whose name is taken again, and a folder with one file in it."""
+    draw, disk = planter.draw, planter.disk
+    for number in range(count + 1):
+        folder = home if number < 2 else draw.choice(folders)
+        if number == 1:
+            node = planter.folder(home, "scraps", planter.user)
+            planter.file(node, planter.user, text=True)
+        else:
+            node = planter.file(folder, planter.user, text=True)
+        path = disk.path(node)
+        inside = list(disk.below(node))
+        last = max(one.modified for one in inside)
+        disk.nodes.change(node.id, parent=None)
+        disk.trash.put(
+            TrashedItem(
+                id=fresh(disk.trash, node.id),
+                node=node.id,
+                folder=folder.id,
+                name=node.name,
+                path=path,
+                size=sum(one.size for one in inside),
+                deleted=last
+                + timedelta(days=draw.integer(0, (disk.now - last).days - 1), minutes=draw.integer(5, 500)),
+            )
+        )
+        if number == 0:
+            planter.put(home.id, node.name, "file", planter.user, 0o644, content="A new start.\n")

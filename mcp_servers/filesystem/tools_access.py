@@ -1,0 +1,95 @@
+"""Tools that guard and mark files: permission bits, locks, tags."""
+
+from __future__ import annotations
+
+from ..kit import ToolError
+from .parameters import EntryRef, FileRef, Mode, NewTag, TagRef
+from .paths import WRITE, locate, locate_file, require
+from .server import server
+from .showing import access_of, tags_of
+from .state import Disk, FileTagId
+from .views import FileAccess, FileTags
+
+MOST_TAGS = 5
+
+
+@server.write(
+    "set the permissions of {file} to {mode}",
+    "change the mode of the file {file} to {mode}",
+    "chmod {file} to {mode}",
+    "give {file} the permission bits {mode}",
+    idempotent=True,
+)
+def change_permissions(disk: Disk, file: EntryRef, mode: Mode) -> FileAccess:
+    """Set who may read, write and enter a file or folder of yours."""
+    node = locate(disk, file)
+    if node.owner != disk.shell.user:
+        raise ToolError("not_owner", f"{file} belongs to {node.owner}; only its owner sets its permissions.")
+    return access_of(disk, disk.nodes.change(node.id, mode=int(mode, 8)))
+
+
+@server.write(
+    "lock the file {file}",
+    "protect {file} from changes by locking it",
+    "put a lock on the file {file}",
+    "make sure nobody edits the file {file}, lock it",
+    idempotent=True,
+)
+def lock_file(disk: Disk, file: FileRef) -> FileAccess:
+    """Lock a file, so that nobody, you included, changes or moves it."""
+    node = locate_file(disk, file)
+    require(disk, node, WRITE)
+    if node.locked_by is not None:
+        raise ToolError("already_locked", f"{file} is locked by {node.locked_by} already; nothing is left to do.")
+    return access_of(disk, disk.nodes.change(node.id, locked_by=disk.shell.user))
+
+
+@server.write(
+    "unlock the file {file}",
+    "take the lock off {file}",
+    "release my lock on the file {file}",
+    "let the file {file} be edited again, unlock it",
+    idempotent=True,
+)
+def unlock_file(disk: Disk, file: FileRef) -> FileAccess:
+    """Unlock a file that you have locked."""
+    node = locate_file(disk, file)
+    if node.locked_by is None:
+        raise ToolError("not_locked", f"{file} is not locked; nothing is left to do.")
+    if node.locked_by != disk.shell.user:
+        raise ToolError("not_lock_holder", f"{file} is locked by {node.locked_by}, who alone can unlock it; ask them.")
+    return access_of(disk, disk.nodes.change(node.id, locked_by=None))
+
+
+@server.write(
+    "tag the file {file} as {tag}",
+    "put the tag {tag} on {file}",
+    "mark the file {file} with the tag {tag}",
+    "add {tag} to the tags of {file}",
+    idempotent=True,
+)
+def tag_file(disk: Disk, file: FileRef, tag: NewTag) -> FileTags:
+    """Put a tag on a file, by which it is found."""
+    node = locate_file(disk, file)
+    require(disk, node, WRITE)
+    if tag in node.tags:
+        raise ToolError("already_tagged", f"{file} has the tag {tag} already; nothing is left to do.")
+    if len(node.tags) >= MOST_TAGS:
+        raise ToolError("too_many_tags", f"{file} has {MOST_TAGS} tags, which is the most; take one off first.")
+    return tags_of(disk, disk.nodes.change(node.id, tags=tuple(sorted((*node.tags, FileTagId(tag))))))
+
+
+@server.write(
+    "take the tag {tag} off the file {file}",
+    "remove the tag {tag} from {file}",
+    "untag {file}, drop {tag}",
+    "delete {tag} from the tags of the file {file}",
+    idempotent=True,
+)
+def untag_file(disk: Disk, file: FileRef, tag: TagRef) -> FileTags:
+    """Take a tag off a file."""
+    node = locate_file(disk, file)
+    require(disk, node, WRITE)
+    if tag not in node.tags:
+        raise ToolError("not_tagged", f"{file} does not have the tag {tag}; get_file_info shows those it has.")
+    return tags_of(disk, disk.nodes.change(node.id, tags=tuple(one for one in node.tags if one != tag)))

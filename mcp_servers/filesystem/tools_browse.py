@@ -1,0 +1,127 @@
+"""Tools that look around: where one is, what a folder holds, the tree below it."""
+
+from __future__ import annotations
+
+from ..kit import Entity, ToolError
+from .parameters import ROWS, AskedDirectory, Depth, DirectoryRef, Limit, NextDirectory, Sort
+from .paths import ENTER, READ, allows, locate_directory, require
+from .server import server
+from .showing import entries, name_of
+from .state import Disk, Node
+from .views import DirectoryPath, Entries
+
+
+class WorkingDirectory(Entity):
+    """The folder that relative paths start from, and who works in it."""
+
+    __label__ = "the folder {name}"
+    id: DirectoryPath
+    name: str
+    user: str
+    previous: DirectoryPath | None = None
+
+
+class Branch(Entity):
+    """A folder of a tree: how far down it lies and how many files are in it; none when it is closed to the user."""
+
+    __label__ = "the folder {name}"
+    id: DirectoryPath
+    name: str
+    depth: int
+    files: int | None = None
+
+
+def working_directory(disk: Disk) -> WorkingDirectory:
+    shell = disk.shell
+    here, before = disk.nodes[shell.cwd], disk.nodes.get(shell.previous or "")
+    return WorkingDirectory(
+        id=DirectoryPath(disk.path(here)),
+        name=name_of(here),
+        user=shell.user,
+        previous=DirectoryPath(disk.path(before)) if before and not disk.is_trashed(before) else None,
+    )
+
+
+@server.read(
+    "tell me which folder I am working in",
+    "show the current working directory",
+    "print the path of the working directory",
+    "say in which directory of the file server we are",
+)
+def get_working_directory(disk: Disk) -> WorkingDirectory:
+    """Get the working directory, which relative paths start from."""
+    return working_directory(disk)
+
+
+@server.write(
+    "change the working directory to {directory}",
+    "go to {directory} and work there",
+    "switch to {directory} as working directory",
+    "cd into {directory}",
+)
+def change_directory(disk: Disk, directory: NextDirectory) -> WorkingDirectory:
+    """Change the working directory."""
+    shell = disk.shell
+    if directory == "-":
+        before = disk.nodes.get(shell.previous or "")
+        if before is None or disk.is_trashed(before):
+            raise ToolError("no_previous_directory", "There is no previous directory to go back to; name a folder.")
+        directory = DirectoryPath(disk.path(before))
+    node = locate_directory(disk, directory)
+    require(disk, node, ENTER)
+    disk.shells.change(shell.id, cwd=node.id, previous=shell.cwd)
+    return working_directory(disk)
+
+
+ORDERS = {
+    "name": lambda node: (0, node.name),
+    "size": lambda node: (-node.size, node.name),
+    "modified": lambda node: (-int(f"{node.modified:%Y%m%d%H%M}"), node.name),
+}
+
+
+@server.read(
+    "list the files and folders here[, that is in {directory}][, sorted by {sort}][, at most {limit} of each]",
+    "show what lies in the working directory[, or rather in {directory}][, ordered by {sort}][, up to {limit} of each]",
+    "look into my directory[, I mean {directory}][, sort by {sort}][, {limit} of a kind at most]",
+    "list the contents of the current folder[, no, of {directory}][, by {sort}][, no more than {limit} of each kind]",
+)
+def list_directory(disk: Disk, directory: AskedDirectory = None, sort: Sort = "name", limit: Limit = ROWS) -> Entries:
+    """List what is in a folder: its folders, files and archives."""
+    folder = locate_directory(disk, directory or ".")
+    require(disk, folder, READ)
+    path = disk.path(folder).rstrip("/")
+    rows = sorted(disk.nodes.where(parent=folder.id), key=ORDERS[sort])
+    return entries([(node, f"{path}/{node.name}") for node in rows], limit)
+
+
+@server.read(
+    "show the tree of folders below {directory}[, {depth} levels deep][, at most {limit} folders]",
+    "draw the folder tree of {directory}[ with {depth} levels][, no more than {limit} rows]",
+    "tell me which folders there are anywhere in {directory}[, down to level {depth}][, up to {limit} of them]",
+    "give me the directory structure of {directory}[, {depth} levels][, {limit} folders at most]",
+)
+def show_directory_tree(
+    disk: Disk, directory: DirectoryRef, depth: Depth = 2, limit: Limit = 3 * ROWS
+) -> tuple[Branch, ...]:
+    """Show the folders below a folder, each with its number of files."""
+    folder = locate_directory(disk, directory)
+    require(disk, folder, READ)
+    found: list[Branch] = []
+    waiting = [(folder, 0)]
+    while waiting and len(found) < limit:
+        node, level = waiting.pop()
+        inside = disk.children(node.id) if allows(disk, node, READ) and allows(disk, node, ENTER) else None
+        found.append(branch(disk, node, level, inside))
+        if level < depth:
+            waiting += [(child, level + 1) for child in reversed(inside or ()) if child.kind == "directory"]
+    return tuple(found)
+
+
+def branch(disk: Disk, node: Node, level: int, inside: list[Node] | None) -> Branch:
+    return Branch(
+        id=DirectoryPath(disk.path(node)),
+        name=name_of(node),
+        depth=level,
+        files=None if inside is None else sum(child.kind != "directory" for child in inside),
+    )

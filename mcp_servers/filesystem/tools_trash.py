@@ -1,0 +1,71 @@
+"""Tools on the trash: what is in it, taking things out again, emptying it."""
+
+from __future__ import annotations
+
+from ..kit import Entity, ToolError
+from .parameters import ROWS, Limit, RestoreTo, TrashedRef
+from .paths import locate_directory, require_spot
+from .server import server
+from .showing import entries, trash_entry
+from .state import Disk
+from .storage import erase
+from .views import Entries, TrashEntry
+
+
+class EmptiedTrash(Entity):
+    """How much was erased, and what the user's files take now; sizes are in bytes."""
+
+    erased: int
+    used: int
+    quota: int
+
+
+@server.read(
+    "list what is in the trash[, at most {limit} items]",
+    "show the deleted files and folders[, no more than {limit}]",
+    "tell me what I can still get back from the trash[, up to {limit} items]",
+    "look into the trash of the file server[, {limit} items at most]",
+)
+def list_trash(disk: Disk, limit: Limit = ROWS) -> tuple[TrashEntry, ...]:
+    """List deleted files and folders, the last deleted first."""
+    rows = sorted(disk.trash, key=lambda item: (item.deleted, item.id), reverse=True)
+    return tuple(trash_entry(item) for item in rows[:limit])
+
+
+@server.write(
+    "restore {item} from the trash[ into {directory}]",
+    "get {item} back out of the trash[ and put it into {directory}]",
+    "undelete {item}[, to the folder {directory}]",
+    "bring back {item}, which was deleted[, into {directory}]",
+    idempotent=True,
+)
+def restore_from_trash(disk: Disk, item: TrashedRef, directory: RestoreTo = None) -> Entries:
+    """Put a deleted file or folder back where it was, or into another folder."""
+    row = disk.trash[item]
+    folder = disk.nodes[row.folder] if directory is None else locate_directory(disk, directory)
+    if disk.is_trashed(folder):
+        raise ToolError("original_folder_gone", f"The folder of {row.path} is deleted too; name another directory.")
+    require_spot(disk, folder, row.name)
+    disk.trash.remove(item)
+    node = disk.nodes.change(row.node, parent=folder.id)
+    return entries([(node, disk.path(node))], 1)
+
+
+@server.write(
+    "empty the trash",
+    "erase everything in the trash for good",
+    "clear the trash of the file server, to free space",
+    "delete all that is in the trash forever",
+    destructive=True,
+    idempotent=True,
+)
+def empty_trash(disk: Disk) -> EmptiedTrash:
+    """Erase everything in the trash for good, which frees its space."""
+    items = list(disk.trash)
+    if not items:
+        raise ToolError("trash_empty", "The trash is empty already; nothing is left to erase.")
+    for item in items:
+        disk.trash.remove(item.id)
+    erased = sum(erase(disk, disk.nodes[item.node]) for item in items)
+    shell = disk.shell
+    return EmptiedTrash(erased=erased, used=shell.used, quota=shell.quota)

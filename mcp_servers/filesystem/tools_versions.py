@@ -1,0 +1,56 @@
+"""Tools on what files held before: listing versions, bringing one back, undoing the last change."""
+
+from __future__ import annotations
+
+from ..kit import ToolError
+from .parameters import ROWS, FileRef, Limit, VersionRef
+from .paths import locate_text
+from .server import server
+from .showing import file_state, version_entry
+from .state import Disk
+from .storage import editable, put_content, rewrite
+from .views import FileState, VersionEntry
+
+
+@server.read(
+    "list the earlier versions of {file}[, at most {limit}]",
+    "show the version history of the file {file}[, no more than {limit} versions]",
+    "tell me what versions of {file} are kept[, up to {limit}]",
+    "look up the older versions of the file {file}[, {limit} at most]",
+)
+def list_file_versions(disk: Disk, file: FileRef, limit: Limit = ROWS) -> tuple[VersionEntry, ...]:
+    """List the kept versions of a text file, the newest first."""
+    kept = disk.versions.where(node=locate_text(disk, file).id)
+    return tuple(version_entry(version) for version in kept[::-1][:limit])
+
+
+@server.write(
+    "bring back {version} of that file",
+    "restore the file from {version}",
+    "make {version} the text of its file again",
+    "go back to {version} of the file",
+)
+def restore_file_version(disk: Disk, version: VersionRef) -> FileState:
+    """Make a kept version the text of its file again. The present text becomes a version."""
+    row = disk.versions[version]
+    node = disk.nodes[row.node]
+    if disk.is_trashed(node):
+        raise ToolError("file_deleted", f"{node.name} is in the trash; restore it from there first.")
+    node = editable(disk, disk.path(node))
+    return file_state(disk, rewrite(disk, node, row.content))
+
+
+@server.write(
+    "undo the last change of {file}",
+    "take back the last edit of the file {file}",
+    "revert {file} to what it was before the last change",
+    "put the file {file} back one version",
+)
+def undo_file_change(disk: Disk, file: FileRef) -> FileState:
+    """Undo the last change of a text file; its newest version is used up."""
+    node = editable(disk, file)
+    kept = disk.versions.where(node=node.id)
+    if not kept:
+        raise ToolError("nothing_to_undo", f"No earlier version of {file} is kept; nothing can be undone.")
+    last = disk.versions.remove(kept[-1].id)
+    return file_state(disk, put_content(disk, node, last.content))
