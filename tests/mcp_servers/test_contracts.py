@@ -12,13 +12,14 @@ from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin
 
 import pytest
 from jsonschema import Draft202012Validator
+from library.tools import server as library
 from mini import server as mini
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.kit import Entity
 from mcp_servers.kit.server import ids_in
 
-ALL = (*SERVERS.values(), mini)
+ALL = (*SERVERS.values(), mini, library)
 COUNTS = {
     "banking": 17,
     "trading": 13,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from library.tools import server as library
 from mini import Till
 from mini import server as mini
 from pydantic import Field
@@ -17,7 +18,7 @@ from walk import WRONG, Walker
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit import Server, Session, Tool
 
-ALL = (*SERVERS.values(), mini)
+ALL = (*SERVERS.values(), mini, library)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**16), 10**16) | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from library.tools import server as library
 from mini import server as mini
 from record import (
     Record,
@@ -20,7 +21,7 @@ from record import (
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit import Server
 
-ALL = (*SERVERS.values(), mini)
+ALL = (*SERVERS.values(), mini, library)
 HELD_OUT = 1_000_000_000
 SMALL = [*range(12), *range(HELD_OUT, HELD_OUT + 4)]
 DEFAULT = [*range(3), HELD_OUT]

@@ -6,13 +6,14 @@ import re
 from functools import cache
 
 import pytest
+from library.tools import server as library
 from mini import server as mini
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Draw, Server, is_held_out, is_held_out_seed
 from mcp_servers.people import COMPANIES, FIRST, LAST, beginning, cast
 
-ALL = (*SERVERS.values(), mini)
+ALL = (*SERVERS.values(), mini, library)
 TRAINING = range(300)
 HELD_OUT = range(1_000_000_000, 1_000_000_300)
 ID = re.compile(r"\b[A-Z]{2,5}-\d{3,}\b")
