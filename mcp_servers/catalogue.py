@@ -12,8 +12,10 @@ from . import (
     banking,
     budget,
     calendar,
+    crm,
     email,
     filesystem,
+    issue_tracker,
     payments,
     trading,
 )
@@ -31,6 +33,8 @@ SERVERS: dict[str, Server[Any]] = {
         calendar.server,
         email.server,
         filesystem.server,
+        crm.server,
+        issue_tracker.server,
         budget.server,
     )
 }

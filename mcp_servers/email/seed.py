@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import cycle
 from typing import Literal, NamedTuple
 
+from ..crossing import BookingCode, InvoiceId, bookings, invoices
 from ..kit import Draw
 from ..people import COMPANIES, beginning, cast
 from .phrases import (
@@ -58,6 +60,14 @@ class Plan:
     sent: bool
 
 
+class Notice(NamedTuple):
+    """What an automatic message says besides, and what of another server it is about."""
+
+    text: str
+    booking: BookingCode | None = None
+    invoice: InvoiceId | None = None
+
+
 def seed(seed: int, size: str) -> Mail:
     """The mailbox of this seed; sizes are small, default and large."""
     mail = Mail(seed, beginning(seed))
@@ -106,10 +116,13 @@ def put_messages(mail: Mail, draw: Draw, kinds: list[Kind], subjects: list[str],
     partners = [draw.choice(contacts) for _ in threads]
     senders = [draw.choice(tuple(COMPANIES.values())) for _ in threads]
     latest: dict[int, Message] = {}
+    notices = cycle(notices_of(mail.seed))
     for plan in plans:
         thread, kind, before = (threads[plan.thread], kinds[plan.thread], latest.get(plan.thread))
         automatic = kind == "automatic"
         attachment, size = draw_attachment(draw, plan.sent)
+        text = draw.choice(AUTOMATIC if automatic else ANSWERED if before else RECEIVED)
+        notice = next(notices) if automatic else Notice("")
         latest[plan.thread] = mail.messages.put(
             Message(
                 id=mail.messages.new_id(),
@@ -117,9 +130,7 @@ def put_messages(mail: Mail, draw: Draw, kinds: list[Kind], subjects: list[str],
                 subject=f"re: {thread.subject}" if before else thread.subject,
                 name=senders[plan.thread] if automatic else partners[plan.thread].name,
                 address=None if automatic else partners[plan.thread].id,
-                body=draw.choice(AUTOMATIC if automatic else ANSWERED if before else RECEIVED).format(
-                    subject=thread.subject
-                ),
+                body=text.format(subject=thread.subject) + notice.text,
                 at=plan.at,
                 folder=folder_of(kind, plan),
                 unread=not plan.sent and kind != "archived" and draw.chance(0.5),
@@ -127,8 +138,23 @@ def put_messages(mail: Mail, draw: Draw, kinds: list[Kind], subjects: list[str],
                 answers=before.id if before else None,
                 attachment=attachment,
                 attachment_kb=size,
+                booking=notice.booking,
+                invoice=notice.invoice,
             )
         )
+
+
+def notices_of(seed: int) -> list[Notice]:
+    """What automatic messages are about: the user's bookings and invoices, in turns."""
+    flights = [
+        Notice(f". Your flight to {booking.destination.name} on {booking.day} is booked", booking=booking.code)
+        for booking in bookings(seed)
+    ]
+    bills = [
+        Notice(f". The invoice for {invoice.subject.lower()} is due on {invoice.due}", invoice=invoice.id)
+        for invoice in invoices(seed)
+    ]
+    return [notice for pair in zip(flights, bills, strict=False) for notice in pair]
 
 
 def put_thread(mail: Mail, draw: Draw, kind: Kind, subject: str) -> Thread:

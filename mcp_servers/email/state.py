@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Literal, NewType
 
+from ..crossing import BookingCode, InvoiceId
 from ..kit import Entity, Minute, State, Table, table
 from ..people import EmailAddress
 
@@ -54,7 +55,8 @@ class Thread(Entity):
 class Message(Entity):
     """One message; `name` and `address` are the other side's: who sent it or, in the folder sent, who it went to.
 
-    An automatic message has no address. After it came to be only folder, unread and labels change.
+    An automatic message has no address, and may be about a booking or an invoice that other servers know. After it came
+    to be only folder, unread and labels change.
     """
 
     __label__ = "the message {subject}"
@@ -71,6 +73,8 @@ class Message(Entity):
     answers: MessageId | None = None
     attachment: str | None = None
     attachment_kb: int | None = None
+    booking: BookingCode | None = None
+    invoice: InvoiceId | None = None
 
 
 class MessageView(Entity):
@@ -100,6 +104,8 @@ class MessageDetails(Entity):
     thread: ThreadId
     attachment: str | None = None
     attachment_kb: int | None = None
+    booking: BookingCode | None = None
+    invoice: InvoiceId | None = None
 
 
 class SentMessage(Entity):

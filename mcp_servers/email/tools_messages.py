@@ -63,6 +63,8 @@ def get_message(mail: Mail, message: MessageRef) -> MessageDetails:
         thread=row.thread,
         attachment=row.attachment,
         attachment_kb=row.attachment_kb,
+        booking=row.booking,
+        invoice=row.invoice,
     )
 
 

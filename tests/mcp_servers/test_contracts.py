@@ -27,6 +27,8 @@ COUNTS = {
     "calendar": 17,
     "email": 17,
     "filesystem": 40,
+    "crm": 16,
+    "issue_tracker": 20,
     "budget": 12,
 }
 ATOMS = {str, int, bool, date, datetime, NoneType}

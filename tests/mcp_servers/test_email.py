@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcp_servers.crossing import bookings, invoices
 from mcp_servers.email import server
 from mcp_servers.email.seed import SIZES
 from mcp_servers.email.state import MOST_ATTACHED_KB, Mail
@@ -282,3 +283,14 @@ def test_a_lost_or_rewritten_message_breaks_a_law():
     assert "no_message_is_lost_or_rewritten" in server.broken(lost)
     assert server.broken(rewritten) == ["no_message_is_lost_or_rewritten"]
     assert server.broken(labelled) == ["labels_in_use_exist"]
+
+
+def test_automatic_mail_names_bookings_and_invoices_that_the_other_servers_of_the_world_know() -> None:
+    for seed in range(6):
+        session = server.open(seed, "default")
+        told = [
+            session.call("get_message", {"message": row.id}).data for row in session.state.messages if not row.address
+        ]
+        assert {one["booking"] for one in told if "booking" in one} <= {one.code for one in bookings(seed)}
+        assert {one["invoice"] for one in told if "invoice" in one} <= {one.id for one in invoices(seed)}
+        assert len([one for one in told if "booking" in one or "invoice" in one]) == len(told) >= 5

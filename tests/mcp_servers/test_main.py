@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from mcp_servers.__main__ import main
+from mcp_servers.catalogue import SERVERS
 from mcp_servers.gateway import Ticket
 
 ROOT = Path(__file__).parents[2]
+THERE = ", ".join(SERVERS)
 BANKING = [sys.executable, "-m", "mcp_servers", "banking", "--size", "small"]
 HELLO = {
     "jsonrpc": "2.0",
@@ -32,8 +34,8 @@ def test_the_list_has_a_line_for_each_server(capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["bank"], "There is no server 'bank'; there are banking, calendar, email.\n"),
-        ([], "Name a server, or give --http; there are banking, calendar, email.\n"),
+        (["bank"], f"There is no server 'bank'; there are {THERE}.\n"),
+        ([], f"Name a server, or give --http; there are {THERE}.\n"),
     ],
 )
 def test_a_server_that_is_not_there_is_one_line_and_exit_code_2(arguments, said, capsys):

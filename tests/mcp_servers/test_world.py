@@ -30,7 +30,7 @@ def wander(world: World, steps: int) -> tuple[list[Call], list[Reply]]:
 @pytest.mark.parametrize("seed", [0, 1, 2, 1_000_000_000])
 def test_a_replay_gives_the_same_replies_and_digest(seed):
     world = World.open(seed, ALL, "small")
-    calls, replies = wander(world, 120)
+    calls, replies = wander(world, 60 * len(ALL))
     assert replay(seed, ALL, "small", calls) == (replies, world.digest())
     assert replay(seed, ALL[::-1], "small", calls) == (replies, world.digest())
 
@@ -52,7 +52,7 @@ def test_reads_and_refusals_never_change_the_digest_of_a_world_and_writes_move_i
 
 def test_what_happens_on_one_server_makes_it_later_on_all():
     world = World.open(4, ALL, "small")
-    calls, replies = wander(world, 120)
+    calls, replies = wander(world, 60 * len(ALL))
     wrote = [name for (name, _), reply in zip(calls, replies, strict=True) if reply.ok and TOOLS[name][1].writes]
     assert {TOOLS[name][0].name for name in wrote} == set(ALL)
     minutes = (world.now - World.open(4, ALL, "small").now).total_seconds() / 60

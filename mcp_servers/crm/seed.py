@@ -1,0 +1,185 @@
+"""The customer database as a session finds it: a team, people at companies, leads, products, a pipeline."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, NamedTuple, TypeVar
+
+from ..kit import Draw, Table
+from ..people import COMPANIES, EmailAddress, beginning, cast
+from ..people import Person as CastMember
+from ..words import Words
+from .history import add_deal, add_talk
+from .names import FAMILIES, FORMS, INDUSTRIES, SUFFIXES, THEMES, TIERS
+from .rules import domain_of
+from .state import Company, Contact, Crm, Lead, LeadSource, LeadStatus, Person, Product, SalesPerson, SalesRepId, Stage
+
+Id = TypeVar("Id", bound=str)
+SOURCES: tuple[LeadSource, ...] = ("website", "trade fair", "referral", "cold call", "webinar", "newsletter")
+STATUSES: tuple[LeadStatus, ...] = ("contacted", "new", "disqualified", "contacted", "contacted", "new")
+EARLY: tuple[Stage, ...] = ("qualification", "discovery", "proposal", "negotiation")
+
+
+class Size(NamedTuple):
+    """How many rows a world has; of the people some are contacts, some leads, the others prospects."""
+
+    people: int
+    team: int
+    contacts: int
+    leads: int
+    entries: int
+    others: int
+    products: int
+    deals: int
+    talks: int
+
+
+SIZES = {
+    "small": Size(16, team=4, contacts=7, leads=4, entries=1, others=1, products=6, deals=7, talks=4),
+    "default": Size(90, team=6, contacts=34, leads=18, entries=2, others=24, products=40, deals=44, talks=50),
+    "large": Size(420, team=12, contacts=190, leads=80, entries=4, others=240, products=150, deals=700, talks=900),
+}
+
+
+def seed(seed: int, size: str) -> Crm:
+    """The customer database of this seed; sizes are small, default and large."""
+    crm, draw, scale = Crm(seed, beginning(seed)), Draw("crm", seed, size), SIZES[size]
+    if size == "large":
+        crm.activities.width = 6
+    me, *others = cast(seed, max(40, scale.people))
+    colleagues = [person for person in others if person.company == me.company]
+    strangers = [person for person in others if person.company != me.company]
+    team = [me, *(colleagues + strangers[::-1])[: scale.team - 1]]
+    outside = [person for person in strangers[: scale.people] if person not in team]
+    put_team(crm, draw, team)
+    put_people(crm, draw, outside)
+    put_companies(crm, draw, scale)
+    put_contacts_and_leads(crm, draw, scale)
+    put_products(crm, draw, scale.products)
+    put_deals(crm, draw, scale.deals)
+    for number in range(scale.talks):
+        contact = draw.choice(list(crm.contacts)) if number % 2 else None
+        person = contact.id if contact else draw.choice(crm.leads.where(status="contacted")).person
+        add_talk(crm, draw, person, draw.choice(list(crm.team)).id, f"talk/{number}")
+    give_room(crm, draw)
+    return crm
+
+
+def fresh(table: Table[Id, Any], mark: str) -> Id:
+    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
+    table.cause = f"seed/{mark}"
+    return table.new_id()
+
+
+def put_team(crm: Crm, draw: Draw, team: list[CastMember]) -> None:
+    """The sales people: the user, a manager, others of whom the last is away."""
+    for place, person in enumerate(team):
+        crm.team.put(
+            SalesPerson(
+                id=fresh(crm.team, person.id),
+                name=person.name,
+                email=person.id,
+                deal_limit=0,
+                away=place == len(team) - 1 or (place > 2 and draw.chance(0.15)),
+                approval_code=f"{draw.integer(0, 999_999):06d}" if place == 1 else None,
+            )
+        )
+
+
+def give_room(crm: Crm, draw: Draw) -> None:
+    """Let all sales people have the deals they have, and most of them some more."""
+    for member in crm.team:
+        more = draw.integer(3, 6) if member.id == crm.me else draw.choice((0, 2, 3, 5))
+        taken = sum(deal.is_open for deal in crm.deals.where(owner=member.id))
+        crm.team.change(member.id, deal_limit=taken + more)
+
+
+def put_people(crm: Crm, draw: Draw, people: list[CastMember]) -> None:
+    words = Words(draw)
+    for person in draw.shuffled(people):
+        crm.people.put(Person(id=person.id, name=person.name, company=person.company, job=words.job()))
+
+
+def put_companies(crm: Crm, draw: Draw, scale: Size) -> None:
+    """Every company of the people, some entered more than once, and others nobody is known at."""
+    names: list[tuple[str, str]] = []
+    for domain, name in COMPANIES.items():
+        if any(domain_of(person.id) == domain for person in crm.people):
+            entries = [name, *(f"{name} {suffix}" for suffix in draw.sample(SUFFIXES, scale.entries))]
+            names += [(entry, domain) for entry in entries]
+    for name in Words(draw).different("company", scale.others):
+        domain = f"{'-'.join(name.casefold().replace(',', ' ').split())}.example"
+        names += [(name, domain), *([(f"{name} Group", domain)] if draw.chance(0.15) else [])]
+    for name, domain in draw.shuffled(names):
+        id = fresh(crm.companies, name)
+        crm.companies.put(Company(id=id, name=name, domain=domain, industry=draw.choice(INDUSTRIES)))
+
+
+def put_contacts_and_leads(crm: Crm, draw: Draw, scale: Size) -> None:
+    """Contacts, some archived; leads of others, and now and then of a contact. The first people are of all kinds."""
+    people, today, team = [row.id for row in crm.people], crm.now.date(), [row.id for row in crm.team]
+    rest = draw.shuffled(people[5:])
+    contacts = [people[0], people[4], *rest[: scale.contacts - 2]]
+    leads = [people[1], people[3], *rest[scale.contacts - 2 :][: scale.leads - 2]]
+    for place, id in enumerate(contacts):
+        company = draw.choice(crm.companies.where(domain=domain_of(id))).id
+        since = today - timedelta(days=draw.integer(20, 900))
+        crm.contacts.put(Contact(id=id, company=company, since=since, archived=place > 2 and draw.chance(0.2)))
+    for place, id in enumerate(leads):
+        owner = draw.choice(team) if place > 1 and draw.chance(0.3) else team[0]
+        put_lead(crm, draw, id, STATUSES[place % len(STATUSES)], owner)
+    if draw.chance(0.5):
+        put_lead(crm, draw, contacts[0], "new", team[0])
+    for id in draw.sample(contacts[1:], scale.contacts // 4):
+        put_lead(crm, draw, id, "converted", draw.choice(team))
+
+
+def put_lead(crm: Crm, draw: Draw, id: EmailAddress, status: LeadStatus, owner: SalesRepId) -> None:
+    """A lead of the last two months; one that is converted names its person as contact."""
+    person = crm.people[id]
+    crm.leads.put(
+        Lead(
+            id=fresh(crm.leads, f"{id}/{status}"),
+            person=id,
+            name=person.name,
+            company=person.company,
+            source=draw.choice(SOURCES),
+            status=status,
+            owner=owner,
+            created=crm.now.date() - timedelta(days=draw.integer(0, 60)),
+            contact=id if status == "converted" else None,
+        )
+    )
+
+
+def put_products(crm: Crm, draw: Draw, count: int) -> None:
+    """Products of which the first three are sold; later ones may be discontinued."""
+    names = draw.sample([(family, tier) for family in FAMILIES for tier in TIERS], count)
+    for place, (family, tier) in enumerate(names):
+        step = TIERS.index(tier) + 1
+        crm.products.put(
+            Product(
+                id=fresh(crm.products, f"{family} {tier}"),
+                item=f"{family} {tier}",
+                price=draw.integer(4, 30) * 100 * step * step - draw.choice((0, 1, 5, 10)),
+                max_discount=draw.choice((5, 10, 20, 20, 30, 40)),
+                minimum=draw.choice((1, 1, 1, 5, 10)),
+                discontinued=place > 2 and draw.chance(0.12),
+            )
+        )
+
+
+def put_deals(crm: Crm, draw: Draw, count: int) -> None:
+    """The pipeline: with half of the contacts, a deal of the user in each open stage, then any."""
+    active, team = [row for row in crm.contacts if not row.archived], [row.id for row in crm.team]
+    contacts = active[len(active) // 2 :]
+    themes = draw.shuffled([f"{theme} {form}" for theme in THEMES for form in FORMS])
+    for number in range(count):
+        first = number < len(EARLY)
+        stage = EARLY[number] if first else draw.choice((*EARLY, "proposal", "won", "lost"))
+        owner = team[0] if first or draw.chance(0.4) else draw.choice(team)
+        contact = draw.choice(contacts)
+        title = f"{crm.companies[contact.company].name} {themes[number % len(themes)]}"
+        add_deal(
+            crm, draw, contact, title if number < len(themes) else f"{title} {number // len(themes) + 1}", stage, owner
+        )

@@ -1,0 +1,129 @@
+"""Tools on deals: the pipeline and its forecast, their stages, and who owns them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ..kit import ToolError
+from .parameters import (
+    ROWS,
+    AskedOwner,
+    AskedStage,
+    CloseOn,
+    ContactRef,
+    DealRef,
+    Limit,
+    Loss,
+    NewStage,
+    OwnerRef,
+    Title,
+    Until,
+)
+from .pipeline import advance, lose, open_new_deal
+from .rules import active_contact, open_deal, own_deal, require_day_to_come, require_room
+from .server import server
+from .state import CHANCES, CLOSED, Crm, Deal, SalesDealId
+from .views import DealDetails, DealLine, Pipeline, deal_details, deal_line
+
+
+@server.read(
+    "show the sales pipeline[ of {owner}][ in the stage {stage}][ closing until {until}][, at most {limit} deals]",
+    "list our sales deals[ owned by {owner}][ that are in {stage}][ due by {until}][, no more than {limit}]",
+    "forecast what the sales deals bring in[ for {owner}][, stage {stage}][, up to {until}][, showing {limit} of them]",
+    "tell me which sales deals there are[ from {owner}][ in {stage}][ to close by {until}][, {limit} at most]",
+)
+def list_sales_deals(
+    crm: Crm, owner: AskedOwner = None, stage: AskedStage = None, until: Until = None, limit: Limit = ROWS
+) -> Pipeline:
+    """List deals by closing day, with their number, total and expected cents."""
+    wanted = None if owner is None else crm.team[owner].id
+    stages = (stage,) if stage else tuple(one for one in CHANCES if one not in CLOSED)
+    rows = [
+        deal
+        for one in stages
+        for deal in crm.deals.where(stage=one)
+        if wanted in (None, deal.owner) and (until is None or deal.close_on <= until)
+    ]
+    rows.sort(key=lambda deal: (deal.close_on, deal.id))
+    return Pipeline(
+        deals=tuple(deal_line(deal) for deal in rows[:limit]),
+        count=len(rows),
+        amount=sum(deal.amount for deal in rows),
+        expected=sum(deal.amount * CHANCES[deal.stage] for deal in rows) // 100,
+    )
+
+
+@server.read(
+    "show everything about {deal}",
+    "open {deal} with its quote and tasks",
+    "tell me how {deal} stands",
+    "look up the contact, quote and next stage of {deal}",
+)
+def get_sales_deal(crm: Crm, deal: DealRef) -> DealDetails:
+    """Get one deal with its contact, company, quote, open tasks and next stage."""
+    return deal_details(crm, crm.deals[deal])
+
+
+@server.write(
+    "create a deal titled {title} with {contact}, closing on {close_on}",
+    "open the sales deal {title} for {contact}, to be won by {close_on}",
+    "add a new opportunity called {title} with the contact {contact} and the closing date {close_on}",
+    "start a deal with {contact} named {title}, expected to close on {close_on}",
+    idempotent=True,
+)
+def create_sales_deal(crm: Crm, contact: ContactRef, title: Title, close_on: CloseOn) -> DealLine:
+    """Create a deal of yours with a contact, in the first stage."""
+    row, today = active_contact(crm, contact), crm.now.date()
+    require_day_to_come(today, close_on, today + timedelta(days=1))
+    for deal in crm.deals.where(contact=contact, title=title):
+        if deal.is_open:
+            raise ToolError("deal_exists", f"{deal.id} with this title is open already; use it or change the title.")
+    return deal_line(open_new_deal(crm, row, title, close_on))
+
+
+@server.write(
+    "move {deal} to the stage {stage}[, lost because of {loss_reason}]",
+    "set the stage of {deal} to {stage}[, the reason for the loss is {loss_reason}]",
+    "put {deal} into {stage}[, loss reason {loss_reason}]",
+    "change {deal} over to {stage}[ with the loss reason {loss_reason}]",
+    destructive=True,
+    idempotent=True,
+)
+def move_deal(crm: Crm, deal: DealRef, stage: NewStage, loss_reason: Loss = None) -> DealLine:
+    """Move your deal to its next stage, back, or to lost. Won and lost are final."""
+    row = own_deal(crm, deal)
+    if stage != "lost" and loss_reason is not None:
+        raise ToolError("reason_not_needed", "Only a lost deal has a loss reason; leave it out.")
+    if stage != "lost":
+        return deal_line(advance(crm, row, stage))
+    if loss_reason is None:
+        raise ToolError("loss_reason_required", "A deal is lost for a reason; give the loss_reason.")
+    return deal_line(lose(crm, row, loss_reason))
+
+
+@server.write(
+    "assign {deal} to {owner}",
+    "hand {deal} over to {owner} of the sales team",
+    "make {owner} the owner of {deal}",
+    "let {owner} take care of {deal} from now on",
+    destructive=True,
+    idempotent=True,
+)
+def assign_deal(crm: Crm, deal: DealRef, owner: OwnerRef) -> DealLine:
+    """Assign your deal, or that of somebody away, to a sales person."""
+    row, taker = assignable(crm, deal), crm.team[owner]
+    if row.owner == owner:
+        raise ToolError("already_the_owner", f"{taker.name} owns {deal} already; name somebody else.")
+    if taker.away:
+        raise ToolError("owner_away", f"{taker.name} is away; name somebody who is there.")
+    require_room(crm, owner)
+    for activity in crm.activities.where(deal=deal):
+        if not activity.done:
+            crm.activities.change(activity.id, owner=owner)
+    return deal_line(crm.deals.change(deal, owner=owner))
+
+
+def assignable(crm: Crm, id: SalesDealId) -> Deal:
+    """The open deal, whose owner is the user or away. Raises ToolError otherwise."""
+    deal = open_deal(crm, id)
+    return deal if crm.team[deal.owner].away else own_deal(crm, id)

@@ -1,0 +1,87 @@
+"""Tools on people and companies: search, archiving a contact, merging what was entered twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from ..kit import ToolError
+from .parameters import ROWS, AskedKind, CompanyRef, ContactRef, DuplicateRef, Limit, Query
+from .rules import active_contact
+from .server import server
+from .state import Company, Crm, Person, words_of
+from .views import CompanyLine, Found, PersonLine, TeamLine, company_line, person_line, team_line
+
+
+@server.read(
+    "search the customer database[ for {query}][, only for a {kind}][, at most {limit}]",
+    "look up who is in the CRM[ under {query}][, of the kind {kind}][, no more than {limit}]",
+    "find people and companies we sell to[ named {query}][, {kind} only][, up to {limit}]",
+    "go through our customer records[ matching {query}][, just the kind {kind}][, {limit} at most]",
+)
+def search_crm(crm: Crm, query: Query = None, kind: AskedKind = None, limit: Limit = ROWS) -> Found:
+    """Search people, companies and sales people by words of their names."""
+    words = words_of(query or "")
+    people = (row for row in found_people(crm, words) if kind in (None, row.kind))
+    return Found(
+        people=tuple(islice(people, limit)),
+        companies=tuple(islice(found_companies(crm, words), limit)) if kind in (None, "company") else (),
+        team=tuple(islice(found_team(crm, words), limit)) if kind in (None, "sales person") else (),
+    )
+
+
+def found_people(crm: Crm, words: tuple[str, ...]) -> Iterator[PersonLine]:
+    rows: list[Person] = crm.people.where(words=words[0]) if words else list(crm.people)
+    return (person_line(crm, row) for row in rows if set(words) <= set(row.words))
+
+
+def found_companies(crm: Crm, words: tuple[str, ...]) -> Iterator[CompanyLine]:
+    rows: list[Company] = crm.companies.where(words=words[0]) if words else list(crm.companies)
+    return (company_line(crm, row) for row in rows if set(words) <= set(row.words))
+
+
+def found_team(crm: Crm, words: tuple[str, ...]) -> Iterator[TeamLine]:
+    return (team_line(crm, row) for row in crm.team if set(words) <= set(words_of(row.name)))
+
+
+@server.write(
+    "archive the contact {contact} in the CRM",
+    "retire {contact} as a contact of ours",
+    "take {contact} out of our active customer contacts",
+    "set the CRM contact {contact} to archived",
+    idempotent=True,
+)
+def archive_crm_contact(crm: Crm, contact: ContactRef) -> PersonLine:
+    """Archive a contact without open deals; a new lead brings them back."""
+    row = active_contact(crm, contact)
+    waiting = next((deal for deal in crm.deals.where(contact=contact) if deal.is_open), None)
+    if waiting:
+        raise ToolError("contact_has_open_deals", f"{waiting.id} ({waiting.title}) is open; close it first.")
+    crm.contacts.change(row.id, archived=True)
+    return person_line(crm, crm.people[contact])
+
+
+@server.write(
+    "merge {duplicate} into {company} in the CRM",
+    "unite {company} with its double entry {duplicate}",
+    "keep {company} and fold {duplicate} into it, they are one client",
+    "clean up the client list by merging {duplicate} into {company}",
+    destructive=True,
+    idempotent=True,
+)
+def merge_companies(crm: Crm, company: CompanyRef, duplicate: DuplicateRef) -> CompanyLine:
+    """Merge a company entered twice: its contacts and deals go to the one kept."""
+    kept, lost = crm.companies[company], crm.companies[duplicate]
+    if kept.id == lost.id:
+        raise ToolError("same_company", f"{company} is one entry already; name another one to merge into it.")
+    if kept.domain != lost.domain:
+        raise ToolError(
+            "not_duplicates",
+            f"{kept.name} has the domain {kept.domain} and {lost.name} {lost.domain}; merge entries of one domain.",
+        )
+    for contact in crm.contacts.where(company=duplicate):
+        crm.contacts.change(contact.id, company=company)
+    for deal in crm.deals.where(company=duplicate):
+        crm.deals.change(deal.id, company=company)
+    crm.companies.remove(duplicate)
+    return company_line(crm, kept)

@@ -1,0 +1,211 @@
+"""What callers see of people, companies, deals and activities: short rows in lists, everything about one deal."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..kit import Day, Entity, Minute
+from ..people import EmailAddress
+from .rules import room_of
+from .state import (
+    CLOSED,
+    STAGES,
+    Activity,
+    ActivityKind,
+    ClientCompanyId,
+    Company,
+    Crm,
+    Deal,
+    LossReason,
+    Person,
+    Quote,
+    SalesActivityId,
+    SalesDealId,
+    SalesLeadId,
+    SalesPerson,
+    SalesQuoteId,
+    SalesRepId,
+    Stage,
+)
+
+
+class PersonLine(Entity):
+    """A person in a search result, who may be sold to."""
+
+    __label__ = "{name}"
+    id: EmailAddress
+    name: str
+    company: str
+    kind: Literal["prospect", "lead", "contact"]
+    lead: SalesLeadId | None = None
+
+
+class TeamLine(Entity):
+    """A sales person in a search result; `room` is how many more open deals they take."""
+
+    __label__ = "{name}"
+    id: SalesRepId
+    name: str
+    room: int
+    away: bool
+
+
+class CompanyLine(Entity):
+    """A company in a search result, and how many contacts it has."""
+
+    __label__ = "the company {name}"
+    id: ClientCompanyId
+    name: str
+    domain: str
+    contacts: int
+
+
+class Found(Entity):
+    """What a search found."""
+
+    people: tuple[PersonLine, ...]
+    companies: tuple[CompanyLine, ...]
+    team: tuple[TeamLine, ...]
+
+
+class DealLine(Entity):
+    """A deal in a list; amount in cents."""
+
+    __label__ = "the deal {title}"
+    id: SalesDealId
+    title: str
+    contact: EmailAddress
+    owner: SalesRepId
+    stage: Stage
+    amount: int
+    close_on: Day
+    quote: SalesQuoteId | None = None
+
+
+class Pipeline(Entity):
+    """Deals by closing day, and the forecast of all that match: number, total and expected cents."""
+
+    deals: tuple[DealLine, ...]
+    count: int
+    amount: int
+    expected: int
+
+
+class ActivityLine(Entity):
+    """An activity in a list."""
+
+    __label__ = "the {kind} {text}"
+    id: SalesActivityId
+    kind: ActivityKind
+    text: str
+    person: EmailAddress
+    at: Minute
+    deal: SalesDealId | None = None
+    due: Day | None = None
+    done: bool | None = None
+
+
+class ContactRow(Entity):
+    """The contact of a deal."""
+
+    __label__ = "{name}"
+    id: EmailAddress
+    name: str
+
+
+class OwnerRow(Entity):
+    """The sales person who owns a deal."""
+
+    __label__ = "{name}"
+    id: SalesRepId
+    name: str
+
+
+class CompanyRow(Entity):
+    """The company of a deal."""
+
+    __label__ = "the company {name}"
+    id: ClientCompanyId
+    name: str
+
+
+class DealDetails(Entity):
+    """Everything about a deal; `next` is the stage that comes next."""
+
+    __label__ = "the deal {title}"
+    id: SalesDealId
+    title: str
+    contact: ContactRow
+    company: CompanyRow
+    owner: OwnerRow
+    stage: Stage
+    amount: int
+    close_on: Day
+    tasks: tuple[ActivityLine, ...]
+    next: Stage | None = None
+    quote: Quote | None = None
+    loss_reason: LossReason | None = None
+
+
+def person_line(crm: Crm, person: Person) -> PersonLine:
+    lead = crm.open_lead(person.id)
+    return PersonLine(
+        id=person.id,
+        name=person.name,
+        company=person.company,
+        kind="contact" if crm.is_contact(person.id) else "lead" if lead else "prospect",
+        lead=lead.id if lead else None,
+    )
+
+
+def team_line(crm: Crm, member: SalesPerson) -> TeamLine:
+    return TeamLine(id=member.id, name=member.name, room=room_of(crm, member.id), away=member.away)
+
+
+def company_line(crm: Crm, company: Company) -> CompanyLine:
+    contacts = sum(not row.archived for row in crm.contacts.where(company=company.id))
+    return CompanyLine(id=company.id, name=company.name, domain=company.domain, contacts=contacts)
+
+
+def deal_line(deal: Deal) -> DealLine:
+    return DealLine(
+        id=deal.id,
+        title=deal.title,
+        contact=deal.contact,
+        owner=deal.owner,
+        stage=deal.stage,
+        amount=deal.amount,
+        close_on=deal.close_on,
+        quote=deal.quote,
+    )
+
+
+def activity_line(row: Activity) -> ActivityLine:
+    return ActivityLine(
+        id=row.id,
+        kind=row.kind,
+        text=row.text,
+        person=row.person,
+        at=row.at,
+        deal=row.deal,
+        due=row.due,
+        done=row.done if row.kind == "task" else None,
+    )
+
+
+def deal_details(crm: Crm, deal: Deal) -> DealDetails:
+    tasks = [row for row in crm.activities.where(deal=deal.id) if not row.done]
+    return DealDetails(
+        id=deal.id,
+        title=deal.title,
+        contact=ContactRow(id=deal.contact, name=crm.people[deal.contact].name),
+        company=CompanyRow(id=deal.company, name=crm.companies[deal.company].name),
+        owner=OwnerRow(id=deal.owner, name=crm.team[deal.owner].name),
+        stage=deal.stage,
+        amount=deal.amount,
+        close_on=deal.close_on,
+        tasks=tuple(activity_line(row) for row in tasks),
+        next=None if deal.stage in CLOSED else STAGES[STAGES.index(deal.stage) + 1],
+        quote=crm.quotes[deal.quote] if deal.quote else None,
+        loss_reason=deal.loss_reason,
+    )

@@ -1,0 +1,128 @@
+"""How projects, sprints, versions and issues are shown: the rows of the state as callers see them."""
+
+from __future__ import annotations
+
+from ..people import EmailAddress
+from .state import Issue, IssueId, Link, Project, SoftwareVersionId, SprintId, Tracker
+from .views import (
+    CommentRow,
+    IssueDetails,
+    IssueLine,
+    LinkRow,
+    MemberRow,
+    ProjectDetails,
+    ProjectLine,
+    SprintRow,
+    VersionRow,
+)
+from .workflow import WORKFLOWS
+
+COMMENTS_SHOWN = 3
+CHILDREN_SHOWN = 8
+
+
+def project_line(tracker: Tracker, project: Project) -> ProjectLine:
+    issues = tracker.issues.where(project=project.id)
+    return ProjectLine(
+        id=project.id,
+        key=project.key,
+        name=project.name,
+        open=sum(row.is_open for row in issues),
+        member=tracker.me in project.members,
+    )
+
+
+def member_row(tracker: Tracker, person: EmailAddress) -> MemberRow:
+    return MemberRow(id=person, name=tracker.people[person].name)
+
+
+def sprint_row(tracker: Tracker, id: SprintId) -> SprintRow:
+    sprint = tracker.sprints[id]
+    return SprintRow(
+        id=id,
+        name=sprint.name,
+        status=sprint.status,
+        points=tracker.points_in(id),
+        capacity=sprint.capacity,
+        end=sprint.end,
+    )
+
+
+def version_row(tracker: Tracker, id: SoftwareVersionId) -> VersionRow:
+    version = tracker.versions[id]
+    count = sum(row.is_open for row in tracker.issues.where(version=id))
+    return VersionRow(id=id, name=version.name, status=version.status, open=count, due=version.due)
+
+
+def project_details(tracker: Tracker, project: Project) -> ProjectDetails:
+    sprints = tracker.sprints.where(project=project.id)
+    closed = [row for row in sprints if row.status == "closed"]
+    shown = [*closed[-1:], *(row for row in sprints if row.status != "closed")]
+    versions = tracker.versions.where(project=project.id)
+    released = [row for row in versions if row.status == "released"]
+    offered = [*released[-1:], *(row for row in versions if row.status != "released")]
+    return ProjectDetails(
+        id=project.id,
+        key=project.key,
+        name=project.name,
+        lead=project.lead,
+        wip_limit=project.wip_limit,
+        members=tuple(member_row(tracker, person) for person in project.members),
+        sprints=tuple(sprint_row(tracker, row.id) for row in shown),
+        versions=tuple(version_row(tracker, row.id) for row in offered),
+    )
+
+
+def issue_line(tracker: Tracker, issue: Issue) -> IssueLine:
+    return IssueLine(
+        id=issue.id,
+        type=issue.type,
+        title=issue.title,
+        status=issue.status,
+        priority=issue.priority,
+        assignee=tracker.name_of(issue.assignee),
+    )
+
+
+def link_row(tracker: Tracker, link: Link, seen_from: IssueId) -> LinkRow:
+    """The link as its source, or else its target, sees it."""
+    backwards = {"blocks": "is blocked by", "duplicates": "is duplicated by", "relates to": "relates to"}
+    outward = link.source == seen_from
+    other = link.target if outward else link.source
+    kind = link.kind if outward else backwards[link.kind]
+    return LinkRow(id=link.id, kind=kind, issue=other, title=tracker.issues[other].title)
+
+
+def issue_details(tracker: Tracker, issue: Issue) -> IssueDetails:
+    links = [*tracker.links.where(source=issue.id), *tracker.links.where(target=issue.id)]
+    beneath = sorted(tracker.children(issue.id), key=lambda row: not row.is_open)
+    comments = tracker.comments.where(issue=issue.id)[-COMMENTS_SHOWN:]
+    return IssueDetails(
+        id=issue.id,
+        type=issue.type,
+        title=issue.title,
+        status=issue.status,
+        next=WORKFLOWS[issue.type][issue.status],
+        priority=issue.priority,
+        project=issue.project,
+        reporter=tracker.name_of(issue.reporter) or "",
+        created=issue.created,
+        watchers=len(issue.watchers),
+        votes=len(issue.votes),
+        assignee=member_row(tracker, issue.assignee) if issue.assignee else None,
+        resolution=issue.resolution,
+        points=issue.points,
+        estimate=issue.estimate,
+        logged=issue.logged or None,
+        parent=issue.parent,
+        sprint=issue.sprint,
+        version=issue.version,
+        labels=issue.labels or None,
+        beneath=tuple(issue_line(tracker, row) for row in beneath[:CHILDREN_SHOWN]) or None,
+        links=tuple(link_row(tracker, link, issue.id) for link in links) or None,
+        comments=tuple(
+            CommentRow(id=row.id, author=tracker.name_of(row.author) or "", at=row.at, text=row.text)
+            for row in comments
+        )
+        or None,
+    )

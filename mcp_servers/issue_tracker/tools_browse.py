@@ -1,0 +1,107 @@
+"""Tools that look: projects, issues, the board."""
+
+from __future__ import annotations
+
+from ..kit import Day, Entity, ToolError
+from .parameters import ROWS, IssueRef, Limit, ProjectRef, Query
+from .query import matching
+from .server import server
+from .showing import issue_details, issue_line, project_details, project_line
+from .state import IssueStatus, SprintId, Tracker
+from .views import IssueDetails, IssueLine, ProjectDetails, ProjectLine
+from .workflow import REVIEWED, TESTED
+
+
+class Column(Entity):
+    """The issues of a sprint in one status: how many there are, and the first of them."""
+
+    status: IssueStatus
+    count: int
+    issues: tuple[IssueLine, ...]
+
+
+class Board(Entity):
+    """The active sprint of a project; `done` of its points are done."""
+
+    __label__ = "the sprint {name}"
+    id: SprintId
+    name: str
+    end: Day
+    points: int
+    done: int
+    capacity: int
+    columns: tuple[Column, ...]
+
+
+@server.read(
+    "list the software projects[, at most {limit}]",
+    "show which projects the issue tracker has[, no more than {limit}]",
+    "tell me the projects with their open issues[, up to {limit}]",
+    "give me an overview of the issue tracker's projects[, {limit} at most]",
+)
+def list_tracker_projects(tracker: Tracker, limit: Limit = ROWS) -> tuple[ProjectLine, ...]:
+    """List projects with their number of open issues."""
+    return tuple(project_line(tracker, row) for row in list(tracker.projects)[:limit])
+
+
+@server.read(
+    "show the members, sprints and versions of {project}",
+    "open {project} in the issue tracker",
+    "tell me who works on {project} and what is planned there",
+    "look up the sprints and versions of {project}",
+)
+def get_tracker_project(tracker: Tracker, project: ProjectRef) -> ProjectDetails:
+    """Get a project's members, sprints, versions and limit of work in progress."""
+    return project_details(tracker, tracker.projects[project])
+
+
+@server.read(
+    "search the issues for {query}[, at most {limit}]",
+    "find the issues that match {query}[, no more than {limit}]",
+    "run the issue search {query}[, up to {limit} results]",
+    "list issues matching {query}[, {limit} at most]",
+)
+def search_issues(tracker: Tracker, query: Query, limit: Limit = ROWS) -> tuple[IssueLine, ...]:
+    """Search issues by words and fields, newest first."""
+    rows = matching(tracker, query)
+    rows.sort(key=lambda row: (row.created, row.id), reverse=True)
+    return tuple(issue_line(tracker, row) for row in rows[:limit])
+
+
+@server.read(
+    "show me {issue} in full",
+    "open {issue} with its comments and links",
+    "tell me how {issue} stands",
+    "look up every detail of {issue}",
+)
+def get_issue(tracker: Tracker, issue: IssueRef) -> IssueDetails:
+    """Get one issue with its links, comments, what lies beneath and possible next statuses."""
+    return issue_details(tracker, tracker.issues[issue])
+
+
+@server.read(
+    "show the board of {project}[ with {limit} issues a column]",
+    "tell me how the active sprint of {project} stands[, at most {limit} issues in each column]",
+    "look at the sprint board of {project}[, no more than {limit} issues per status]",
+    "open the active sprint's board for {project}[, {limit} issues a column at most]",
+)
+def view_sprint_board(tracker: Tracker, project: ProjectRef, limit: Limit = ROWS) -> Board:
+    """View the active sprint of a project as a board."""
+    name = tracker.projects[project].name
+    sprint = tracker.active_sprint(project)
+    if sprint is None or sprint.end is None:
+        raise ToolError("no_active_sprint", f"{name} has no active sprint; start a planned one first.")
+    rows = tracker.issues.where(sprint=sprint.id)
+    columns = []
+    for status in dict.fromkeys([*REVIEWED, *TESTED]):
+        here = [issue_line(tracker, row) for row in rows if row.status == status]
+        columns.append(Column(status=status, count=len(here), issues=tuple(here[:limit])))
+    return Board(
+        id=sprint.id,
+        name=sprint.name,
+        end=sprint.end,
+        points=tracker.points_in(sprint.id),
+        done=sum(row.points or 0 for row in rows if not row.is_open),
+        capacity=sprint.capacity,
+        columns=tuple(columns),
+    )

@@ -1,0 +1,107 @@
+"""Tools that bring issues and versions to their end: statuses, resolutions, releases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..kit import ToolError
+from .parameters import IssueRef, NewResolution, NewStatus, VersionRef
+from .rules import own_issue, own_project, require_not_busy, require_unblocked
+from .server import server
+from .showing import issue_line, version_row
+from .state import Issue, IssueStatus, Resolution, Tracker
+from .views import IssueLine, VersionRow
+from .workflow import WORKFLOWS
+
+DROPPED: tuple[Resolution, ...] = ("will not do", "duplicate", "not reproducible")
+
+
+@server.write(
+    "move {issue} to {status}[ as {resolution}]",
+    "set the status of {issue} to {status}[ with the resolution {resolution}]",
+    "bring {issue} into the status {status}[, resolved as {resolution}]",
+    "change {issue} over to {status}[, resolution {resolution}]",
+    idempotent=True,
+)
+def transition_issue(
+    tracker: Tracker, issue: IssueRef, status: NewStatus, resolution: NewResolution = None
+) -> IssueLine:
+    """Move an issue along its workflow; done needs a resolution."""
+    row = own_issue(tracker, issue)
+    allowed = WORKFLOWS[row.type][row.status]
+    if status not in allowed:
+        raise ToolError("transition_not_allowed", f"{issue} is {row.status}; from there it goes to {either(allowed)}.")
+    if resolution is not None and status != "done":
+        raise ToolError("resolution_not_allowed", "Only a done issue has a resolution; leave it out.")
+    if status == "in progress":
+        require_startable(tracker, row)
+    if status == "done":
+        return issue_line(tracker, tracker.issues.put(finished(tracker, row, resolution)))
+    if not row.is_open:
+        row = reopened(tracker, row)
+    return issue_line(tracker, tracker.issues.put(replace(row, status=status)))
+
+
+def either(statuses: tuple[IssueStatus, ...]) -> str:
+    return " or ".join(statuses)
+
+
+def require_startable(tracker: Tracker, issue: Issue) -> None:
+    """Raises ToolError unless somebody can work on the issue now."""
+    if issue.assignee is None:
+        raise ToolError("assignee_required", f"Nobody is assigned to {issue.id}; assign it first.")
+    require_unblocked(tracker, issue)
+    require_not_busy(tracker, issue, issue.assignee)
+
+
+def finished(tracker: Tracker, issue: Issue, resolution: Resolution | None) -> Issue:
+    """The issue done. Raises ToolError for what is missing."""
+    if resolution is None:
+        raise ToolError("resolution_required", "A done issue has a resolution; give one.")
+    beneath = [row for row in tracker.children(issue.id) if row.is_open]
+    if beneath:
+        raise ToolError("open_subtasks", f"{beneath[0].id} ({beneath[0].title}) beneath it is open; finish that first.")
+    if resolution == "duplicate" and not tracker.links.where(source=issue.id, kind="duplicates"):
+        raise ToolError("duplicate_link_required", f"Link {issue.id} to the issue that it duplicates first.")
+    if resolution not in DROPPED:
+        require_unblocked(tracker, issue)
+    return replace(issue, status="done", resolution=resolution)
+
+
+def reopened(tracker: Tracker, issue: Issue) -> Issue:
+    """The done issue without resolution, and out of a sprint that is closed. Raises ToolError for one that stays."""
+    version = tracker.versions[issue.version] if issue.version else None
+    if version and version.status == "released":
+        raise ToolError("version_released", f"{issue.id} was released with {version.name}; create a new issue instead.")
+    parent = tracker.issues[issue.parent] if issue.parent else None
+    if parent and not parent.is_open:
+        raise ToolError("parent_done", f"{parent.id} ({parent.title}) above it is done; reopen that first.")
+    closed = issue.sprint is not None and tracker.sprints[issue.sprint].status == "closed"
+    return replace(issue, resolution=None, sprint=None if closed else issue.sprint)
+
+
+@server.write(
+    "release {version}",
+    "publish {version} of the software",
+    "mark {version} as released",
+    "ship {version}, all its issues are done",
+    destructive=True,
+    idempotent=True,
+)
+def release_version(tracker: Tracker, version: VersionRef) -> VersionRow:
+    """Release a version whose issues are all done; there is no way back."""
+    row = tracker.versions[version]
+    own_project(tracker, row.project)
+    if row.status == "released":
+        raise ToolError("version_released", f"{row.name} was released on {row.released}; nothing is left to do.")
+    issues = tracker.issues.where(version=version)
+    if not issues:
+        raise ToolError("version_empty", f"{row.name} contains no issues; plan one for it first.")
+    waiting = [issue for issue in issues if issue.is_open]
+    if waiting:
+        raise ToolError(
+            "version_has_open_issues",
+            f"{waiting[0].id} ({waiting[0].title}) is open; finish it or plan it for another version.",
+        )
+    tracker.versions.change(version, status="released", released=tracker.now.date())
+    return version_row(tracker, version)
