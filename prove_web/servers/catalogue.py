@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ class Card:
     marks: tuple[tuple[str, int], ...]
     tools: int
     tables: tuple[tuple[str, int], ...]
+    rules: tuple[str, ...]
+    laws: tuple[str, ...]
 
     @property
     def rows(self) -> int:
@@ -74,7 +77,15 @@ def card(name: str) -> Card:
         tuple((each, counts[each]) for each in MARKS if counts[each]),
         len(server.tools),
         tuple((table, len(rows)) for table, rows in tables.items()),
+        rules_of(server.policy),
+        tuple(" ".join((law.__doc__ or "").split()) for law in server.invariants.values()),
     )
+
+
+def rules_of(policy: str) -> tuple[str, ...]:
+    """The items of a policy's list, each on one line."""
+    items = re.split(r"^[*-] ", policy, flags=re.MULTILINE)[1:]
+    return tuple(" ".join(item.split("\n\n")[0].split()) for item in items)
 
 
 def search(text: str = "", kind: str = "", servers: Iterable[str] = ()) -> list[Entry]:

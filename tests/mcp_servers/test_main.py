@@ -28,7 +28,9 @@ HELLO = {
 def test_the_list_has_a_line_for_each_server(capsys):
     assert main(["--list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:3] for line in lines] == [[name, str(len(one.tools)), "tools"] for name, one in SERVERS.items()]
+    assert [line.split()[:3] for line in lines] == [
+        [name, str(len(one.tools)), "tools"] for name, one in SERVERS.items()
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The pages of servers, tools and the graph: what is found, what links where, what a stranger's text may do."""
 
+import html
 import json
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from django.urls import reverse
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, Kind, State
-from prove_web.servers.catalogue import MARKS, entries, search
+from prove_web.servers.catalogue import MARKS, card, entries, search
 from prove_web.servers.parameters import parameters
 
 pytestmark = pytest.mark.django_db
@@ -155,3 +156,11 @@ def test_the_graph_is_proven_by_one_job_at_a_time(
     for _ in range(2):
         assert as_user(mary).post(address).status_code == 302
     assert Job.objects.filter(project=project, kind=Kind.GRAPH).count() == 1
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_the_page_of_a_server_tells_its_policy_and_what_is_always_true(name: str, page: Callable[..., Any]) -> None:
+    text = html.unescape(page("server", name).text)
+    rules, laws = card(name).rules, card(name).laws
+    assert len(rules) >= 5 and len(laws) >= 4
+    assert all(f">{line}</li>" in text for line in (*rules, *laws))
