@@ -14,7 +14,7 @@ ROOMS = ("mcp_servers", "training_worker", "prove_web")
 OUTSIDE = {
     "mcp_servers": {"pydantic"},
     "mcp_servers.words": {"faker"},
-    "mcp_servers.kit": {"pydantic", "pydantic_core"},
+    "mcp_servers.kit": {"pydantic", "pydantic_core", "typing_extensions"},
     "mcp_servers.kit.wire": {"mcp", "mcp_types", "anyio"},
     "mcp_servers.external": {"mcp", "mcp_types", "httpx2"},
     "mcp_servers.gateway": {"mcp", "mcp_types", "starlette", "uvicorn"},

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, from_json, to_json
 
 from .errors import ToolError
 
@@ -48,69 +48,49 @@ def canonical(arguments: str | dict[str, Any]) -> str:
 
     Raises ToolError for what no tool should ever see: not JSON, not an object, NaN, too deep, too long, too large.
     """
+    if arguments in ("{}", {}):
+        return "{}"
     if isinstance(arguments, str) and len(arguments) > MAX_BYTES:
-        raise ToolError(
-            "arguments_too_large",
-            f"The arguments have over {MAX_BYTES:,} characters; send less.",
-        )
+        raise ToolError("arguments_too_large", f"The arguments have over {MAX_BYTES:,} characters; send less.")
     try:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, allow_nan=False)
-        value = DECODER.decode(text)
-        check(value)
-        canonical = ENCODER.encode(value)
-        size = len(canonical.encode())
+        value = clean(from_json(text, allow_inf_nan=False, cache_strings=False))
+        data = to_json(value)
     except (ValueError, TypeError, RecursionError):
-        raise ToolError(
-            "invalid_json",
-            "The arguments must be one JSON object of plain, finite values.",
-        ) from None
+        raise ToolError("invalid_json", "The arguments must be one JSON object of plain, finite values.") from None
     if not isinstance(value, dict):
         raise ToolError("invalid_json", "The arguments must be a JSON object, such as {}.")
-    if size > MAX_BYTES:
-        raise ToolError(
-            "arguments_too_large",
-            f"The arguments have over {MAX_BYTES:,} bytes; send less.",
-        )
-    return canonical
+    if len(data) > MAX_BYTES:
+        raise ToolError("arguments_too_large", f"The arguments have over {MAX_BYTES:,} bytes; send less.")
+    return data.decode()
 
 
-def number(text: str) -> float | int:
-    """JSON makes no difference between 3 and 3.0, so neither do we."""
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise ValueError("out of range")
-    return int(value) if value.is_integer() and abs(value) <= MAX_INTEGER else value
+def clean(value: Any, depth: int = 0) -> Any:
+    """A value with its keys sorted and whole floats as integers: JSON makes no difference between 3 and 3.0.
 
-
-def no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-DECODER = json.JSONDecoder(parse_float=number, parse_constant=no_constant)
-ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-
-
-def check(value: Any, depth: int = 0) -> None:
-    """Raise ToolError for a value that is nested too deep, too long or too large."""
-    if isinstance(value, str):
+    Raises ToolError for one that is nested too deep, too long or too large.
+    """
+    kind = type(value)
+    if kind is str:
         if len(value) > MAX_TEXT:
-            raise ToolError(
-                "arguments_too_large",
-                f"A text has over {MAX_TEXT:,} characters; shorten it.",
-            )
-    elif isinstance(value, dict | list):
+            raise ToolError("arguments_too_large", f"A text has over {MAX_TEXT:,} characters; shorten it.")
+    elif kind is dict or kind is list:
         if depth > MAX_DEPTH:
             raise ToolError(
-                "arguments_too_deep",
-                f"The arguments are nested over {MAX_DEPTH} levels deep; flatten them.",
+                "arguments_too_deep", f"The arguments are nested over {MAX_DEPTH} levels deep; flatten them."
             )
-        for part in [*value, *value.values()] if isinstance(value, dict) else value:
-            check(part, depth + 1)
-    elif isinstance(value, int) and abs(value) > MAX_INTEGER:
-        raise ToolError(
-            "arguments_too_large",
-            f"A number is beyond {MAX_INTEGER:,}; send a smaller one.",
-        )
+        if kind is list:
+            return [clean(part, depth + 1) for part in value]
+        for key in value:
+            clean(key)
+        return {key: clean(value[key], depth + 1) for key in sorted(value)}
+    elif kind is float:
+        if abs(value) == float("inf"):
+            raise ValueError("out of range")
+        return int(value) if value.is_integer() and abs(value) <= MAX_INTEGER else value
+    elif kind is int and abs(value) > MAX_INTEGER:
+        raise ToolError("arguments_too_large", f"A number is beyond {MAX_INTEGER:,}; send a smaller one.")
+    return value
 
 
 def faults(errors: list[ErrorDetails]) -> list[dict[str, str]]:

@@ -9,9 +9,21 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any, Generic, NewType, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    NewType,
+    NotRequired,
+    Required,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+from typing_extensions import TypedDict
 
 from .arguments import faults
 from .errors import ToolError
@@ -71,6 +83,10 @@ class Tool:
             p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
         }
         self.model = create_model(self.name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
+        taken = {p.name: (Required if p.default is p.empty else NotRequired)[hints[p.name]] for p in parameters}
+        shape = TypedDict(self.name, taken)  # type: ignore[misc]
+        shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[attr-defined]
+        self.validate = TypeAdapter(shape).validator.validate_json
         for p in parameters:
             if not self.model.model_fields[p.name].description:
                 raise TypeError(f"{self.name}: the parameter {p.name} has no description.")
@@ -100,12 +116,12 @@ class Tool:
     def run(self, state: State, arguments: str) -> str:
         """The result as JSON text. Raises ToolError when it refuses, naming every fault of the arguments."""
         try:
-            given = self.model.model_validate_json(arguments)
+            given = self.validate(arguments)
         except ValidationError as error:
             found = error.errors(include_url=False, include_input=False)
             raise InvalidArguments(self.name, faults(found)) from None
-        result = self.function(state, **{name: getattr(given, name) for name in given.model_fields_set})
-        return str(self.result.dump_json(result, exclude_none=True), "utf-8")
+        result = self.function(state, **given)
+        return self.result.serializer.to_json(result, exclude_none=True).decode()
 
 
 class Server(Generic[S]):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
@@ -123,8 +123,9 @@ class Table(Generic[Id, Row]):
 
     def get(self, id: str) -> Row | None:
         """The row, or None."""
-        if id in self.changes:
-            return self.changes[id]
+        changes = self.changes
+        if changes and id in changes:
+            return changes[id]
         return cast("Row | None", self.base.rows.get(id))
 
     def __contains__(self, id: str) -> bool:
@@ -176,8 +177,16 @@ class Table(Generic[Id, Row]):
         return row
 
     def change(self, id: Id, **values: Any) -> Row:
-        """The row with these fields changed."""
-        return self.put(cast(Row, replace(cast(Any, self[id]), **values)))
+        """The row with these fields changed. Raises TypeError for a field that it has not."""
+        old: Any = self[id]
+        names = old.__dataclass_fields__
+        if not values.keys() <= names.keys():
+            raise TypeError(f"A {self.about.noun} has no field {', '.join(sorted(values.keys() - names.keys()))}.")
+        row = new(type(old))
+        fields, before = row.__dict__, old.__dict__
+        for name in names:
+            fields[name] = values[name] if name in values else before[name]
+        return self.put(cast(Row, row))
 
     def remove(self, id: Id) -> Row:
         row = self[id]
