@@ -8,7 +8,6 @@ import pytest
 from library.tools import server as library
 from mini import server as mini
 from record import (
-    Record,
     an_idempotent_call_twice_is_as_once,
     changes_once_more,
     invariants_hold,
@@ -17,21 +16,12 @@ from record import (
     the_digest_is_up_to_date,
     the_past_is_kept,
 )
+from walks import HELD_OUT, SMALL, come_to, on_record, walks
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit import Server
 
 ALL = (*SERVERS.values(), mini, library)
-HELD_OUT = 1_000_000_000
-SMALL = [*range(12), *range(HELD_OUT, HELD_OUT + 4)]
-DEFAULT = [*range(3), HELD_OUT]
-
 every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
-
-
-def walks(server: Server[Any]) -> list[Record]:
-    small = [record(server, seed, "small", 60) for seed in SMALL]
-    return small + [record(server, seed, "default", 40) for seed in DEFAULT]
 
 
 @every_server
@@ -58,6 +48,12 @@ def test_the_walks_reach_every_tool_and_many_refusals(server):
     codes = {moment.reply.data["error"] for moment in moments if not moment.reply.ok}
     assert done == set(server.tools)
     assert {"invalid_arguments", "not_found"} < codes
+
+
+@every_server
+def test_the_walks_come_to_what_is_on_record(server):
+    """Or data sets made before will not replay; see walks.py."""
+    assert come_to(server) == on_record()[server.name]
 
 
 @every_server
