@@ -15,9 +15,18 @@ from . import (
     crm,
     email,
     filesystem,
+    food_delivery,
+    iot_devices,
     issue_tracker,
+    maps,
     payments,
+    retail_chain,
+    social_media,
+    team_chat,
     trading,
+    travel_booking,
+    vehicle,
+    video_meeting,
 )
 from .kit import Server, Tool
 
@@ -33,9 +42,18 @@ SERVERS: dict[str, Server[Any]] = {
         calendar.server,
         email.server,
         filesystem.server,
+        retail_chain.server,
+        travel_booking.server,
+        maps.server,
+        social_media.server,
+        team_chat.server,
+        iot_devices.server,
+        vehicle.server,
         crm.server,
         issue_tracker.server,
         budget.server,
+        food_delivery.server,
+        video_meeting.server,
     )
 }
 TOOLS: dict[str, tuple[Server[Any], Tool]] = {

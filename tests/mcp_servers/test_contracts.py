@@ -27,9 +27,18 @@ COUNTS = {
     "calendar": 17,
     "email": 17,
     "filesystem": 40,
+    "retail_chain": 11,
+    "travel_booking": 20,
+    "maps": 16,
+    "social_media": 15,
+    "team_chat": 11,
+    "iot_devices": 25,
+    "vehicle": 20,
     "crm": 16,
     "issue_tracker": 20,
     "budget": 12,
+    "food_delivery": 17,
+    "video_meeting": 10,
 }
 ATOMS = {str, int, bool, date, datetime, NoneType}
 PLACE = re.compile(r"\{(\w*)\}")

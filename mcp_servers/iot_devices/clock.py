@@ -1,0 +1,88 @@
+"""What becomes of the home as time passes: schedules that come due, runs that end, batteries that drain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from .kinds import KINDS
+from .state import Home, RobotVacuum, SmartDevice, SmartDeviceId
+
+LONGEST_CLEANING, LEAST_CHARGE, MINUTES_PER_CHARGE = 40, 10, 2
+MINUTE = timedelta(minutes=1)
+
+
+def minutes_between(start: datetime, end: datetime) -> int:
+    return (end - start) // MINUTE
+
+
+def course(home: Home, row: SmartDevice) -> Iterator[SmartDevice]:
+    """The device as it was last changed, and then as each thing that happened by itself left it, until now."""
+    following: SmartDevice | None = row
+    while following is not None:
+        row = following
+        yield row
+        following = next_of(home, row)
+
+
+def next_of(home: Home, row: SmartDevice) -> SmartDevice | None:
+    """The device after the next thing that happens to it by itself, unless that is still to come."""
+    if row.kind == "sprinkler" and row.level:
+        end = row.changed + timedelta(minutes=row.level)
+        return after(row, end, 0) if end <= home.now else None
+    due = [plan for plan in home.schedules.where(device=row.id) if row.changed < plan.at <= home.now]
+    due = [plan for plan in due if row.online and (row.updating_until is None or plan.at >= row.updating_until)]
+    if not due:
+        return None
+    plan = min(due, key=lambda plan: plan.at)
+    return after(row, plan.at, plan.level)
+
+
+def after(row: SmartDevice, moment: datetime, level: int) -> SmartDevice:
+    """The device at another level from a moment on, with its meter read at that moment."""
+    return replace(row, level=level, usual=level or row.usual, changed=moment, meter=meter_at(row, moment))
+
+
+def current(home: Home, id: SmartDeviceId) -> SmartDevice:
+    """The device as it is now."""
+    *_, row = course(home, home.devices[id])
+    if row.updating_until is not None and row.updating_until <= home.now:
+        row = replace(row, firmware=row.latest, updating_until=None)
+    return row
+
+
+def power(row: SmartDevice) -> int:
+    """The watts it takes: as many of its most as its level is of its highest."""
+    return row.watts * row.level // row.high
+
+
+def meter_at(row: SmartDevice, moment: datetime) -> int:
+    """Watt-minutes used until a moment, if nothing happens in between."""
+    return row.meter + power(row) * minutes_between(row.changed, moment)
+
+
+def cells_left(home: Home, since: datetime, days: int) -> int:
+    """Percent left in batteries that last so many days."""
+    return max(0, 100 - (home.now - since).days * 100 // days)
+
+
+def battery(home: Home, row: SmartDevice) -> int | None:
+    """Percent left in a device's batteries; None on mains."""
+    days = KINDS[row.kind].cells
+    return None if days is None or row.cells_since is None else cells_left(home, row.cells_since, days)
+
+
+def vacuum_now(home: Home) -> RobotVacuum:
+    """The vacuum as it is now: it goes back to charge after its time, or when its charge is low."""
+    row = next(iter(home.vacuums))
+    if row.cleaning is not None:
+        passed = minutes_between(row.changed, home.now)
+        worked = min(passed, LONGEST_CLEANING, row.charge - LEAST_CHARGE)
+        row = replace(row, charge=row.charge - worked, changed=row.changed + worked * MINUTE)
+        if worked == passed and worked < LONGEST_CLEANING and row.charge > LEAST_CHARGE:
+            return row
+        row = replace(row, cleaning=None)
+    rest = minutes_between(row.changed, home.now)
+    charged = min(100, row.charge + rest // MINUTES_PER_CHARGE)
+    return replace(row, charge=charged, changed=home.now - rest % MINUTES_PER_CHARGE * MINUTE)

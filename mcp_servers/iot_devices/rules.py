@@ -1,0 +1,112 @@
+"""When a device refuses, and how what was done to devices is written down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from ..kit import ToolError
+from .clock import battery, current, meter_at
+from .kinds import KINDS
+from .sensing import is_raining
+from .state import EventPart, Home, HomeEvent, SmartDevice, SmartDeviceId
+
+LEAST_BATTERY, QUIET_VOLUME = 10, 30
+
+
+def reachable(home: Home, id: SmartDeviceId) -> SmartDevice:
+    """The device as it is now. Raises ToolError when it cannot be told to do anything."""
+    row = current(home, id)
+    if not row.online:
+        raise ToolError("device_offline", f"{id} ({row.name}) is offline; restart it first.")
+    if row.updating_until is not None:
+        raise ToolError(
+            "device_updating",
+            f"{id} ({row.name}) is updating until {row.updating_until:%H:%M}; do something else until then.",
+        )
+    require_battery(id, row.name, battery(home, row))
+    return row
+
+
+def require_battery(id: str, name: str, left: int | None, needed: int = LEAST_BATTERY) -> None:
+    if left is not None and left < needed:
+        raise ToolError("battery_low", f"{id} ({name}) has {left}% battery and needs {needed}%; change its batteries.")
+
+
+def require_disarmed(home: Home, why: str) -> None:
+    if home.alarm.mode != "off":
+        raise ToolError("alarm_armed", f"The alarm is set to {home.alarm.mode}, so {why}; set it to off first.")
+
+
+def require_pin(home: Home, pin: str) -> None:
+    if pin != home.hub.pin:
+        raise ToolError("wrong_pin", "This is not the home PIN; ask for the right one.")
+
+
+def require_no_child_lock(home: Home, row: SmartDevice, pin: str | None = None) -> None:
+    if pin is not None:
+        require_pin(home, pin)
+    elif row.child_lock:
+        raise ToolError("child_lock", f"{row.id} ({row.name}) has a child lock; set it by itself with the home PIN.")
+
+
+def is_quiet(home: Home, moment: datetime) -> bool:
+    """Whether a moment lies in the quiet hours, which may go past midnight."""
+    start, end, hour = home.hub.quiet_from, home.hub.quiet_to, moment.hour
+    return start <= hour < end if start < end else hour >= start or hour < end
+
+
+def require_noise_allowed(home: Home, why: str, moment: datetime) -> None:
+    if is_quiet(home, moment):
+        raise ToolError("quiet_hours", f"The home is quiet from {quiet_hours(home)}, so {why}; choose another time.")
+
+
+def quiet_hours(home: Home) -> str:
+    return f"{home.hub.quiet_from:02d}:00 to {home.hub.quiet_to:02d}:00"
+
+
+def require_future(home: Home, moment: datetime, furthest: timedelta) -> None:
+    if moment <= home.now:
+        raise ToolError("in_the_past", f"It is {home.now:%Y-%m-%dT%H:%M} now; choose a later time.")
+    if moment > home.now + furthest:
+        raise ToolError("too_far_ahead", f"Choose a time until {home.now + furthest:%Y-%m-%dT%H:%M}.")
+
+
+def require_level(row: SmartDevice, level: int) -> None:
+    if level and not row.low <= level <= row.high:
+        raise ToolError(
+            "out_of_range", f"{row.id} ({row.name}) goes from {row.low} to {row.high}; choose one of these, or 0."
+        )
+
+
+def at_level(home: Home, row: SmartDevice, level: int, moment: datetime) -> SmartDevice:
+    """The device at another level. Raises ToolError when it may not have that level at that moment."""
+    require_level(row, level)
+    if row.kind == "speaker" and level > QUIET_VOLUME:
+        require_noise_allowed(home, f"no speaker goes above {QUIET_VOLUME}", moment)
+    if row.kind == "sprinkler" and level and is_raining(home):
+        raise ToolError("raining", f"It is raining, so {row.id} ({row.name}) does not water; try again next hour.")
+    if row.kind == "camera" and not level:
+        require_disarmed(home, "cameras stay on")
+    return replace(row, level=level, usual=level or row.usual)
+
+
+def require_planned(row: SmartDevice) -> None:
+    if not KINDS[row.kind].planned:
+        raise ToolError(
+            "not_plannable", f"{row.id} ({row.name}) is a {row.kind}, which no schedule or scene sets; choose another."
+        )
+
+
+def act(home: Home, what: str, *rows: SmartDevice) -> None:
+    """Write the devices that are to be other than they are now, their meters read, with one line of the log."""
+    changes = [(old, row) for row in rows for old in [current(home, row.id)] if row != old]
+    for old, row in changes:
+        home.devices.put(replace(row, meter=meter_at(old, home.now), changed=home.now))
+    log(home, what, *(home.devices[row.id] for _, row in changes))
+
+
+def log(home: Home, what: str, *rows: SmartDevice) -> None:
+    """A line of the log about devices as they are."""
+    parts = tuple(EventPart(device=row.id, level=row.level, meter=row.meter) for row in rows)
+    home.events.put(HomeEvent(id=home.events.new_id(), at=home.now, what=what, parts=parts))

@@ -1,0 +1,104 @@
+"""Tools that switch devices and set their levels, now or later."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ..kit import ToolError
+from .clock import current
+from .kinds import KINDS
+from .parameters import At, ChildLockPin, DeviceRef, GroupKind, GroupRoom, Level, Power
+from .rules import act, at_level, reachable, require_future, require_no_child_lock, require_planned
+from .server import server
+from .state import DeviceSchedule, DeviceView, Home, SmartDevice
+from .views import view
+
+FURTHEST = timedelta(days=30)
+
+
+def is_switched(row: SmartDevice, power: str) -> bool:
+    return (row.level > 0) == (power == "on")
+
+
+def switched(home: Home, row: SmartDevice, power: str) -> SmartDevice:
+    """The device on, at its usual level, or off."""
+    return row if is_switched(row, power) else at_level(home, row, row.usual if power == "on" else 0, home.now)
+
+
+@server.write(
+    "turn {power} {device}[, home PIN {pin}]",
+    "switch {device} {power}[ with the home PIN {pin}]",
+    "set the power of {device} to {power}[, the PIN is {pin}]",
+    "have {device} turned {power}[, using PIN {pin}]",
+    idempotent=True,
+)
+def switch_smart_device(home: Home, device: DeviceRef, power: Power, pin: ChildLockPin = None) -> DeviceView:
+    """Turn a light, plug, thermostat, speaker, camera or sprinkler on or off."""
+    row = reachable(home, device)
+    if not KINDS[row.kind].switched:
+        raise ToolError("not_switchable", f"{device} ({row.name}) is not turned on or off; set its level instead.")
+    require_no_child_lock(home, row, pin)
+    if is_switched(row, power):
+        raise ToolError(f"already_{power}", f"{device} ({row.name}) is {power} already; nothing is left to do.")
+    act(home, f"turned {power}", switched(home, row, power))
+    return view(home, device)
+
+
+@server.write(
+    "turn {power} every {kind} in {room}",
+    "switch all devices of the kind {kind} in {room} {power}",
+    "set each {kind} of {room} to {power} at once",
+    "have the whole group of {kind} devices in {room} turned {power}",
+    idempotent=True,
+)
+def switch_device_group(home: Home, room: GroupRoom, kind: GroupKind, power: Power) -> tuple[DeviceView, ...]:
+    """Turn all devices of one kind in a room on or off, or none of them when one refuses."""
+    members = home.devices.where(room=home.rooms[room].id, kind=kind)
+    if not members:
+        raise ToolError("empty_group", f"{room} has no {kind}; name another room or kind.")
+    rows = [reachable(home, row.id) for row in members]
+    for row in rows:
+        require_no_child_lock(home, row)
+    if all(is_switched(row, power) for row in rows):
+        raise ToolError(f"already_{power}", f"Every {kind} in {room} is {power} already; nothing is left to do.")
+    act(home, f"turned {power}", *(switched(home, row, power) for row in rows))
+    return tuple(view(home, row.id) for row in rows)
+
+
+@server.write(
+    "set {device} to {level}[, home PIN {pin}]",
+    "adjust the level of {device} to {level}[ with the home PIN {pin}]",
+    "change {device} to level {level}[, the PIN is {pin}]",
+    "bring {device} to {level}[, using PIN {pin}]",
+    idempotent=True,
+)
+def set_device_level(home: Home, device: DeviceRef, level: Level, pin: ChildLockPin = None) -> DeviceView:
+    """Set a light, thermostat, speaker, blinds or sprinkler to a level."""
+    row = reachable(home, device)
+    if not KINDS[row.kind].levelled:
+        raise ToolError("no_levels", f"{device} ({row.name}) is a {row.kind} and has no levels; turn it on or off.")
+    require_no_child_lock(home, row, pin)
+    if row.level == level:
+        raise ToolError("unchanged", f"{device} ({row.name}) is at {level} already; choose another level.")
+    act(home, f"set to {level}", at_level(home, row, level, home.now))
+    return view(home, device)
+
+
+@server.write(
+    "schedule {device} to go to {level} at {at}",
+    "have {device} set itself to {level} at {at}",
+    "plan for {at} that {device} goes to level {level}",
+    "set a timer on {device} for {at}, level {level}",
+    idempotent=True,
+)
+def schedule_smart_device(home: Home, device: DeviceRef, at: At, level: Level) -> DeviceSchedule:
+    """Schedule a light, plug, thermostat, speaker or blinds to go to a level later."""
+    row = current(home, device)
+    require_planned(row)
+    require_no_child_lock(home, row)
+    require_future(home, at, FURTHEST)
+    if any(plan.at == at for plan in home.schedules.where(device=device)):
+        raise ToolError("schedule_exists", f"{device} ({row.name}) has a schedule for that minute; choose another.")
+    at_level(home, row, level, at)
+    id = home.schedules.new_id()
+    return home.schedules.put(DeviceSchedule(id=id, device=device, name=row.name, at=at, level=level, created=home.now))

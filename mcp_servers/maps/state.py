@@ -1,0 +1,151 @@
+"""What a map knows: places, junctions and the roads between them, closures, lists of places, shared trips."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, NewType
+
+from ..kit import Day, Entity, Minute, State, Table, table
+from ..people import EmailAddress, Person, cast
+from ..places import Place, PlaceId
+
+JunctionId = NewType("JunctionId", str)
+RoadId = NewType("RoadId", str)
+RoadClosureId = NewType("RoadClosureId", str)
+PlaceListId = NewType("PlaceListId", str)
+TripShareId = NewType("TripShareId", str)
+MapReviewId = NewType("MapReviewId", str)
+
+RoadKind = Literal["motorway", "main road", "street", "path"]
+Mode = Literal["driving", "cycling", "walking"]
+ClosureReason = Literal["accident", "roadworks", "flooding", "fallen tree", "street festival"]
+
+
+class TownPlace(Place):
+    """A place with where it lies on the road graph: `access` metres from its junction. Hours are minutes of the day,
+    none when nobody needs to know them; `closed_on` are weekdays, Monday 0. `gone` places have closed for good.
+    """
+
+    junction: JunctionId
+    access: int
+    opens: int | None = None
+    closes: int | None = None
+    closed_on: tuple[int, ...] = ()
+    spaces: int | None = None
+    gone: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its name, kind and address, each once."""
+        return words_of(f"{self.name} {self.kind} {self.street}")
+
+    @property
+    def address(self) -> str:
+        """The street in small letters."""
+        return self.street.casefold()
+
+
+class Junction(Entity):
+    """A point where roads meet, in micro-degrees."""
+
+    id: JunctionId
+    latitude: int
+    longitude: int
+
+
+class Road(Entity):
+    """A piece of road between two junctions: length in metres, speed in km an hour. A one-way road leads to its end."""
+
+    __label__ = "the {kind} {name}"
+    id: RoadId
+    name: str
+    kind: RoadKind
+    start: JunctionId
+    end: JunctionId
+    length: int
+    speed: int
+    one_way: bool = False
+    toll: bool = False
+
+
+class MapReview(Entity):
+    """What somebody wrote about a place."""
+
+    id: MapReviewId
+    place: PlaceId
+    author: EmailAddress
+    stars: int
+    text: str
+    on: Day
+
+
+class RoadClosure(Entity):
+    """A road nobody but walkers can use for a time; without a reporter the town has closed it."""
+
+    __label__ = "the {reason} report"
+    id: RoadClosureId
+    road: RoadId
+    reason: ClosureReason
+    reporter: EmailAddress | None
+    since: Minute
+    until: Minute
+
+    def active(self, moment: datetime) -> bool:
+        return self.since <= moment < self.until
+
+
+class SavedPlace(Entity):
+    """A place in a list, with the user's own words for it."""
+
+    place: PlaceId
+    name: str
+    label: str | None = None
+
+
+class PlaceList(Entity):
+    """A list of places the user has saved."""
+
+    __label__ = "the list {name}"
+    id: PlaceListId
+    name: str
+    places: tuple[SavedPlace, ...] = ()
+
+
+class TripShare(Entity):
+    """A trip that one person lets another follow until ending it; `metres` is the way by these roads."""
+
+    __label__ = "the {mode} trip of {started}"
+    id: TripShareId
+    sharer: EmailAddress
+    viewer: EmailAddress
+    origin: PlaceId
+    destination: PlaceId
+    mode: Mode
+    started: Minute
+    arrives: Minute
+    metres: int
+    roads: tuple[RoadId, ...]
+    ended: Minute | None = None
+
+
+class TownMap(State):
+    """The map of the user's town with what the user has done on it."""
+
+    places: Table[PlaceId, TownPlace] = table("PLC", "place", index=("kind", "words", "address", "junction"))
+    junctions: Table[JunctionId, Junction] = table("JCT", "junction")
+    roads: Table[RoadId, Road] = table("ROD", "road", index=("start", "end"))
+    reviews: Table[MapReviewId, MapReview] = table("MRV", "review", index=("place",))
+    closures: Table[RoadClosureId, RoadClosure] = table("CLO", "road closure", index=("road",))
+    lists: Table[PlaceListId, PlaceList] = table("PLS", "place list")
+    contacts: Table[EmailAddress, Person] = table("MCT", "contact")
+    trips: Table[TripShareId, TripShare] = table("TSH", "shared trip", index=("sharer",))
+
+    @property
+    def me(self) -> EmailAddress:
+        """The user."""
+        return cast(self.seed, 1)[0].id
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text in small letters, each once."""
+    return tuple(dict.fromkeys(text.casefold().replace(",", " ").split()))

@@ -1,0 +1,66 @@
+"""Tools on lists of saved places."""
+
+from __future__ import annotations
+
+from ..kit import ToolError
+from .parameters import ROWS, AskedListName, Label, Limit, ListName, ListRef, PlaceRef
+from .server import server
+from .state import PlaceList, SavedPlace, TownMap
+from .views import PlaceListView
+
+MOST_LISTS = 20
+MOST_PLACES = 20
+
+
+def list_view(row: PlaceList, rows: int = ROWS) -> PlaceListView:
+    return PlaceListView(id=row.id, name=row.name, count=len(row.places), places=row.places[::-1][:rows])
+
+
+@server.read(
+    "list my lists of saved places[ named {name}][, at most {limit} lists and places of each]",
+    "show the places I have saved on the map[ in the list {name}][, no more than {limit}]",
+    "tell me what is in my place lists[, only those called {name}][, up to {limit}]",
+    "look through my saved places[ under {name}][, {limit} at most]",
+)
+def list_place_lists(town: TownMap, name: AskedListName = None, limit: Limit = None) -> tuple[PlaceListView, ...]:
+    """List your lists of saved places with their latest places."""
+    wanted, most = (name or "").casefold(), limit or ROWS
+    return tuple([list_view(row, most) for row in town.lists if wanted in row.name.casefold()][:most])
+
+
+@server.write(
+    "create a list of places named {name}",
+    "start a new list {name} for places on the map",
+    "make a map list called {name}",
+    "set up an empty place list with the name {name}",
+    idempotent=True,
+)
+def create_place_list(town: TownMap, name: ListName) -> PlaceListView:
+    """Create an empty list for saved places."""
+    name = " ".join(name.split())
+    for row in town.lists:
+        if row.name.casefold() == name.casefold():
+            raise ToolError("list_exists", f"{row.id} is already called {row.name}; use it or choose another name.")
+    if len(town.lists) >= MOST_LISTS:
+        raise ToolError("too_many_lists", f"You have {MOST_LISTS} lists, which is as many as there can be; use one.")
+    return list_view(town.lists.put(PlaceList(id=town.lists.new_id(), name=name)))
+
+
+@server.write(
+    "save {place} in {list}[ as {label}]",
+    "add {place} to {list}[, labelled {label}]",
+    "put {place} on {list}[ with the note {label}]",
+    "keep {place} in {list} for later[, remembered as {label}]",
+    idempotent=True,
+)
+def save_place(town: TownMap, list: ListRef, place: PlaceRef, label: Label = None) -> PlaceListView:
+    """Save a place in one of your lists, with your own label."""
+    row, found = town.lists[list], town.places[place]
+    if any(saved.place == place for saved in row.places):
+        raise ToolError("already_saved", f"{found.name} is in the list {row.name} already; nothing is left to do.")
+    if found.gone:
+        raise ToolError("place_closed", f"{found.name} has closed for good; search for another {found.kind}.")
+    if len(row.places) >= MOST_PLACES:
+        raise ToolError("list_full", f"The list {row.name} has {MOST_PLACES} places; use or create another list.")
+    saved = SavedPlace(place=place, name=found.name, label=label)
+    return list_view(town.lists.change(list, places=(*row.places, saved)))

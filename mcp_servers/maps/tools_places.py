@@ -1,0 +1,130 @@
+"""Tools that look places up: search, details, addresses and points."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..kit import ToolError
+from .geometry import metres, spoken
+from .hours import WEEKDAYS, free_spaces, hours_text, is_open
+from .parameters import ROWS, Address, AskedKind, AskedNear, Limit, OpenAt, PlaceRef, PointText, Query
+from .server import server
+from .state import Road, TownMap, TownPlace, words_of
+from .views import FoundAddress, PlaceDetails, PlaceView, ReviewView, Surroundings
+
+FARTHEST = 5_000
+REVIEWS = 2
+
+
+@server.read(
+    "search the map[ for {query}][, only the kind {kind}][, near {near}][, open at {open_at}][, at most {limit}]",
+    "find places in town[ matching {query}][ that are a {kind}][ around {near}][ open at {open_at}][, up to {limit}]",
+    "look on the map[ for {query}][, kind {kind}][, closest to {near}][, open on {open_at}][, {limit} at most]",
+    "show places on the map[ called {query}][ of the kind {kind}][ by {near}][ open at {open_at}][, {limit} results]",
+)
+def search_places(
+    town: TownMap,
+    query: Query = None,
+    kind: AskedKind = None,
+    near: AskedNear = None,
+    open_at: OpenAt = None,
+    limit: Limit = None,
+) -> tuple[PlaceView, ...]:
+    """Search the places of the town by words, kind, nearness and opening hours."""
+    middle = None if near is None else town.places[near]
+    wanted: list[tuple[str, str]] = [("words", word) for word in words_of(query or "")]
+    if kind is not None:
+        wanted.append(("kind", kind))
+    rows = list(town.places) if not wanted else town.places.where(**dict(wanted[-1:]))
+    rows = [row for row in rows if all(value in (row.kind, *row.words) for _, value in wanted)]
+    if open_at is not None:
+        rows = [row for row in rows if is_open(row, open_at)]
+    if middle is not None:
+        rows = sorted((row for row in rows if row.id != near), key=lambda row: (metres(middle, row), row.id))
+    return tuple(place_view(town, row, middle) for row in rows[: limit or ROWS])
+
+
+def place_view(town: TownMap, row: TownPlace, middle: TownPlace | None) -> PlaceView:
+    return PlaceView(
+        id=row.id,
+        name=row.name,
+        kind=row.kind,
+        street_address=row.street,
+        open_now=is_open(row, town.now),
+        metres=None if middle is None else metres(middle, row),
+    )
+
+
+@server.read(
+    "show the details of {place} on the map",
+    "tell me the opening hours and address of {place}",
+    "look up {place} with its rating and reviews",
+    "check on the map whether {place} is open now",
+)
+def get_place_details(town: TownMap, place: PlaceRef) -> PlaceDetails:
+    """Get a place with its address, opening hours, free spaces, rating and reviews."""
+    row, reviews = town.places[place], town.reviews.where(place=place)
+    latest = sorted(reviews, key=lambda review: (review.on, review.id), reverse=True)[:REVIEWS]
+    return PlaceDetails(
+        id=row.id,
+        name=row.name,
+        kind=row.kind,
+        street_address=row.street,
+        geo_point=spoken(row),
+        hours=hours_text(row),
+        closed_on=tuple(WEEKDAYS[day] for day in row.closed_on),
+        open_now=is_open(row, town.now),
+        closed_for_good=row.gone,
+        free_spaces=free_spaces(town.seed, row, town.now),
+        rating_tenths=10 * sum(review.stars for review in reviews) // len(reviews) if reviews else None,
+        reviews=tuple(ReviewView(stars=one.stars, text=one.text, on=one.on) for one in latest),
+        saved_in=tuple(own.name for own in town.lists if any(saved.place == place for saved in own.places)),
+    )
+
+
+@server.read(
+    "find the address {address} on the map",
+    "locate {address} and give me its coordinates",
+    "tell me what is at {address}",
+    "look up the coordinates of the street address {address}",
+)
+def geocode_address(town: TownMap, address: Address) -> FoundAddress:
+    """Find what is at an address of the town, and its coordinates."""
+    street = " ".join(address.split(",")[0].split())
+    found = town.places.where(address=street.casefold())
+    if not found:
+        raise ToolError("address_not_found", f"Nothing in town has the address {street}; use search_places.")
+    return FoundAddress(id=found[0].id, name=found[0].name, street_address=found[0].street, geo_point=spoken(found[0]))
+
+
+class Point(NamedTuple):
+    """A point that a caller gave."""
+
+    latitude: int
+    longitude: int
+
+
+@server.read(
+    "tell me what is at the coordinates {point}",
+    "find the place and the road nearest to {point}",
+    "look up the address at the point {point}",
+    "name the closest address and road to the coordinates {point}",
+)
+def reverse_geocode(town: TownMap, point: PointText) -> Surroundings:
+    """Find the place and the road nearest to a point."""
+    latitude, longitude = point.split(",")
+    here = Point(int(latitude), int(longitude))
+    place = min(town.places, key=lambda row: (metres(here, row), row.id))
+    if metres(here, place) > FARTHEST:
+        raise ToolError("outside_area", f"{point} is outside the town's map; give a point within {FARTHEST} metres.")
+    junction = min(town.junctions, key=lambda row: (metres(here, row), row.id))
+    roads: list[Road] = [*town.roads.where(start=junction.id), *town.roads.where(end=junction.id)]
+    road = min(roads, key=lambda row: (row.kind in ("path", "motorway"), row.length, row.id))
+    return Surroundings(
+        id=place.id,
+        name=place.name,
+        street_address=place.street,
+        metres=metres(here, place),
+        road=road.id,
+        road_name=road.name,
+    )

@@ -1,0 +1,116 @@
+"""Tools that find ways: directions with steps, travel times between places, what is within reach."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from ..kit import ToolError
+from .hours import is_open
+from .parameters import (
+    ROWS,
+    AskedAvoid,
+    AskedKind,
+    Departure,
+    Destination,
+    Destinations,
+    Limit,
+    Origin,
+    Origins,
+    Travel,
+    Within,
+)
+from .routing import find_route, times_from
+from .rules import require_route, spoken
+from .server import server
+from .state import TownMap
+from .steps import minutes_of, steps_of
+from .traffic import on_foot, seconds
+from .views import Directions, ReachablePlace, TravelTime
+
+FURTHEST = timedelta(days=365)
+
+
+@server.read(
+    "give me directions from {origin} to {destination}, {mode}[, avoiding {avoid}][, leaving at {depart}]",
+    "find the fastest way from {origin} to {destination} by {mode}[ without {avoid}][, departing {depart}]",
+    "show the route between {origin} and {destination} when {mode}[, no {avoid}][, starting at {depart}]",
+    "plan how to get from {origin} to {destination} {mode}[ and avoid {avoid}][ with departure at {depart}]",
+)
+def get_directions(
+    town: TownMap,
+    origin: Origin,
+    destination: Destination,
+    mode: Travel,
+    avoid: AskedAvoid = None,
+    depart: Departure = None,
+) -> Directions:
+    """Get the fastest route between two places, step by step, in traffic."""
+    moment = depart or town.now
+    if moment < town.now:
+        raise ToolError("departure_in_past", f"It is {spoken(town.now)} now; choose a later departure.")
+    if moment > town.now + FURTHEST:
+        raise ToolError("departure_too_late", f"Routes are planned until {spoken(town.now + FURTHEST)}; leave earlier.")
+    start, end, route = require_route(town, origin, destination, mode, moment, avoid)
+    slow = sum(seconds(road, mode, moment) - seconds(road, mode, None) for road in route.roads)
+    minutes = minutes_of(route.seconds)
+    arrives = moment + timedelta(minutes=minutes)
+    return Directions(
+        metres=route.metres,
+        minutes=minutes,
+        delay=slow // 60,
+        departs=moment,
+        arrives=arrives,
+        tolls=sum(road.toll for road in route.roads),
+        open_on_arrival=is_open(end, arrives),
+        steps=steps_of(town, start, end, route, mode, moment),
+    )
+
+
+@server.read(
+    "compare how long {mode} takes from {origins} to {destinations}",
+    "tell me all travel times between {origins} and {destinations} when {mode}",
+    "make a table of the ways from {origins} to {destinations}, {mode}",
+    "work out the distances from each of {origins} to each of {destinations} by {mode}",
+)
+def get_distance_matrix(
+    town: TownMap, origins: Origins, destinations: Destinations, mode: Travel
+) -> tuple[TravelTime, ...]:
+    """Get the travel time from each origin to each destination, leaving now."""
+    found: list[TravelTime] = []
+    for start in [town.places[id] for id in dict.fromkeys(origins)]:
+        for end in [town.places[id] for id in dict.fromkeys(destinations)]:
+            route = None if start.id == end.id else find_route(town, start, end, mode, town.now)
+            found.append(
+                TravelTime(
+                    origin=start.id,
+                    destination=end.id,
+                    metres=route.metres if route else None,
+                    minutes=minutes_of(route.seconds) if route else None,
+                )
+            )
+    return tuple(found)
+
+
+@server.read(
+    "find what can be reached from {origin} within {minutes} minutes {mode}[, only the kind {kind}][, at most {limit}]",
+    "show places {mode} for up to {minutes} minutes from {origin}[, kind {kind}][, no more than {limit}]",
+    "list what is no more than {minutes} minutes from {origin} when {mode}[, each a {kind}][, up to {limit}]",
+    "look for places around {origin} that take {minutes} minutes or less by {mode}[, a {kind}][, {limit} at most]",
+)
+def find_reachable_places(
+    town: TownMap, origin: Origin, minutes: Within, mode: Travel, kind: AskedKind = None, limit: Limit = None
+) -> tuple[ReachablePlace, ...]:
+    """Find the places that can be reached within some minutes, the nearest first."""
+    start = town.places[origin]
+    reached = times_from(town, start, mode, town.now, minutes * 60)
+    found: list[ReachablePlace] = []
+    for row in town.places if kind is None else town.places.where(kind=kind):
+        if row.junction not in reached or row.id == origin or row.gone:
+            continue
+        needed = minutes_of(reached[row.junction] + on_foot(row.access))
+        if needed <= minutes:
+            open_then = is_open(row, town.now + timedelta(minutes=needed))
+            found.append(
+                ReachablePlace(id=row.id, name=row.name, kind=row.kind, minutes=needed, open_on_arrival=open_then)
+            )
+    return tuple(sorted(found, key=lambda row: (row.minutes, row.id))[: limit or ROWS])

@@ -1,0 +1,172 @@
+"""The roads of a town, planned from its places: a grid of main roads and streets, a motorway, paths and parks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+from math import isqrt
+from typing import NamedTuple
+
+from ..kit import Draw
+from ..kit.draw import derive_id
+from ..places import Place, places, town
+from ..words import Words
+from .geometry import Point, metres
+from .state import Junction, JunctionId, Road, RoadId, RoadKind
+
+SPEEDS: dict[RoadKind, int] = {"motorway": 100, "main road": 50, "street": 30, "path": 5}
+MOST_LINES = 26
+Spot = tuple[int, int]
+
+
+class Plan(NamedTuple):
+    """The road graph of a town, and the junction each of its places lies at."""
+
+    junctions: tuple[Junction, ...]
+    roads: tuple[Road, ...]
+    nearest: tuple[JunctionId, ...]
+
+
+@lru_cache(maxsize=256)
+def plan_town(seed: int, count: int) -> Plan:
+    """The roads around so many places of this world."""
+    return Planner(seed, count).plan()
+
+
+class Planner:
+    """Lays out the roads of one town. Spots are rows and columns of a square grid with `lines` each way."""
+
+    def __init__(self, seed: int, count: int):
+        self.seed, self.draw = seed, Draw("roads", seed, count)
+        self.places, self.city = places(seed, count), town(seed)
+        self.lines = min(isqrt(count), MOST_LINES)
+        self.far = 25_000 + 5_000 * min((count - 1) // 40, 12)
+        self.step = 2 * self.far // (self.lines - 1)
+        self.width = 6 if 2 * self.lines * self.lines > 1_200 else 4
+        self.words = Words(self.draw)
+        self.taken: dict[str, None] = {}
+        self.grid: dict[Spot, Junction] = {}
+        self.roads: list[Road] = []
+        self.names: dict[str, None] = {}
+
+    def plan(self) -> Plan:
+        for row in range(self.lines):
+            for column in range(self.lines):
+                self.grid[row, column] = self.junction(f"{row}/{column}", self.crossing(row, column))
+        for number in range(self.lines):
+            self.line([(number, column) for column in range(self.lines)], number)
+            self.line([(row, number) for row in range(self.lines)], number)
+        self.motorway()
+        self.shortcuts()
+        junctions, nearest = list(self.grid.values()), list[JunctionId]()
+        for place in self.places:
+            crossing = self.closest(place)
+            if place.kind == "park":
+                gate = self.junction(place.id, place)
+                junctions.append(gate)
+                self.road(f"{place.name} Path", "path", crossing, gate)
+                crossing = gate
+            nearest.append(crossing.id)
+        self.name_streets(nearest)
+        return Plan(tuple(junctions), tuple(self.roads), tuple(nearest))
+
+    def id(self, prefix: str, mark: object) -> str:
+        id, _ = derive_id(prefix, self.width, self.seed, f"seed/{mark}", self.taken)
+        self.taken[id] = None
+        return id
+
+    def crossing(self, row: int, column: int) -> Spot:
+        """Where two lines of the grid meet, give or take."""
+        shift = self.step // 6
+        return (
+            self.city.latitude - self.far + row * self.step + self.draw.integer(-shift, shift),
+            self.city.longitude - self.far + column * self.step + self.draw.integer(-shift, shift),
+        )
+
+    def junction(self, mark: str, at: Spot | Place) -> Junction:
+        latitude, longitude = (at.latitude, at.longitude) if isinstance(at, Place) else at
+        return Junction(id=JunctionId(self.id("JCT", mark)), latitude=latitude, longitude=longitude)
+
+    def road(
+        self, name: str, kind: RoadKind, start: Junction, end: Junction, one_way: bool = False, toll: bool = False
+    ) -> None:
+        """A road, up to a seventh longer than the straight line."""
+        self.roads.append(
+            Road(
+                id=RoadId(self.id("ROD", f"{start.id}/{end.id}")),
+                name=name,
+                kind=kind,
+                start=start.id,
+                end=end.id,
+                length=max(1, metres(start, end) * (100 + self.draw.integer(0, 14)) // 100),
+                speed=SPEEDS[kind],
+                one_way=one_way,
+                toll=toll,
+            )
+        )
+
+    def line(self, spots: list[Spot], number: int) -> None:
+        """A row or column: each third is a main road, and of the streets between one goes one way only.
+
+        The first and the last are main roads, so that one-way streets lead from one two-way road to another.
+        """
+        main = number % 3 == 0 or number == self.lines - 1
+        one_way = not main and number % 3 == 1
+        if one_way and number // 3 % 2:
+            spots = spots[::-1]
+        name = self.name()
+        for start, end in pairwise(spots):
+            self.road(name, "main road" if main else "street", self.grid[start], self.grid[end], one_way)
+
+    def name(self) -> str:
+        while True:
+            name = self.words.text("street_name")
+            if name not in self.names:
+                self.names[name] = None
+                return name
+
+    def motorway(self) -> None:
+        """From west to east through the middle, with an exit at each third crossing; every other piece costs a toll."""
+        row = self.lines // 2
+        exits = [self.grid[row, column] for column in range(0, self.lines, 3)]
+        name = f"Motorway {self.draw.integer(1, 99)}"
+        for number, (start, end) in enumerate(pairwise(exits)):
+            self.road(name, "motorway", start, end, toll=number % 2 == 0)
+
+    def shortcuts(self) -> None:
+        """Paths across some blocks."""
+        for row in range(self.lines - 1):
+            for column in range(self.lines - 1):
+                if self.draw.chance(0.15):
+                    self.road("Footpath", "path", self.grid[row, column], self.grid[row + 1, column + 1])
+
+    def closest(self, place: Point) -> Junction:
+        """The crossing a place lies at."""
+        row = (place.latitude - self.city.latitude + self.far + self.step // 2) // self.step
+        column = (place.longitude - self.city.longitude + self.far + self.step // 2) // self.step
+        around = [self.grid[spot] for spot in self.around(row, column) if spot in self.grid]
+        return min(around, key=lambda crossing: (metres(place, crossing), crossing.id))
+
+    def around(self, row: int, column: int) -> Iterator[Spot]:
+        for spot in range(9):
+            yield row - 1 + spot // 3, column - 1 + spot % 3
+
+    def name_streets(self, nearest: list[JunctionId]) -> None:
+        """Each place's address is the name of a street at its junction, as far as there are streets left."""
+        at: dict[JunctionId, list[int]] = {}
+        for number, road in enumerate(self.roads):
+            if road.kind == "street":
+                at.setdefault(road.start, []).append(number)
+                at.setdefault(road.end, []).append(number)
+        named: dict[int, str] = {}
+        for place, junction in zip(self.places, nearest, strict=True):
+            free = [number for number in at.get(junction, ()) if number not in named]
+            if free:
+                named[free[0]] = place.street.split(" ", 1)[1]
+        self.roads = [renamed(road, named.get(number)) for number, road in enumerate(self.roads)]
+
+
+def renamed(road: Road, name: str | None) -> Road:
+    """The road, with this name if it has one."""
+    return Road(**{**vars(road), "name": name or road.name})

@@ -1,0 +1,79 @@
+"""How a shared trip stands at a moment: how far it is, where, and whether it has ended."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from ..people import EmailAddress
+from .geometry import spoken
+from .routing import Route
+from .state import Mode, TownMap, TownPlace, TripShare, TripShareId
+from .steps import crossings, minutes_of
+from .views import TripView
+
+
+def new_trip(
+    id: TripShareId,
+    people: tuple[EmailAddress, EmailAddress],
+    places: tuple[TownPlace, TownPlace],
+    mode: Mode,
+    started: datetime,
+    route: Route,
+) -> TripShare:
+    """A trip of the first person that the second may follow, which arrives when its route says."""
+    return TripShare(
+        id=id,
+        sharer=people[0],
+        viewer=people[1],
+        origin=places[0].id,
+        destination=places[1].id,
+        mode=mode,
+        started=started,
+        arrives=started + timedelta(minutes=minutes_of(route.seconds)),
+        metres=route.metres,
+        roads=tuple(road.id for road in route.roads),
+    )
+
+
+def travelled(trip: TripShare, now: datetime) -> int:
+    """How many metres of a trip are done, as if it went at one speed; none after it was ended."""
+    moment = min(now, trip.arrives, trip.ended or now)
+    return (
+        trip.metres
+        * ((moment - trip.started) // timedelta(minutes=1))
+        // ((trip.arrives - trip.started) // timedelta(minutes=1))
+    )
+
+
+def position(town: TownMap, trip: TripShare, done: int) -> str:
+    """The last place or junction passed after so many metres."""
+    if done >= trip.metres:
+        return spoken(town.places[trip.destination])
+    origin, roads = town.places[trip.origin], tuple(town.roads[id] for id in trip.roads)
+    if done < origin.access:
+        return spoken(origin)
+    nodes, left = crossings(town, origin.junction, roads), done - origin.access
+    for road, node in zip(roads, nodes, strict=False):
+        if left < road.length:
+            return spoken(node)
+        left -= road.length
+    return spoken(nodes[-1])
+
+
+def trip_view(town: TownMap, trip: TripShare) -> TripView:
+    done, mine = travelled(trip, town.now), trip.sharer == town.me
+    contact = trip.viewer if mine else trip.sharer
+    return TripView(
+        id=trip.id,
+        mine=mine,
+        contact=contact,
+        with_name=town.contacts[contact].name,
+        origin=trip.origin,
+        destination=trip.destination,
+        destination_name=town.places[trip.destination].name,
+        mode=trip.mode,
+        status="ended" if trip.ended else "under way" if town.now < trip.arrives else "arrived",
+        arrives=trip.arrives,
+        metres_left=trip.metres - done,
+        geo_point=position(town, trip, done),
+    )

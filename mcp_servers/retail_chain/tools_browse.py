@@ -1,0 +1,143 @@
+"""Tools that look: stores, products, stock, promotions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date
+
+from .nearby import metres
+from .parameters import (
+    ROWS,
+    AskedCategory,
+    AskedProduct,
+    AskedStore,
+    Limit,
+    Near,
+    OnDay,
+    ProductRef,
+    Query,
+    StoreRef,
+)
+from .server import server
+from .shelves import available, carried, discounted, price_in
+from .state import Chain, ChainProductId, Product, Stock, Store, words_of
+from .views import ProductLine, PromotionLine, StockLine, StoreLine
+
+
+@server.read(
+    "find the chain's stores[ near {near}][ that have {product}][ with their hours on {day}][, at most {limit}]",
+    "list the closest stores of the chain[ to {near}][ with {product} in stock][, hours of {day}][, {limit} at most]",
+    "show me which stores of the chain are around[ {near}][ and carry {product}][ and when they open on {day}]"
+    "[, up to {limit}]",
+    "look up where the chain has stores[ near {near}][ selling {product}][, hours for {day}][, no more than {limit}]",
+)
+def find_stores(
+    chain: Chain, near: Near = None, product: AskedProduct = None, day: OnDay = None, limit: Limit = ROWS
+) -> tuple[StoreLine, ...]:
+    """Find the chain's stores, nearest first, with a day's opening hours."""
+    here = chain.home if near is None else chain.places[near]
+    found: Iterable[Store] = chain.stores
+    if product is not None:
+        found = [chain.stores[row.store] for row in on_shelves(chain, chain.products[product].id)]
+    lines = [store_line(chain, store, metres(here, chain.places[store.place]), day) for store in found]
+    return tuple(sorted(lines, key=lambda line: (line.metres, line.id))[:limit])
+
+
+def on_shelves(chain: Chain, product: ChainProductId) -> list[Stock]:
+    """Where a product is available."""
+    return [row for row in chain.stock.where(product=product) if available(chain, row) > 0]
+
+
+def store_line(chain: Chain, store: Store, distance: int, day: date | None) -> StoreLine:
+    hours = store.hours(day or chain.now.date())
+    return StoreLine(
+        id=store.id,
+        name=store.name,
+        place=store.place,
+        street=chain.places[store.place].street,
+        metres=distance,
+        open=store.is_open(chain.now),
+        hours=f"{hours[0]:%H:%M}-{hours[1]:%H:%M}" if hours else None,
+    )
+
+
+@server.read(
+    "search the chain's products[ for {query}][ in the category {category}][, at most {limit}]",
+    "find what the stores of the chain sell[ named {query}][ for {category}][, no more than {limit}]",
+    "look through the chain's range[ for {query}][ under {category}][, up to {limit} products]",
+    "show products of the chain[ called {query}][ from the category {category}][, {limit} at most]",
+)
+def find_chain_products(
+    chain: Chain, query: Query = None, category: AskedCategory = None, limit: Limit = ROWS
+) -> tuple[ProductLine, ...]:
+    """Find products of the chain by words of the name or by category."""
+    words = words_of(query or "")
+    found: Iterable[Product] = chain.products
+    if words:
+        found = [row for row in chain.products.where(words=words[0]) if all(word in row.words for word in words)]
+    elif category:
+        found = chain.products.where(category=category)
+    rows = [row for row in found if category in (None, row.category)]
+    return tuple(product_line(chain, row) for row in rows[:limit])
+
+
+def product_line(chain: Chain, row: Product) -> ProductLine:
+    return ProductLine(
+        id=row.id,
+        name=row.name,
+        category=row.category,
+        price=row.price,
+        limit=row.limit,
+        stores=len(on_shelves(chain, row.id)),
+        final_sale=row.final_sale or None,
+    )
+
+
+@server.read(
+    "check which stores have {product}[, only {store}][, at most {limit}]",
+    "look up how many of {product} the stores have[, just at {store}][, no more than {limit} stores]",
+    "tell me where {product} is in stock[, namely in {store}][, up to {limit} stores]",
+    "see the store stock of {product} and its price[ at {store}][, {limit} stores at most]",
+)
+def check_store_stock(
+    chain: Chain, product: ProductRef, store: AskedStore = None, limit: Limit = ROWS
+) -> tuple[StockLine, ...]:
+    """Check how much of a product each store has available, nearest first."""
+    chain.products[product]
+    rows = chain.stock.where(product=product) if store is None else [carried(chain, store, product)]
+    lines = [stock_line(chain, row) for row in rows]
+    return tuple(sorted(lines, key=lambda line: (line.metres, line.store))[:limit])
+
+
+def stock_line(chain: Chain, row: Stock) -> StockLine:
+    store = chain.stores[row.store]
+    return StockLine(
+        store=row.store,
+        name=store.name,
+        metres=metres(chain.home, chain.places[store.place]),
+        available=available(chain, row),
+        price=price_in(chain, row.store, row.product),
+    )
+
+
+@server.read(
+    "list the promotions at {store}[, at most {limit}]",
+    "show what is on offer at {store} today[, no more than {limit}]",
+    "tell me which products are reduced at {store}[, up to {limit} of them]",
+    "look up today's discounts in {store}[, {limit} at most]",
+)
+def list_store_promotions(chain: Chain, store: StoreRef, limit: Limit = ROWS) -> tuple[PromotionLine, ...]:
+    """List today's promotions of a store, the largest discounts first."""
+    today = chain.now.date()
+    rows = [row for row in chain.promotions.where(store=chain.stores[store].id) if row.starts <= today <= row.ends]
+    return tuple(
+        PromotionLine(
+            product=row.product,
+            name=chain.products[row.product].name,
+            percent=row.percent,
+            price=discounted(chain.products[row.product].price, row.percent),
+            ends=row.ends,
+            tier=row.tier,
+        )
+        for row in sorted(rows, key=lambda row: (-row.percent, row.id))[:limit]
+    )

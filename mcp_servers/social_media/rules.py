@@ -1,0 +1,112 @@
+"""When the social network refuses: who is blocked or private, what is not yours, what is too much or too late."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ..kit import NotFound, ToolError
+from ..people import EmailAddress
+from .state import (
+    DAY,
+    FURTHEST,
+    HOUR,
+    MOST_HASHTAGS,
+    MOST_SCHEDULED,
+    POSTS_AN_HOUR,
+    Network,
+    SocialPost,
+    SocialPostId,
+    SocialProfile,
+    same_text,
+)
+
+
+def require_no_block(net: Network, person: EmailAddress) -> None:
+    """Raises ToolError when the user and this person have blocked each other, either way."""
+    if net.block(person, net.me):
+        raise ToolError("blocked_by_author", f"{person} has blocked you; you can do nothing with this profile.")
+    if net.block(net.me, person):
+        raise ToolError("blocked_by_you", f"You have blocked {person}; unblock the profile first.")
+
+
+def somebody_else(net: Network, id: EmailAddress) -> SocialProfile:
+    """The profile, which is not the user's. Raises ToolError otherwise."""
+    if id == net.me:
+        raise ToolError("own_profile", "This is your own profile; name somebody else's.")
+    return net.profiles[id]
+
+
+def readable(net: Network, id: SocialPostId) -> SocialPost:
+    """The post, which the user may read. Raises ToolError otherwise."""
+    post = net.posts[id]
+    if post.author == net.me:
+        return post
+    if not net.out(post):
+        raise NotFound(f"There is no post {id}.")
+    require_no_block(net, post.author)
+    if net.sees(post):
+        return post
+    if post.repost_of is not None:
+        readable(net, post.repost_of)
+    if net.profiles[post.author].private:
+        raise ToolError(
+            "private_profile", f"{post.author} is private and has not accepted you as a follower; send a request."
+        )
+    raise ToolError("followers_only", f"{id} is for followers of {post.author}; follow this profile first.")
+
+
+def original(net: Network, id: SocialPostId) -> SocialPost:
+    """The post, which the user may read, is out and no repost. Raises ToolError otherwise."""
+    post = readable(net, id)
+    if post.repost_of is not None:
+        raise ToolError("is_repost", f"{id} is a repost; use the original, {post.repost_of}.")
+    if not net.out(post):
+        raise ToolError("not_published_yet", f"{id} is published at {spoken(post.at)} only; wait until then.")
+    return post
+
+
+def others(net: Network, id: SocialPostId) -> SocialPost:
+    """The post, which is no repost and of somebody else. Raises ToolError otherwise."""
+    if readable(net, id).author == net.me:
+        raise ToolError("own_post", f"{id} is your own post; name one of somebody else.")
+    return original(net, id)
+
+
+def own(net: Network, id: SocialPostId) -> SocialPost:
+    """The post, which is the user's. Raises ToolError otherwise."""
+    post = readable(net, id)
+    if post.author != net.me:
+        raise ToolError("not_your_post", f"{id} is a post of {post.author}; you can change only your own.")
+    return post
+
+
+def require_new_text(net: Network, text: str, at: datetime, besides: SocialPostId | None = None) -> None:
+    """Raises ToolError for too many hashtags, or what the user posts within a day of this moment anyway."""
+    if len(SocialPost(id=SocialPostId(""), author=net.me, text=text, at=at).hashtags) > MOST_HASHTAGS:
+        raise ToolError("too_many_hashtags", f"A post can have {MOST_HASHTAGS} hashtags; leave some out.")
+    for row in net.posts.where(author=net.me):
+        if row.id != besides and same_text(row.text) == same_text(text) and abs(row.at - at) < DAY:
+            raise ToolError("duplicate_post", f"{row.id} says the same within a day; change the text.")
+
+
+def require_pace(net: Network, at: datetime) -> None:
+    """Raises ToolError when one more post at this moment would be too many within an hour."""
+    times = sorted([at, *(row.at for row in net.posts.where(author=net.me))])
+    if any(late - early < HOUR for early, late in zip(times, times[POSTS_AN_HOUR:], strict=False)):
+        raise ToolError(
+            "rate_limited", f"You can have {POSTS_AN_HOUR} posts in an hour around {spoken(at)}; post at another time."
+        )
+
+
+def require_schedulable(net: Network, at: datetime) -> None:
+    """Raises ToolError when nothing can be scheduled for this moment."""
+    if at <= net.now:
+        raise ToolError("in_the_past", f"It is {spoken(net.now)} now; name a later time or leave it out.")
+    if at > net.now + FURTHEST:
+        raise ToolError("too_far_ahead", f"Posts can wait until {spoken(net.now + FURTHEST)}; name an earlier time.")
+    if len(net.scheduled()) >= MOST_SCHEDULED:
+        raise ToolError("schedule_full", f"{MOST_SCHEDULED} posts are waiting already; delete one of them first.")
+
+
+def spoken(moment: datetime) -> str:
+    return moment.isoformat(timespec="minutes")

@@ -1,0 +1,245 @@
+"""The social network as a session finds it: people, their follows and blocks, and weeks of posts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeVar
+
+from ..kit import Draw, Table
+from ..people import EmailAddress, Person, beginning, cast
+from .phrases import BIOS, ENDINGS, OPENINGS, REMARKS, TAGS
+from .state import (
+    Audience,
+    CommentsFrom,
+    Follow,
+    Network,
+    PostComment,
+    PostLike,
+    ProfileBlock,
+    SocialPost,
+    SocialPostId,
+    SocialProfile,
+    later,
+)
+
+Id = TypeVar("Id", bound=str)
+
+
+class Size(NamedTuple):
+    """How many rows a world has, and over how many days its posts are spread; `coming` are posts still unseen."""
+
+    people: int
+    follows: int
+    blocks: int
+    posts: int
+    own: int
+    coming: int
+    reposts: int
+    likes: int
+    comments: int
+    days: int
+
+
+SIZES = {
+    "small": Size(8, 6, 2, 7, 2, 1, 1, 8, 6, days=5),
+    "default": Size(28, 90, 6, 90, 8, 5, 10, 160, 90, days=20),
+    "large": Size(240, 1600, 60, 1700, 60, 20, 150, 2400, 1500, days=120),
+}
+
+
+def seed(seed: int, size: str) -> Network:
+    """The social network of this seed; sizes are small, default and large."""
+    net, draw, scale = Network(seed, beginning(seed)), Draw("social_media", seed, size), SIZES[size]
+    if size == "large":
+        net.follows.width = net.posts.width = net.comments.width = net.likes.width = 6
+    people = cast(seed, scale.people)
+    put_profiles(net, draw, people)
+    for put in (put_blocks, put_follows, put_posts):
+        put(net, draw, scale)
+        net.settle()
+    put_reposts(net, draw, scale)
+    put_likes(net, draw, scale)
+    put_comments(net, draw, scale)
+    pin_some(net, draw)
+    return net
+
+
+def fresh(table: Table[Id, Any], mark: object) -> Id:
+    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
+    table.cause = f"seed/{mark}"
+    return table.new_id()
+
+
+def put_profiles(net: Network, draw: Draw, people: tuple[Person, ...]) -> None:
+    for place, person in enumerate(people):
+        net.profiles.put(
+            SocialProfile(
+                id=person.id,
+                name=person.name,
+                handle=person.name.lower().replace(" ", "_"),
+                bio=draw.choice(BIOS),
+                private=place > 0 and draw.chance(0.3),
+                accepts_after=draw.choice((2, 4, 8, 20, 60, 240, None)),
+                follow_limit=draw.integer(3, 4) if len(people) < 10 else draw.integer(16, 20),
+            )
+        )
+
+
+def others(net: Network) -> list[SocialProfile]:
+    return [row for row in net.profiles if row.id != net.me]
+
+
+def pairs(draw: Draw, net: Network, count: int) -> Iterator[tuple[EmailAddress, EmailAddress]]:
+    """So many different pairs of people."""
+    ids, seen = [row.id for row in net.profiles], dict[tuple[str, str], None]()
+    while len(seen) < count:
+        one, other = draw.choice(ids), draw.choice(ids)
+        if one != other and (one, other) not in seen:
+            seen[one, other] = None
+            yield one, other
+
+
+def put_blocks(net: Network, draw: Draw, scale: Size) -> None:
+    """Somebody has blocked the user and the user somebody; others block each other."""
+    blocker, blocked, *_ = draw.sample([row.id for row in others(net)], 2)
+    first = {(blocker, net.me): None, (net.me, blocked): None}
+    for pair in [*first, *(pair for pair in pairs(draw, net, scale.blocks) if net.me not in pair)][: scale.blocks]:
+        net.blocks.put(ProfileBlock(id=fresh(net.blocks, pair), blocker=pair[0], blocked=pair[1]))
+
+
+def put_follows(net: Network, draw: Draw, scale: Size) -> None:
+    """The user follows some of those who may be followed; then others follow each other."""
+    free = [row for row in others(net) if not net.apart(net.me, row.id)]
+    public = [row.id for row in free if not row.private]
+    count = max(1, min(len(public) - 1, net.profiles[net.me].follow_limit - draw.integer(1, 2)))
+    mine = {(net.me, id): None for id in draw.sample(public, count)}
+    rest = (pair for pair in pairs(draw, net, scale.follows) if pair[0] != net.me and not net.apart(*pair))
+    for follower, followed in dict.fromkeys((*mine, *rest)):
+        at = before(draw, net.now, 1, 300)
+        minutes = net.profiles[followed].accepts_after if net.profiles[followed].private else 0
+        net.follows.put(
+            Follow(
+                id=fresh(net.follows, (follower, followed)),
+                follower=follower,
+                followed=followed,
+                at=at,
+                accepted=later(at, minutes),
+            )
+        )
+
+
+def before(draw: Draw, now: datetime, low: int, high: int) -> datetime:
+    return now - timedelta(days=draw.integer(low, high), minutes=draw.integer(0, 600))
+
+
+def texts(draw: Draw, net: Network) -> Iterator[str]:
+    """Texts of posts, no two the same; some mention somebody."""
+    handles, seen = [row.handle for row in net.profiles], dict[str, None]()
+    while True:
+        tag = draw.choice(tuple(TAGS))
+        text = f"{draw.choice(OPENINGS)} {draw.choice(TAGS[tag])}{draw.choice(ENDINGS)}"
+        if text not in seen:
+            seen[text] = None
+            mention = f" @{draw.choice(handles)}" if draw.chance(0.15) else ""
+            yield f"{text}{mention} #{tag}"
+
+
+def put_posts(net: Network, draw: Draw, scale: Size) -> None:
+    """Posts in order of time; the user's lie hours apart, the last one minutes ago, and one is scheduled."""
+    people = [row.id for row in others(net)]
+    written = texts(draw, net)
+    times = [(before(draw, net.now, 0, scale.days), draw.choice(people)) for _ in range(scale.posts)]
+    times += [(net.now + timedelta(minutes=draw.integer(2, 90)), draw.choice(people)) for _ in range(scale.coming)]
+    times += [(net.now - timedelta(hours=9 * (place + 1)), net.me) for place in range(1, scale.own)]
+    times += [(net.now - timedelta(minutes=draw.integer(5, 25)), net.me), (net.now + timedelta(hours=30), net.me)]
+    for number, (at, author) in enumerate(sorted(times)):
+        audience: Audience = draw.weighted(("public", "followers"), (4, 1))
+        comments_from: CommentsFrom = draw.weighted(("everyone", "followers", "nobody"), (6, 2, 2))
+        net.posts.put(
+            SocialPost(
+                id=fresh(net.posts, number),
+                author=author,
+                text=next(written),
+                at=at,
+                audience=audience,
+                comments_from=comments_from,
+            )
+        )
+
+
+def living(net: Network) -> list[SocialPost]:
+    """The posts that people have seen by now."""
+    return [row for row in net.posts if row.at < net.now and row.repost_of is None]
+
+
+def put_reposts(net: Network, draw: Draw, scale: Size) -> None:
+    """Public posts of others that somebody, not the user, shared an hour or more after they came out."""
+    ids = [row.id for row in others(net)]
+    free = [row for row in living(net) if row.audience == "public" and not net.profiles[row.author].private]
+    for post in draw.sample(free, scale.reposts):
+        sharer = draw.choice([id for id in ids if id != post.author])
+        if not net.apart(sharer, post.author):
+            at = min(net.now, post.at + timedelta(minutes=draw.integer(1, 900)))
+            id = fresh(net.posts, f"repost/{post.id}")
+            net.posts.put(SocialPost(id=id, author=sharer, text="", at=at, repost_of=post.id))
+            net.posts.change(post.id, reposts=post.reposts + 1)
+
+
+def readers_of(net: Network) -> dict[SocialPostId, list[EmailAddress]]:
+    """Who may have reacted to each living post: followers and, when it is public, anybody else."""
+    ids, found = [row.id for row in net.profiles], dict[SocialPostId, list[EmailAddress]]()
+    followers: dict[str, list[EmailAddress]] = {id: [] for id in ids}
+    for row in net.follows:
+        if net.accepted(row):
+            followers[row.followed].append(row.follower)
+    apart = dict.fromkeys(
+        pair for row in net.blocks for pair in ((row.blocker, row.blocked), (row.blocked, row.blocker))
+    )
+    for post in living(net):
+        closed = net.profiles[post.author].private or post.audience == "followers"
+        pool = followers[post.author] if closed else ids
+        found[post.id] = [id for id in pool if id != post.author and (id, post.author) not in apart]
+    return found
+
+
+def put_likes(net: Network, draw: Draw, scale: Size) -> None:
+    readers = {post: people for post, people in readers_of(net).items() if people}
+    posts = list(readers)
+    pairs = [(post, draw.choice(readers[post])) for post in (draw.choice(posts) for _ in range(scale.likes))]
+    liked = dict.fromkeys(pairs)
+    for post, person in liked:
+        net.likes.put(PostLike(id=fresh(net.likes, (post, person)), post=post, person=person))
+    for post, count in Counter(post for post, _ in liked).items():
+        net.posts.change(post, likes=count)
+
+
+def put_comments(net: Network, draw: Draw, scale: Size) -> None:
+    """Comments by others, each later than the one before it below its post; some reply to that one."""
+    readers = {post: [id for id in people if id != net.me] for post, people in readers_of(net).items()}
+    cold = net.now - timedelta(hours=1)
+    posts = [row for row in living(net) if row.comments_from != "nobody" and row.at < cold]
+    drawn = Counter(draw.choice(posts).id for _ in range(scale.comments))
+    for id, count in drawn.items():
+        post, last = net.posts[id], None
+        for number in range(count):
+            at = min(net.now, (last.at if last else post.at) + timedelta(minutes=draw.integer(1, 50)))
+            last = net.comments.put(
+                PostComment(
+                    id=fresh(net.comments, f"{id}/{number}"),
+                    post=id,
+                    author=draw.choice(readers[id] or [post.author]),
+                    text=draw.choice(REMARKS),
+                    at=at,
+                    reply_to=last.id if last and draw.chance(0.4) else None,
+                )
+            )
+        net.posts.change(id, comments=count)
+
+
+def pin_some(net: Network, draw: Draw) -> None:
+    """Some of the others have one of their posts pinned."""
+    for post in living(net):
+        if post.author != net.me and net.profiles[post.author].pinned is None and draw.chance(0.3):
+            net.profiles.change(post.author, pinned=post.id)

@@ -1,0 +1,186 @@
+"""What a social network knows: profiles, who follows and blocks whom, posts and what people do with them."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Literal, NewType
+
+from ..kit import Entity, Minute, State, Table, table
+from ..people import EmailAddress, cast
+
+SocialPostId = NewType("SocialPostId", str)
+PostCommentId = NewType("PostCommentId", str)
+FollowId = NewType("FollowId", str)
+PostLikeId = NewType("PostLikeId", str)
+ProfileBlockId = NewType("ProfileBlockId", str)
+PostReportId = NewType("PostReportId", str)
+
+Audience = Literal["public", "followers"]
+CommentsFrom = Literal["everyone", "followers", "nobody"]
+Reason = Literal["spam", "harassment", "false information", "violence", "hate"]
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+EDIT_WINDOW = timedelta(minutes=30)
+FURTHEST = timedelta(days=30)
+POSTS_AN_HOUR = 5
+COMMENTS_AN_HOUR = 10
+MOST_SCHEDULED = 5
+MOST_HASHTAGS = 5
+
+HASHTAG = re.compile(r"#(\w+)", re.ASCII)
+MENTION = re.compile(r"@(\w+)", re.ASCII)
+
+
+class SocialProfile(Entity):
+    """Somebody on the network; a private profile accepts a request after some minutes, or never (None)."""
+
+    __label__ = "{name}"
+    id: EmailAddress
+    name: str
+    handle: str
+    bio: str
+    private: bool
+    accepts_after: int | None = None
+    follow_limit: int
+    pinned: SocialPostId | None = None
+
+
+class Follow(Entity):
+    """One follows another from `accepted` on; before it, or without it, the follow is a request."""
+
+    id: FollowId
+    follower: EmailAddress
+    followed: EmailAddress
+    at: Minute
+    accepted: Minute | None = None
+
+
+class SocialPost(Entity):
+    """A post, seen from `at` on; a repost has no text of its own but an original. The counters equal the rows."""
+
+    __label__ = "the post {text}"
+    id: SocialPostId
+    author: EmailAddress
+    text: str
+    at: Minute
+    audience: Audience = "public"
+    comments_from: CommentsFrom = "everyone"
+    likes: int = 0
+    comments: int = 0
+    reposts: int = 0
+    edited: Minute | None = None
+    repost_of: SocialPostId | None = None
+
+    @property
+    def hashtags(self) -> tuple[str, ...]:
+        """The hashtags of its text in small letters, each once."""
+        return tuple(dict.fromkeys(HASHTAG.findall(self.text.lower())))
+
+    @property
+    def mentions(self) -> tuple[str, ...]:
+        """The handles its text mentions, each once."""
+        return tuple(dict.fromkeys(MENTION.findall(self.text.lower())))
+
+
+class PostComment(Entity):
+    """What somebody wrote below a post, perhaps as a reply to another comment there."""
+
+    __label__ = "the comment {text}"
+    id: PostCommentId
+    post: SocialPostId
+    author: EmailAddress
+    text: str
+    at: Minute
+    reply_to: PostCommentId | None = None
+
+
+class PostLike(Entity):
+    """Somebody likes a post."""
+
+    id: PostLikeId
+    post: SocialPostId
+    person: EmailAddress
+
+
+class ProfileBlock(Entity):
+    """One has blocked another."""
+
+    id: ProfileBlockId
+    blocker: EmailAddress
+    blocked: EmailAddress
+
+
+class PostReport(Entity):
+    """The user has told the network what is wrong with a post."""
+
+    __label__ = "the report about {reason}"
+    id: PostReportId
+    post: SocialPostId
+    reason: Reason
+    at: Minute
+
+
+class Network(State):
+    """The social network around one user; posts whose time has not come are there but unseen."""
+
+    profiles: Table[EmailAddress, SocialProfile] = table("", "profile", index=("handle",))
+    follows: Table[FollowId, Follow] = table("FOLW", "follow", index=("follower", "followed"))
+    posts: Table[SocialPostId, SocialPost] = table(
+        "POST", "post", index=("author", "hashtags", "mentions", "repost_of")
+    )
+    comments: Table[PostCommentId, PostComment] = table("PCOM", "comment", index=("post", "author"))
+    likes: Table[PostLikeId, PostLike] = table("LIKE", "like", index=("post", "person"))
+    blocks: Table[ProfileBlockId, ProfileBlock] = table("BLOK", "block", index=("blocker", "blocked"))
+    reports: Table[PostReportId, PostReport] = table("PREP", "report", index=("post",))
+
+    @property
+    def me(self) -> EmailAddress:
+        """The user."""
+        return cast(self.seed, 1)[0].id
+
+    def follow(self, follower: EmailAddress, followed: EmailAddress) -> Follow | None:
+        """The follow or request between two, if there is one."""
+        return next(iter(self.follows.where(follower=follower, followed=followed)), None)
+
+    def accepted(self, follow: Follow | None) -> bool:
+        """Whether this is a follow by now rather than a request."""
+        return follow is not None and follow.accepted is not None and follow.accepted <= self.now
+
+    def following(self, follower: EmailAddress, followed: EmailAddress) -> bool:
+        return self.accepted(self.follow(follower, followed))
+
+    def block(self, blocker: EmailAddress, blocked: EmailAddress) -> ProfileBlock | None:
+        return next(iter(self.blocks.where(blocker=blocker, blocked=blocked)), None)
+
+    def apart(self, one: EmailAddress, other: EmailAddress) -> bool:
+        """Whether either has blocked the other."""
+        return self.block(one, other) is not None or self.block(other, one) is not None
+
+    def out(self, post: SocialPost) -> bool:
+        """Whether the post's time has come."""
+        return post.at <= self.now
+
+    def sees(self, post: SocialPost) -> bool:
+        """Whether the user sees this post: it is out or his own, and nothing between him and its author hides it."""
+        if post.author == self.me:
+            return True
+        if not self.out(post) or self.apart(self.me, post.author):
+            return False
+        if post.repost_of is not None and not self.sees(self.posts[post.repost_of]):
+            return False
+        closed = self.profiles[post.author].private or post.audience == "followers"
+        return not closed or self.following(self.me, post.author)
+
+    def scheduled(self) -> list[SocialPost]:
+        """The user's posts that are still to come."""
+        return [row for row in self.posts.where(author=self.me) if not self.out(row)]
+
+
+def same_text(text: str) -> str:
+    """What two texts have in common when they differ only in capitals and spaces."""
+    return " ".join(text.casefold().split())
+
+
+def later(moment: datetime, minutes: int | None) -> datetime | None:
+    return None if minutes is None else moment + timedelta(minutes=minutes)

@@ -1,0 +1,65 @@
+"""Tools that read posts: feeds, hashtags, and one post with what people said about it."""
+
+from __future__ import annotations
+
+from .parameters import ROWS, AskedAuthor, AskedFeed, Hashtag, Limit, PostRef
+from .rules import readable
+from .server import server
+from .state import Network, SocialPost
+from .views import PostDetails, PostLine, newest, post_details, post_line
+
+
+@server.read(
+    "read my social feed[, the {feed} one][, at most {limit} posts]",
+    "show the newest posts in my feed[ of kind {feed}][, no more than {limit}]",
+    "catch me up on the social network[ with the {feed} feed][, up to {limit} posts]",
+    "scroll through my timeline[ of {feed} posts][, {limit} at most]",
+)
+def read_social_feed(net: Network, feed: AskedFeed = None, limit: Limit = None) -> tuple[PostLine, ...]:
+    """Read posts of the people you follow, newest first, or another feed."""
+    rows = [row for row in candidates(net, feed or "following") if net.sees(row) and not is_reported(net, row)]
+    return tuple(post_line(net, row) for row in newest(rows)[: limit or ROWS])
+
+
+def candidates(net: Network, feed: str) -> list[SocialPost]:
+    """The posts of a feed, some of which the user may not see."""
+    if feed == "following":
+        followed = [row.followed for row in net.follows.where(follower=net.me) if net.accepted(row)]
+        return [post for id in followed for post in net.posts.where(author=id)]
+    if feed == "mentions":
+        return net.posts.where(mentions=net.profiles[net.me].handle)
+    if feed == "scheduled":
+        return net.scheduled()
+    return [row for row in net.posts.where(author=net.me) if net.out(row)]
+
+
+def is_reported(net: Network, post: SocialPost) -> bool:
+    """Whether the user has reported this post, or the original of this repost."""
+    return bool(net.reports.where(post=post.repost_of or post.id))
+
+
+@server.read(
+    "search social posts about {hashtag}[ by {author}][, at most {limit}]",
+    "find posts tagged {hashtag}[ that {author} wrote][, no more than {limit}]",
+    "look up the hashtag {hashtag} on the social network[, only posts of {author}][, up to {limit}]",
+    "show me what people post under {hashtag}[, just those by {author}][, {limit} posts at most]",
+)
+def search_posts(
+    net: Network, hashtag: Hashtag, author: AskedAuthor = None, limit: Limit = None
+) -> tuple[PostLine, ...]:
+    """Search the posts you can see by hashtag, newest first."""
+    writer = None if author is None else net.profiles[author].id
+    found = net.posts.where(hashtags=hashtag.removeprefix("#").lower())
+    rows = [row for row in found if writer in (None, row.author) and net.out(row) and net.sees(row)]
+    return tuple(post_line(net, row) for row in newest(rows) if not is_reported(net, row))[: limit or ROWS]
+
+
+@server.read(
+    "show {post} with its comments",
+    "open {post} and read what people say below it",
+    "tell me how many likes and reposts {post} has",
+    "read all about {post}",
+)
+def get_post(net: Network, post: PostRef) -> PostDetails:
+    """Get a post with its counts, settings and newest comments."""
+    return post_details(net, readable(net, post))

@@ -1,0 +1,177 @@
+"""What callers see of profiles and posts: short rows in lists, everything about one of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..kit import Entity, Minute
+from ..people import EmailAddress
+from .state import (
+    Audience,
+    CommentsFrom,
+    Network,
+    PostComment,
+    PostCommentId,
+    SocialPost,
+    SocialPostId,
+    SocialProfile,
+)
+
+Relation = Literal["you", "following", "requested", "blocked", "none"]
+COMMENTS_SHOWN = 5
+POSTS_SHOWN = 3
+
+
+class ProfileLine(Entity):
+    """A profile in a list, and how the user stands to it."""
+
+    __label__ = "{name}"
+    id: EmailAddress
+    name: str
+    handle: str
+    private: bool
+    relation: Relation
+
+
+class PostLine(Entity):
+    """A post in a list; a repost has no text but shares that of the original."""
+
+    __label__ = "the post {text}"
+    id: SocialPostId
+    author: EmailAddress
+    text: str | None = None
+    at: Minute
+    repost_of: SocialPostId | None = None
+    shared_text: str | None = None
+
+
+class ProfileDetails(Entity):
+    """Everything about a profile; only the user's own tells how many people it can follow."""
+
+    __label__ = "{name}"
+    id: EmailAddress
+    name: str
+    handle: str
+    bio: str
+    private: bool
+    relation: Relation
+    follows_you: bool
+    followers: int
+    following: int
+    follow_limit: int | None = None
+    pinned: PostLine | None = None
+    latest: tuple[PostLine, ...] | None = None
+
+
+class CommentLine(Entity):
+    """A comment below a post."""
+
+    __label__ = "the comment {text}"
+    id: PostCommentId
+    author: EmailAddress
+    text: str
+    at: Minute
+    reply_to: PostCommentId | None = None
+
+
+class PostDetails(Entity):
+    """Everything about a post, with its newest comments."""
+
+    __label__ = "the post {text}"
+    id: SocialPostId
+    author: EmailAddress
+    text: str | None = None
+    at: Minute
+    audience: Audience
+    comments_from: CommentsFrom
+    hashtags: tuple[str, ...]
+    mentions: tuple[EmailAddress, ...]
+    likes: int
+    reposts: int
+    comments: int
+    liked: bool
+    newest_comments: tuple[CommentLine, ...]
+    edited: Minute | None = None
+    repost_of: SocialPostId | None = None
+    shared_text: str | None = None
+
+
+def relation_to(net: Network, person: EmailAddress) -> Relation:
+    if person == net.me:
+        return "you"
+    if net.block(net.me, person):
+        return "blocked"
+    follow = net.follow(net.me, person)
+    return "following" if net.accepted(follow) else "requested" if follow else "none"
+
+
+def profile_line(net: Network, row: SocialProfile) -> ProfileLine:
+    return ProfileLine(
+        id=row.id, name=row.name, handle=row.handle, private=row.private, relation=relation_to(net, row.id)
+    )
+
+
+def shared(net: Network, row: SocialPost) -> str | None:
+    """What the original of a repost says."""
+    return None if row.repost_of is None else net.posts[row.repost_of].text
+
+
+def post_line(net: Network, row: SocialPost) -> PostLine:
+    return PostLine(
+        id=row.id,
+        author=row.author,
+        text=row.text or None,
+        at=row.at,
+        repost_of=row.repost_of,
+        shared_text=shared(net, row),
+    )
+
+
+def newest(posts: list[SocialPost]) -> list[SocialPost]:
+    return sorted(posts, key=lambda row: (row.at, row.id), reverse=True)
+
+
+def profile_details(net: Network, row: SocialProfile) -> ProfileDetails:
+    mine = row.id == net.me
+    seen = [post for post in net.posts.where(author=row.id) if net.out(post) and net.sees(post)]
+    return ProfileDetails(
+        id=row.id,
+        name=row.name,
+        handle=row.handle,
+        bio=row.bio,
+        private=row.private,
+        relation=relation_to(net, row.id),
+        follows_you=net.following(row.id, net.me),
+        followers=sum(net.accepted(follow) for follow in net.follows.where(followed=row.id)),
+        following=sum(net.accepted(follow) for follow in net.follows.where(follower=row.id)),
+        follow_limit=row.follow_limit if mine else None,
+        pinned=next((post_line(net, post) for post in seen if post.id == row.pinned), None),
+        latest=tuple(post_line(net, post) for post in newest(seen)[:POSTS_SHOWN]) or None,
+    )
+
+
+def comment_line(row: PostComment) -> CommentLine:
+    return CommentLine(id=row.id, author=row.author, text=row.text, at=row.at, reply_to=row.reply_to)
+
+
+def post_details(net: Network, row: SocialPost) -> PostDetails:
+    comments = [one for one in net.comments.where(post=row.id) if not net.apart(net.me, one.author)]
+    mentioned = [profile.id for handle in row.mentions for profile in net.profiles.where(handle=handle)]
+    return PostDetails(
+        id=row.id,
+        author=row.author,
+        text=row.text or None,
+        at=row.at,
+        audience=row.audience,
+        comments_from=row.comments_from,
+        hashtags=row.hashtags,
+        mentions=tuple(mentioned),
+        likes=row.likes,
+        reposts=row.reposts,
+        comments=row.comments,
+        liked=bool(net.likes.where(post=row.id, person=net.me)),
+        newest_comments=tuple(comment_line(one) for one in comments[-COMMENTS_SHOWN:]),
+        edited=row.edited,
+        repost_of=row.repost_of,
+        shared_text=shared(net, row),
+    )

@@ -1,0 +1,190 @@
+"""The team chat as a session finds it: channels of all kinds, and weeks of talk in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeVar, get_args
+
+from ..kit import Draw, Table
+from ..people import EmailAddress, beginning, cast
+from .phrases import ABOUT, CHANNELS, TEXTS
+from .state import (
+    GENERAL,
+    MOST_PINS,
+    Chat,
+    ChatChannel,
+    ChatChannelId,
+    ChatMembership,
+    ChatMessage,
+    ChatPerson,
+    ChatPin,
+    ChatReaction,
+    Emoji,
+)
+
+Id = TypeVar("Id", bound=str)
+EMOJIS: tuple[Emoji, ...] = get_args(Emoji)
+KINDS = ("general", "mine", "open", "private", "closed", "archived")
+
+
+class Size(NamedTuple):
+    """How many rows a world has; `rounds` is how many channels there are of each kind but general."""
+
+    people: int
+    rounds: int
+    messages: int
+    coming: int
+    reactions: int
+    pins: int
+    days: int
+
+
+SIZES = {
+    "small": Size(6, 1, 12, 4, 5, 2, days=4),
+    "default": Size(16, 3, 170, 8, 70, 9, days=20),
+    "large": Size(60, 9, 2600, 30, 1400, 60, days=120),
+}
+
+
+def seed(seed: int, size: str) -> Chat:
+    """The team chat of this seed; sizes are small, default and large."""
+    chat, draw, scale = Chat(seed, beginning(seed)), Draw("team_chat", seed, size), SIZES[size]
+    if size == "large":
+        chat.messages.width = chat.reactions.width = 6
+    for person in cast(seed, scale.people):
+        chat.people.put(ChatPerson(id=person.id, name=person.name, handle=person.name.lower().replace(" ", ".")))
+    members = put_channels(chat, draw, scale)
+    put_messages(chat, draw, scale, members)
+    chat.settle()
+    age_messages(chat, draw)
+    put_reactions(chat, draw, scale, members)
+    put_pins(chat, draw, scale, members)
+    return chat
+
+
+def fresh(table: Table[Id, Any], mark: object) -> Id:
+    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
+    table.cause = f"seed/{mark}"
+    return table.new_id()
+
+
+def put_channels(chat: Chat, draw: Draw, scale: Size) -> dict[ChatChannelId, list[EmailAddress]]:
+    """Channels that the user is in, could join, cannot join or finds archived; and who is in them."""
+    others, members = [row.id for row in chat.people][1:], dict[ChatChannelId, list[EmailAddress]]()
+    kinds = ["general", *draw.shuffled([kind for kind in KINDS[1:] for _ in range(scale.rounds)])]
+    names = [GENERAL, *draw.sample(CHANNELS, len(kinds) - 1)]
+    for kind, name in zip(kinds, names, strict=True):
+        channel = chat.channels.put(
+            ChatChannel(
+                id=fresh(chat.channels, name),
+                name=name,
+                topic=draw.choice(ABOUT).format(name=name),
+                visibility="private" if kind in ("private", "closed") else "public",
+                archived=kind == "archived",
+            )
+        )
+        inside = draw.sample(others, draw.integer(1, min(9, len(others) - 2))) if kind != "general" else others
+        if kind not in ("open", "closed"):
+            inside = [chat.me] if kind == "private" and draw.chance(0.3) else draw.shuffled([chat.me, *inside])
+        members[channel.id] = inside
+        put_members(chat, draw, channel.id, inside, scale.days)
+    return members
+
+
+def put_members(chat: Chat, draw: Draw, channel: ChatChannelId, people: list[EmailAddress], days: int) -> None:
+    for person in people:
+        chat.memberships.put(
+            ChatMembership(
+                id=fresh(chat.memberships, (channel, person)),
+                channel=channel,
+                person=person,
+                joined=chat.now - timedelta(days=days + draw.integer(1, 200)),
+                read_until=chat.now - timedelta(minutes=draw.integer(0, days * 700)),
+            )
+        )
+
+
+def put_messages(chat: Chat, draw: Draw, scale: Size, members: dict[ChatChannelId, list[EmailAddress]]) -> None:
+    """Talk in order of time: some of it minutes ago, some still to come; one message in three is a reply."""
+    texts, channels = draw.shuffled(TEXTS), list(members)
+    handles = [row.handle for row in chat.people]
+    talk: dict[ChatChannelId, list[ChatMessage]] = {id: [] for id in channels}
+    for number, at in enumerate(moments(chat.now, draw, scale)):
+        channel = draw.choice([id for id in channels if at < chat.now - timedelta(days=1) or not archived(chat, id)])
+        author = draw.choice(members[channel])
+        mention = draw.choice(("@channel", f"@{draw.choice(handles)}")) + " " if draw.chance(0.15) else ""
+        parents = [row for row in talk[channel] if row.parent is None][-6:]
+        message = chat.messages.put(
+            ChatMessage(
+                id=fresh(chat.messages, number),
+                channel=channel,
+                author=chat.me if chat.me in members[channel] and draw.chance(0.2) else author,
+                text=mention + texts[number % len(texts)],
+                at=at,
+                parent=draw.choice(parents).id if parents and draw.chance(0.35) else None,
+            )
+        )
+        talk[channel].append(message)
+
+
+def archived(chat: Chat, id: ChatChannelId) -> bool:
+    return chat.channels[id].archived
+
+
+def moments(now: datetime, draw: Draw, scale: Size) -> list[datetime]:
+    """When messages are written, in order: a third in the last minutes, and those of others still to come."""
+    past = [
+        now - timedelta(days=draw.integer(0, scale.days), minutes=draw.integer(30, 600)) for _ in range(scale.messages)
+    ]
+    fresh = [now - timedelta(minutes=draw.integer(1, 12)) for _ in range(scale.coming)]
+    return (
+        sorted(past) + sorted(fresh) + sorted(now + timedelta(minutes=draw.integer(1, 30)) for _ in range(scale.coming))
+    )
+
+
+def age_messages(chat: Chat, draw: Draw) -> None:
+    """Some messages were edited or deleted, and some threads are locked; what is to come is not the user's."""
+    for row in list(chat.messages):
+        if row.at > chat.now:
+            if row.author == chat.me:
+                others = [one.person for one in chat.memberships.where(channel=row.channel) if one.person != chat.me]
+                chat.messages.remove(row.id) if not others else chat.messages.change(row.id, author=draw.choice(others))
+        elif draw.chance(0.06):
+            chat.messages.change(row.id, deleted=min(chat.now, row.at + timedelta(minutes=draw.integer(1, 90))))
+        elif draw.chance(0.08):
+            earlier = row.text.replace("the ", "that ", 1)
+            edited = min(chat.now, row.at + timedelta(minutes=draw.integer(1, 15)))
+            if earlier != row.text:
+                chat.messages.put(replace(row, earlier=(earlier,), edited=edited))
+        elif (
+            row.parent is None
+            and draw.chance(0.12)
+            and all(one.at <= chat.now for one in chat.messages.where(parent=row.id))
+        ):
+            chat.messages.change(row.id, locked=True)
+
+
+def put_reactions(chat: Chat, draw: Draw, scale: Size, members: dict[ChatChannelId, list[EmailAddress]]) -> None:
+    posts = living(chat)
+    drawn = [
+        (post, draw.choice(members[post.channel]), draw.choice(EMOJIS))
+        for post in (draw.choice(posts) for _ in range(scale.reactions))
+    ]
+    for id, person, emoji in dict.fromkeys((post.id, person, emoji) for post, person, emoji in drawn):
+        mark = (id, person, emoji)
+        chat.reactions.put(ChatReaction(id=fresh(chat.reactions, mark), message=id, person=person, emoji=emoji))
+
+
+def living(chat: Chat) -> list[ChatMessage]:
+    return [row for row in chat.messages if row.at <= chat.now and row.deleted is None]
+
+
+def put_pins(chat: Chat, draw: Draw, scale: Size, members: dict[ChatChannelId, list[EmailAddress]]) -> None:
+    pinned = Counter[ChatChannelId]()
+    for post in draw.sample(living(chat), scale.pins):
+        if pinned[post.channel] < MOST_PINS:
+            pinned[post.channel] += 1
+            by = draw.choice(members[post.channel])
+            chat.pins.put(ChatPin(id=fresh(chat.pins, post.id), channel=post.channel, message=post.id, by=by))

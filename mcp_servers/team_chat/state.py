@@ -1,0 +1,157 @@
+"""What a team chat knows: people, channels and their members, messages in threads, pins and reactions."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Literal, NewType
+
+from ..kit import Entity, Minute, NotFound, State, Table, table
+from ..people import EmailAddress, cast
+
+ChatChannelId = NewType("ChatChannelId", str)
+ChatMessageId = NewType("ChatMessageId", str)
+ChatMembershipId = NewType("ChatMembershipId", str)
+ChatPinId = NewType("ChatPinId", str)
+ChatReactionId = NewType("ChatReactionId", str)
+
+Visibility = Literal["public", "private"]
+Emoji = Literal["thumbs_up", "heart", "tada", "eyes", "laughing", "check_mark", "rocket", "thinking"]
+
+MINUTE = timedelta(minutes=1)
+EDIT_WINDOW = timedelta(minutes=15)
+MOST_PINS = 3
+GENERAL = "general"
+WORD = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)*")
+
+
+class ChatPerson(Entity):
+    """Somebody of the team; `@` and the handle mention them."""
+
+    __label__ = "{name}"
+    id: EmailAddress
+    name: str
+    handle: str
+
+
+class ChatChannel(Entity):
+    """A place to talk."""
+
+    __label__ = "the {name} channel"
+    id: ChatChannelId
+    name: str
+    topic: str
+    visibility: Visibility
+    archived: bool = False
+
+
+class ChatMembership(Entity):
+    """Somebody is in a channel and has read it up to a moment."""
+
+    id: ChatMembershipId
+    channel: ChatChannelId
+    person: EmailAddress
+    joined: Minute
+    read_until: Minute
+
+
+class ChatMessage(Entity):
+    """A message, seen from `at` on; a reply has the message that began its thread as parent.
+
+    Nothing is lost: `earlier` are the texts before its edits, and a deleted message keeps its text unseen.
+    """
+
+    __label__ = "the message {text}"
+    id: ChatMessageId
+    channel: ChatChannelId
+    author: EmailAddress
+    text: str
+    at: Minute
+    parent: ChatMessageId | None = None
+    locked: bool = False
+    earlier: tuple[str, ...] = ()
+    edited: Minute | None = None
+    deleted: Minute | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words it is found by: none once it is deleted."""
+        return words_of(self.text) if self.deleted is None else ()
+
+
+class ChatPin(Entity):
+    """A message pinned in its channel."""
+
+    id: ChatPinId
+    channel: ChatChannelId
+    message: ChatMessageId
+    by: EmailAddress
+
+
+class ChatReaction(Entity):
+    """Somebody's emoji on a message."""
+
+    id: ChatReactionId
+    message: ChatMessageId
+    person: EmailAddress
+    emoji: Emoji
+
+
+class Chat(State):
+    """The chat of one team, as the user sees it; messages whose time has not come are there but unseen."""
+
+    people: Table[EmailAddress, ChatPerson] = table("", "person of the team")
+    channels: Table[ChatChannelId, ChatChannel] = table("CHAN", "channel", index=("name",))
+    memberships: Table[ChatMembershipId, ChatMembership] = table("CMEM", "membership", index=("channel", "person"))
+    messages: Table[ChatMessageId, ChatMessage] = table("CHMSG", "message", index=("channel", "parent", "words"))
+    pins: Table[ChatPinId, ChatPin] = table("CHPIN", "pin", index=("channel", "message"))
+    reactions: Table[ChatReactionId, ChatReaction] = table("CHRX", "reaction", index=("message",))
+
+    @property
+    def me(self) -> EmailAddress:
+        """The user."""
+        return cast(self.seed, 1)[0].id
+
+    def membership(self, channel: ChatChannelId, person: EmailAddress) -> ChatMembership | None:
+        return next(iter(self.memberships.where(channel=channel, person=person)), None)
+
+    def message(self, id: ChatMessageId) -> ChatMessage:
+        """The message, which has come. Raises NotFound otherwise."""
+        row = self.messages[id]
+        if row.at > self.now:
+            raise NotFound(f"There is no message {id}.")
+        return row
+
+    def said(self, channel: ChatChannelId) -> list[ChatMessage]:
+        """The messages of a channel that have come, replies too, oldest first."""
+        rows = [row for row in self.messages.where(channel=channel) if row.at <= self.now]
+        return sorted(rows, key=lambda row: row.at)
+
+    def replies(self, parent: ChatMessageId) -> list[ChatMessage]:
+        """The replies to a message that have come, oldest first."""
+        rows = [row for row in self.messages.where(parent=parent) if row.at <= self.now]
+        return sorted(rows, key=lambda row: row.at)
+
+    def unread(self, channel: ChatChannelId) -> list[ChatMessage]:
+        """What others have said in a channel of the user's since it was last read; deleted messages do not count."""
+        mine = self.membership(channel, self.me)
+        if mine is None:
+            return []
+        rows = self.said(channel)
+        return [row for row in rows if row.at > mine.read_until and row.author != self.me and not row.deleted]
+
+    def mark_read(self, channel: ChatChannelId) -> None:
+        """The user has read all of a channel, also what comes in the minute that reading takes."""
+        mine = self.membership(channel, self.me)
+        if mine is not None:
+            self.memberships.change(mine.id, read_until=self.now + MINUTE)
+
+    def mentions(self, message: ChatMessage, person: EmailAddress) -> bool:
+        """Whether a message mentions somebody, alone or with the whole channel."""
+        said = message.text.casefold()
+        return f"@{self.people[person].handle}" in said.split() or "@channel" in said.split()
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text in small letters, each once."""
+    return tuple(dict.fromkeys(WORD.findall(text.casefold())))

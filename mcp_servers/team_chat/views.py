@@ -1,0 +1,127 @@
+"""What callers see of channels and messages."""
+
+from __future__ import annotations
+
+from ..kit import Entity, Minute
+from ..people import EmailAddress
+from .state import Chat, ChatChannel, ChatChannelId, ChatMessage, ChatMessageId, Emoji, Visibility
+
+
+class ChannelLine(Entity):
+    """A channel in a list; only of channels the user is in are unread messages and mentions counted."""
+
+    __label__ = "the {name} channel"
+    id: ChatChannelId
+    name: str
+    visibility: Visibility
+    archived: bool
+    joined: bool
+    unread: int | None = None
+    mentions: int | None = None
+
+
+class EmojiCount(Entity):
+    """How many people reacted with an emoji."""
+
+    emoji: Emoji
+    count: int
+
+
+class MessageLine(Entity):
+    """A message; one that is deleted shows no text, one that began a thread the number of replies."""
+
+    __label__ = "the message {text}"
+    id: ChatMessageId
+    author: EmailAddress
+    name: str
+    at: Minute
+    text: str | None = None
+    channel: ChatChannelId | None = None
+    thread: ChatMessageId | None = None
+    replies: int | None = None
+    locked: bool | None = None
+    pinned: bool | None = None
+    edited: Minute | None = None
+    deleted: Minute | None = None
+    reactions: tuple[EmojiCount, ...] | None = None
+
+
+class Member(Entity):
+    """Somebody in a channel."""
+
+    __label__ = "{name}"
+    id: EmailAddress
+    name: str
+    handle: str
+
+
+class ChannelReading(Entity):
+    """What a channel is about, who is in it, and what was said or is pinned there."""
+
+    __label__ = "the {name} channel"
+    id: ChatChannelId
+    name: str
+    topic: str
+    visibility: Visibility
+    archived: bool
+    member_count: int
+    members: tuple[Member, ...]
+    messages: tuple[MessageLine, ...]
+    pinned: tuple[ChatMessageId, ...] | None = None
+    unread: int | None = None
+
+
+def channel_line(chat: Chat, row: ChatChannel) -> ChannelLine:
+    inside = chat.membership(row.id, chat.me) is not None
+    unread = chat.unread(row.id)
+    return ChannelLine(
+        id=row.id,
+        name=row.name,
+        visibility=row.visibility,
+        archived=row.archived,
+        joined=inside,
+        unread=len(unread) if inside else None,
+        mentions=sum(chat.mentions(one, chat.me) for one in unread) if inside else None,
+    )
+
+
+def message_line(chat: Chat, row: ChatMessage, channel: bool = False) -> MessageLine:
+    gone = row.deleted is not None
+    return MessageLine(
+        id=row.id,
+        author=row.author,
+        name=chat.people[row.author].name,
+        at=row.at,
+        text=None if gone else row.text,
+        channel=row.channel if channel else None,
+        thread=row.parent,
+        replies=len(chat.replies(row.id)) or None,
+        locked=row.locked or None,
+        pinned=bool(chat.pins.where(message=row.id)) or None,
+        edited=row.edited,
+        deleted=row.deleted,
+        reactions=counts(chat, row) or None,
+    )
+
+
+def counts(chat: Chat, row: ChatMessage) -> tuple[EmojiCount, ...]:
+    """The emojis of a message, the one that came first first."""
+    emojis = [reaction.emoji for reaction in chat.reactions.where(message=row.id)]
+    return tuple(EmojiCount(emoji=emoji, count=emojis.count(emoji)) for emoji in dict.fromkeys(emojis))
+
+
+def reading(chat: Chat, row: ChatChannel, messages: list[ChatMessage], limit: int) -> ChannelReading:
+    """A channel with these messages, of which the newest are shown, and as many of its members."""
+    people = [chat.people[one.person] for one in chat.memberships.where(channel=row.id)]
+    return ChannelReading(
+        id=row.id,
+        name=row.name,
+        topic=row.topic,
+        visibility=row.visibility,
+        archived=row.archived,
+        member_count=len(people),
+        members=tuple(Member(id=one.id, name=one.name, handle=one.handle) for one in people[:limit]),
+        messages=tuple(message_line(chat, one) for one in messages[-limit:]),
+        pinned=tuple(pin.message for pin in chat.pins.where(channel=row.id)) or None,
+        unread=len(chat.unread(row.id)) if chat.membership(row.id, chat.me) else None,
+    )

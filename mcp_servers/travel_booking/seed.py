@@ -1,0 +1,199 @@
+"""The agency as a session finds it: flights to come, what is booked on them, hotels, passports and miles."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import NamedTuple, TypeVar
+
+from ..crossing import BookingCode, bookings
+from ..kit import Draw, Table
+from ..people import EmailAddress, Person, beginning, cast
+from ..places import CITIES, town
+from .fares import BAG_FEE, FARES, MOST_BAGS, cabin_for, miles_for, price_of, refund_of
+from .ledger import add_miles, pay
+from .rules import overlap
+from .schedule import Schedule, light_price
+from .seats import free_seats, places_left
+from .seed_hotels import put_hotels, put_stays
+from .state import ONE_DAY, BookingStatus, Fare, Flight, FlightBooking, Travel, Traveller
+
+Id = TypeVar("Id", bound=str)
+FARE_NAMES: tuple[Fare, ...] = tuple(FARES)
+
+
+class Size(NamedTuple):
+    """How many of each a world has; `days` is how far its flights reach ahead."""
+
+    travellers: int
+    cities: int
+    flights: int
+    bookings: int
+    hotels: int
+    rooms: int
+    stays: int
+    days: int
+
+
+SIZES = {
+    "small": Size(travellers=5, cities=4, flights=13, bookings=7, hotels=5, rooms=2, stays=3, days=14),
+    "default": Size(travellers=12, cities=9, flights=300, bookings=16, hotels=24, rooms=3, stays=8, days=60),
+    "large": Size(travellers=60, cities=24, flights=2_200, bookings=90, hotels=160, rooms=4, stays=60, days=150),
+}
+
+
+def seed(seed: int, size: str) -> Travel:
+    """The agency of this seed; sizes are small, default and large."""
+    travel, scale = Travel(seed, beginning(seed)), SIZES[size]
+    draw = Draw("travel_booking", seed, size)
+    if size == "large":
+        travel.flights.width = 6
+    put_travellers(travel, draw, list(cast(seed, scale.travellers)))
+    cities = [town(seed), *dict.fromkeys(row.destination for row in bookings(seed))]
+    cities += draw.sample([city for city in CITIES if city not in cities], max(1, scale.cities - len(cities)))
+    schedule = Schedule(draw, cities)
+    put_known_bookings(travel, schedule)
+    put_flights_of_today(travel, schedule)
+    while len(travel.flights) < scale.flights:
+        put_flight(travel, schedule, scale.days)
+    put_bookings(travel, draw, scale.bookings)
+    names = [city.name for city in cities]
+    put_hotels(travel, draw, names, scale.hotels, scale.rooms)
+    put_stays(travel, draw, scale.stays)
+    return travel
+
+
+def fresh(table: Table[Id, Flight] | Table[Id, FlightBooking], mark: object) -> Id:
+    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
+    table.cause = f"seed/{mark}"
+    return table.new_id()
+
+
+def put_travellers(travel: Travel, draw: Draw, people: list[Person]) -> None:
+    """The user and two companions can go abroad; at least one other has no passport, and one an expired one."""
+    today, numbers = travel.now.date(), dict[str, None]()
+    for place, person in enumerate(people):
+        number = f"{draw.choice('ABCEGHKLNPRX')}{draw.integer(1_000_000, 9_999_999)}"
+        state = draw.weighted(("valid", "missing", "expired"), (8, 1, 1)) if place > 2 else "valid"
+        if place >= len(people) - 2:
+            state = ("missing", "expired")[place - len(people)]
+        days = draw.integer(200, 3_000) if state == "valid" else -draw.integer(5, 400)
+        missing = state == "missing" or number in numbers
+        numbers[number] = None
+        travel.travellers.put(
+            Traveller(
+                id=person.id,
+                name=person.name,
+                passport=None if missing else number,
+                passport_expires=None if missing else today + timedelta(days=days),
+                miles=0,
+            )
+        )
+        add_miles(travel, person.id, draw.integer(20, 600) * 100, "earlier flights", None)
+
+
+def put_known_bookings(travel: Travel, schedule: Schedule) -> None:
+    """The flights that every server of the world knows to be booked by the user, for somebody else only where they
+    overlap; and other flights on each of their routes."""
+    draw = schedule.draw
+    for row in bookings(travel.seed):
+        fare: Fare = draw.weighted(FARE_NAMES, (1, 4, 3, 0))
+        day = datetime(row.day.year, row.day.month, row.day.day)
+        price = light_price(row.price, fare)
+        flight = travel.flights.put(
+            schedule.flight(
+                fresh(travel.flights, row.code), row.origin.name, row.destination.name, schedule.hour(day), price
+            )
+        )
+        traveller = next(row.id for row in travel.travellers if is_free(travel, row.id, flight))
+        put_booking(travel, draw, flight, traveller, fare, "confirmed", row.code)
+        for days in (draw.choice((-1, 0)), draw.choice((1, 2))):
+            put_flight_on(travel, schedule, row.origin.name, row.destination.name, schedule.hour(day + days * ONE_DAY))
+
+
+def put_flights_of_today(travel: Travel, schedule: Schedule) -> None:
+    """One flight whose check-in is open, the same a day later, one that has left, and one that is full."""
+    draw, now = schedule.draw, travel.now
+    here, there = schedule.cities[0].name, schedule.cities[-1].name
+    companion = list(travel.travellers)[1].id
+    soon = put_flight_on(travel, schedule, here, there, now + timedelta(hours=draw.integer(6, 22)))
+    put_flight_on(travel, schedule, here, there, schedule.hour(now + draw.integer(2, 4) * ONE_DAY))
+    left = put_flight_on(travel, schedule, there, here, now - timedelta(hours=draw.integer(1, 20)))
+    put_flight_on(travel, schedule, there, here, schedule.hour(now + draw.integer(1, 9) * ONE_DAY), full=True)
+    put_booking(travel, draw, left, companion, "standard", "checked_in")
+    soon_there: tuple[tuple[EmailAddress, Fare], ...] = (
+        (travel.me, "flex"),
+        (companion, draw.choice(FARE_NAMES[1:])),
+    )
+    for traveller, fare in soon_there:
+        if is_free(travel, traveller, soon):
+            put_booking(travel, draw, soon, traveller, fare, "confirmed")
+
+
+def put_flight(travel: Travel, schedule: Schedule, days: int) -> None:
+    """Any flight to or from the user's town; three in a hundred are full, and some have left."""
+    draw = schedule.draw
+    here, there = schedule.cities[0].name, draw.choice(schedule.cities[1:]).name
+    origin, destination = (here, there) if draw.chance(0.55) else (there, here)
+    departs = schedule.hour(travel.now + draw.integer(-2, days) * ONE_DAY)
+    put_flight_on(travel, schedule, origin, destination, departs, full=draw.chance(0.03))
+
+
+def put_flight_on(
+    travel: Travel, schedule: Schedule, origin: str, destination: str, departs: datetime, full: bool = False
+) -> Flight:
+    id = fresh(travel.flights, len(travel.flights))
+    return travel.flights.put(schedule.flight(id, origin, destination, departs, full=full))
+
+
+def is_free(travel: Travel, traveller: EmailAddress, flight: Flight) -> bool:
+    """Whether nothing booked has the traveller in the air at the time of this flight."""
+    rows = travel.bookings.where(traveller=traveller)
+    return not any(row.active and overlap(flight, travel.flight_of(row)) for row in rows)
+
+
+def put_bookings(travel: Travel, draw: Draw, count: int) -> None:
+    """More bookings, of those with a passport; one in six is cancelled."""
+    today = travel.now.date()
+    people = [row for row in travel.travellers if row.passport_expires and row.passport_expires > today]
+    flights = [row for row in travel.flights if row.departs > travel.now + ONE_DAY]
+    while len(travel.bookings) < count:
+        person, flight, fare = draw.choice(people), draw.choice(flights), draw.choice(FARE_NAMES)
+        status: BookingStatus = "cancelled" if draw.chance(1 / 6) else "confirmed"
+        in_time = person.passport_expires is not None and flight.day <= person.passport_expires
+        if in_time and is_free(travel, person.id, flight) and places_left(travel, flight, cabin_for(fare)) > 1:
+            put_booking(travel, draw, flight, person.id, fare, status)
+
+
+def put_booking(
+    travel: Travel,
+    draw: Draw,
+    flight: Flight,
+    traveller: EmailAddress,
+    fare: Fare,
+    status: BookingStatus,
+    code: BookingCode | None = None,
+) -> None:
+    """A booking with what it cost, what came back, and the miles it brought. One known by its code has no extras."""
+    free, included = free_seats(travel, flight, cabin_for(fare)), FARES[fare].bags
+    seat = status == "checked_in" or (status == "confirmed" and draw.chance(0.4))
+    extra = 0 if code else draw.integer(0, MOST_BAGS - included) * draw.integer(0, 1)
+    row = FlightBooking(
+        id=code or fresh(travel.bookings, len(travel.bookings)),
+        flight=flight.id,
+        traveller=traveller,
+        fare=fare,
+        cabin=cabin_for(fare),
+        status=status,
+        seat=draw.choice(free) if seat else None,
+        bags=included + extra,
+        fare_price=price_of(flight, fare),
+        bag_fees=extra * BAG_FEE,
+    )
+    travel.bookings.put(row)
+    pay(travel, row.fare_price, "flight", booking=row.id)
+    pay(travel, row.bag_fees, "bags", booking=row.id)
+    if status == "cancelled":
+        pay(travel, -refund_of(row), "refund", booking=row.id)
+        travel.bookings.change(row.id, refunded=refund_of(row))
+    if status == "checked_in":
+        add_miles(travel, traveller, miles_for(flight, fare), "check-in", row.id)

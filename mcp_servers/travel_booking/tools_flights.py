@@ -1,0 +1,113 @@
+"""Tools that look at flights: search, details with fares, free seats."""
+
+from __future__ import annotations
+
+from ..kit import ToolError
+from .fares import FARES, cabin_for, upgrade_miles
+from .parameters import (
+    ROWS,
+    AskedCabin,
+    AskedDay,
+    AskedDestination,
+    AskedOrigin,
+    AskedPosition,
+    FlightRef,
+    Limit,
+)
+from .rules import city_named, require_open
+from .seats import WINDOWS, cabin_of, free_seats
+from .server import server
+from .state import Cabin, Flight, Travel
+from .views_flights import FlightDetails, FlightStatus, FlightView, SeatView, fare_offer, flight_view
+
+CABINS: tuple[Cabin, ...] = ("economy", "business")
+MOST_ALTERNATIVES = 3
+
+
+@server.read(
+    "find flights[ from {origin}][ to {destination}][ on {day}][, at most {limit}]",
+    "search for a flight[ leaving {origin}][ for {destination}][ on the day {day}][, no more than {limit}]",
+    "show which flights go[ from {origin}][ to {destination}][ on {day}][, up to {limit} of them]",
+    "look up flight connections[ out of {origin}][ to {destination}][ departing on {day}][, {limit} at most]",
+)
+def search_flights(
+    travel: Travel,
+    origin: AskedOrigin = None,
+    destination: AskedDestination = None,
+    day: AskedDay = None,
+    limit: Limit = None,
+) -> tuple[FlightView, ...]:
+    """Search coming flights between two cities, the next first."""
+    wanted = {
+        "origin": None if origin is None else city_named(origin),
+        "destination": None if destination is None else city_named(destination),
+        "day": day,
+    }
+    if day is not None and day < travel.now.date():
+        raise ToolError("in_the_past", f"{day} is past; today is {travel.now.date()}. Name a day to come.")
+    asked = {name: value for name, value in wanted.items() if value is not None}
+    rows = [row for row in (travel.flights.where(**asked) if asked else travel.flights) if row.departs > travel.now]
+    rows.sort(key=lambda row: (row.departs, row.number))
+    return tuple(flight_view(row) for row in rows[: limit or ROWS])
+
+
+@server.read(
+    "show the fares and details of {flight}",
+    "tell me what {flight} costs in each fare and what the fares allow",
+    "look up {flight} with its times, fares and places left",
+    "check whether {flight} still has places",
+)
+def get_flight(travel: Travel, flight: FlightRef) -> FlightDetails:
+    """Get a flight with its fares in cents and alternatives."""
+    row = travel.flights[flight]
+    return FlightDetails(
+        id=row.id,
+        number=row.number,
+        airline=row.airline,
+        from_city=row.origin,
+        to_city=row.destination,
+        departs=row.departs,
+        arrives=row.arrives,
+        status=status_of(travel, row),
+        miles=row.miles,
+        upgrade_miles=upgrade_miles(row),
+        fares=tuple(fare_offer(travel, row, fare, cabin_for(fare)) for fare in FARES),
+        alternatives=tuple(other.id for other in on_route(travel, row) if other.id != flight)[:MOST_ALTERNATIVES],
+    )
+
+
+def on_route(travel: Travel, flight: Flight) -> list[Flight]:
+    """The coming flights between the same cities, the next first."""
+    rows = travel.flights.where(origin=flight.origin, destination=flight.destination)
+    return sorted((row for row in rows if row.departs > travel.now), key=lambda row: (row.departs, row.number))
+
+
+def status_of(travel: Travel, flight: Flight) -> FlightStatus:
+    if travel.now < flight.departs:
+        return "scheduled"
+    return "in the air" if travel.now < flight.arrives else "landed"
+
+
+@server.read(
+    "list the free seats on {flight}[ in {cabin}][, {position} only][, at most {limit}]",
+    "show me the seat map of {flight}[ for {cabin}][ with only {position} seats][, no more than {limit} seats]",
+    "tell me which seats nobody has on {flight}[ in the cabin {cabin}][ at the {position}][, up to {limit}]",
+    "look for a seat that can still be chosen on {flight}[ in {cabin}][, a {position} seat][, {limit} at most]",
+)
+def list_free_seats(
+    travel: Travel,
+    flight: FlightRef,
+    cabin: AskedCabin = None,
+    position: AskedPosition = None,
+    limit: Limit = None,
+) -> tuple[SeatView, ...]:
+    """List the seats of a flight that are free, economy first, front to back."""
+    row = travel.flights[flight]
+    require_open(travel, row)
+    found = [
+        SeatView(seat_number=seat, cabin=cabin_of(seat), position="window" if seat[-1] in WINDOWS else "aisle")
+        for one in CABINS
+        if cabin in (None, one)
+        for seat in free_seats(travel, row, one)
+    ]
+    return tuple([seat for seat in found if position in (None, seat.position)][: limit or ROWS])

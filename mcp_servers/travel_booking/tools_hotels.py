@@ -1,0 +1,51 @@
+"""Tools that look at hotels and their rooms."""
+
+from __future__ import annotations
+
+from .hotels import fewest_left, require_ahead
+from .parameters import ROWS, Arrival, AskedStars, City, HotelRef, Limit, Nights
+from .rules import city_named
+from .server import server
+from .state import Travel
+from .views_stays import HotelView, RoomOffer, hotel_view
+
+
+@server.read(
+    "find hotels in {city}[ with at least {stars} stars][, at most {limit}]",
+    "search for a place to sleep in {city}[, {stars} stars or more][, no more than {limit} hotels]",
+    "show the hotels there are in {city}[ from {stars} stars up][, up to {limit} of them]",
+    "look for a hotel in the city {city}[ that has {stars} stars or better][, {limit} at most]",
+)
+def search_hotels(travel: Travel, city: City, stars: AskedStars = None, limit: Limit = None) -> tuple[HotelView, ...]:
+    """Search the hotels of a city, the cheapest first; prices in cents per night."""
+    rows = [row for row in travel.hotels.where(city=city_named(city)) if row.stars >= (stars or 0)]
+    found = sorted((hotel_view(travel, row) for row in rows), key=lambda row: (row.price_from, row.id))
+    return tuple(found[: limit or ROWS])
+
+
+@server.read(
+    "list the free rooms of {hotel} from {arrival} for {nights} nights[, at most {limit}]",
+    "check which rooms {hotel} has left for {nights} nights from {arrival}[, no more than {limit}]",
+    "show what {hotel} offers for {nights} nights, arriving on {arrival}[, up to {limit} rooms]",
+    "tell me what a stay at {hotel} would cost, {nights} nights as of {arrival}[, {limit} rooms at most]",
+)
+def list_free_rooms(
+    travel: Travel, hotel: HotelRef, arrival: Arrival, nights: Nights, limit: Limit = None
+) -> tuple[RoomOffer, ...]:
+    """List the rooms of a hotel that are free on all nights, cheapest first."""
+    row = travel.hotels[hotel]
+    require_ahead(travel, arrival)
+    found = [
+        RoomOffer(
+            id=room.id,
+            kind=room.kind,
+            hotel_name=row.name,
+            sleeps=room.sleeps,
+            left=left,
+            night_price=room.price,
+            total=room.price * nights,
+        )
+        for room in travel.rooms.where(hotel=hotel)
+        if (left := fewest_left(travel, room, arrival, nights)) > 0
+    ]
+    return tuple(sorted(found, key=lambda offer: (offer.night_price, offer.id))[: limit or ROWS])

@@ -1,0 +1,104 @@
+"""Tools on travellers: who they are, their passports and miles, and all that is booked for them."""
+
+from __future__ import annotations
+
+from datetime import datetime, time, timedelta
+
+from ..kit import ToolError
+from .parameters import ROWS, AskedName, AskedTraveller, Expires, Limit, NewPassport, Since, TravellerRef, Until
+from .server import server
+from .state import Travel
+from .views import Itinerary, MilesAccount, MilesLine, TravellerView, booking_view, traveller_view
+from .views_stays import stay_view
+
+LONGEST = timedelta(days=3653)
+
+
+@server.read(
+    "find travellers[ named {name}][, at most {limit}]",
+    "list the people I can book trips for[ by the name {name}][, no more than {limit}]",
+    "show my saved travellers[ called {name}][, up to {limit} of them]",
+    "look through the travellers I book for[ for {name}][, {limit} at most]",
+)
+def find_travellers(travel: Travel, name: AskedName = None, limit: Limit = None) -> tuple[TravellerView, ...]:
+    """Find the travellers you book for, all of them or by name."""
+    wanted = (name or "").casefold()
+    rows = [row for row in travel.travellers if wanted in row.name.casefold()]
+    return tuple(traveller_view(row) for row in rows[: limit or ROWS])
+
+
+@server.write(
+    "renew the passport of {traveller}: number {new_passport}, valid until {expires}",
+    "enter the new passport {new_passport} of {traveller}, which expires on {expires}",
+    "replace the passport on file for {traveller} by {new_passport}, good until {expires}",
+    "save {new_passport} as the passport of {traveller}, valid through {expires}",
+    idempotent=True,
+)
+def renew_passport(
+    travel: Travel, traveller: TravellerRef, new_passport: NewPassport, expires: Expires
+) -> TravellerView:
+    """Enter a traveller's new passport in place of the one on file."""
+    row, today = travel.travellers[traveller], travel.now.date()
+    if expires < today:
+        raise ToolError("passport_expired", f"A passport valid until {expires} has expired; enter a valid one.")
+    if expires > today + LONGEST:
+        raise ToolError("expiry_too_late", f"No passport is valid for over ten years; check the date {expires}.")
+    if (row.passport, row.passport_expires) == (new_passport, expires):
+        raise ToolError("passport_unchanged", f"This passport of {row.name} is on file already; nothing is left to do.")
+    owners = [other.name for other in travel.travellers.where(passport=new_passport) if other.id != traveller]
+    if owners:
+        raise ToolError("passport_in_use", f"This is the passport number of {owners[0]}; check the number.")
+    return traveller_view(travel.travellers.change(traveller, passport=new_passport, passport_expires=expires))
+
+
+@server.read(
+    "show the miles of {traveller}[, with the last {limit} movements]",
+    "tell me how many miles {traveller} has collected[ and the latest {limit} entries]",
+    "look up the frequent flyer account of {traveller}[, at most {limit} lines]",
+    "check the miles balance of {traveller}[, {limit} movements at most]",
+)
+def get_miles_account(travel: Travel, traveller: TravellerRef, limit: Limit = None) -> MilesAccount:
+    """Get a traveller's miles and the latest movements."""
+    row = travel.travellers[traveller]
+    lines = [
+        MilesLine(at=entry.at, miles=entry.miles, reason=entry.reason, booking=entry.booking)
+        for entry in reversed(travel.miles.where(traveller=traveller))
+    ]
+    return MilesAccount(id=row.id, name=row.name, miles=row.miles, entries=tuple(lines[: limit or ROWS]))
+
+
+@server.read(
+    "show the travel itinerary[ of {traveller}][ from {since}][ until {until}][, at most {limit} of each kind]",
+    "list all booked flights and hotel stays[ of {traveller}][ since {since}][ up to {until}][, no more than {limit}]",
+    "tell me which trips are booked[ for {traveller}][ starting {since}][ ending {until}][, up to {limit}]",
+    "add up what the booked travel costs[ for {traveller}][ from {since}][ to {until}][, listing {limit} at most]",
+)
+def get_itinerary(
+    travel: Travel,
+    traveller: AskedTraveller = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = None,
+) -> Itinerary:
+    """List flight bookings and hotel stays in order, with what all cost in cents."""
+    first = since or travel.now.date()
+    start = travel.now if since is None else datetime.combine(since, time())
+    if until is not None and until < first:
+        raise ToolError("empty_period", f"{until} is before {first}; name a later last day.")
+    who = None if traveller is None else travel.travellers[traveller].id
+    bookings = travel.bookings if who is None else travel.bookings.where(traveller=who)
+    flights = sorted(
+        ((travel.flight_of(row).departs, row.id, row) for row in bookings if row.active), key=lambda found: found[:2]
+    )
+    stays = travel.stays if who is None else travel.stays.where(traveller=who)
+    rooms = sorted(
+        ((row.arrival, row.id, row) for row in stays if row.active and row.days[-1] >= first),
+        key=lambda found: found[:2],
+    )
+    flown = [row for at, _, row in flights if start <= at and at.date() <= (until or at.date())]
+    slept = [row for at, _, row in rooms if at <= (until or at)]
+    return Itinerary(
+        flights=tuple(booking_view(travel, row) for row in flown[: limit or ROWS]),
+        stays=tuple(stay_view(travel, row) for row in slept[: limit or ROWS]),
+        total=sum(row.total for row in flown) + sum(row.price for row in slept),
+    )

@@ -1,0 +1,119 @@
+"""Tools that look: the car's status, the places around it, its drivers, its trips."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from .care import price_of
+from .motion import distance, driven, energy_for, energy_now, position, present
+from .parameters import ROWS, AskedKind, AskedName, Limit, Since
+from .server import server
+from .state import (
+    WINDOWS,
+    DriverProfile,
+    DriverProfileView,
+    Garage,
+    NearbyPlace,
+    TripView,
+    VehicleStatus,
+    VehicleTrip,
+)
+
+
+@server.read(
+    "show the status of the car",
+    "tell me how my car is doing",
+    "check engine, gear, doors and range of the car",
+    "look up where the car is and what it is doing",
+)
+def get_vehicle_status(garage: Garage) -> VehicleStatus:
+    """Get how the car is: engine, gear, doors, place, destination, energy, tyres."""
+    car, trip = present(garage)
+    running = trip if trip is not None and trip.ended is None else None
+    metres = driven(running, garage.now) if running else 0
+    energy, coming = energy_now(garage), [row.at for row in garage.bookings if row.at > garage.now]
+    return VehicleStatus(
+        model=car.model,
+        drive=car.drive,
+        engine=car.engine,
+        gear=car.gear,
+        parking_brake=car.parking_brake,
+        locked=car.locked,
+        speed_kmh=running.speed if running else 0,
+        driver=None if car.profile is None else garage.profiles[car.profile].name,
+        place=None if running else car.place,
+        destination=car.destination,
+        metres_left=running.distance - metres if running else None,
+        cruise_kmh=car.cruise,
+        open=car.open or None,
+        windows_open=tuple(name for name, open in zip(WINDOWS, car.windows, strict=True) if open) or None,
+        climate_celsius=car.climate,
+        features=car.features or None,
+        energy=energy // 1000,
+        tank=car.tank // 1000,
+        range_km=energy // car.per_km,
+        odometer_km=(car.odometer + metres) // 1000,
+        tyres_kpa=car.tyres,
+        next_service=min(coming, default=None),
+    )
+
+
+@server.read(
+    "find places to drive to[ named {name}][ of the kind {kind}][, at most {limit}]",
+    "show what is near the car[ called {name}][, only the kind {kind}][, no more than {limit} places]",
+    "look for destinations around the car[ with the name {name}][ that are a {kind}][, up to {limit} of them]",
+    "list the nearest places on the car's map[ matching {name}][, kind {kind}][, {limit} at most]",
+)
+def find_vehicle_places(
+    garage: Garage, name: AskedName = None, kind: AskedKind = None, limit: Limit = None
+) -> tuple[NearbyPlace, ...]:
+    """Find places by name or kind, the nearest to the car first."""
+    here, wanted = position(garage), (name or "").strip().casefold()
+    rows = list(garage.places) if kind is None else garage.places.where(kind=kind)
+    found = sorted((distance(*here, row), row.id, row) for row in rows if wanted in row.name.casefold())
+    return tuple(
+        NearbyPlace(id=row.id, name=row.name, kind=row.kind, metres=metres, price=price_of(garage, row))
+        for metres, _, row in found[: limit or ROWS]
+    )
+
+
+def profile_view(garage: Garage, row: DriverProfile) -> DriverProfileView:
+    return DriverProfileView(id=row.id, name=row.name, valet=row.valet, active=row.id == garage.car.profile)
+
+
+@server.read(
+    "list the driver profiles of the car[, at most {limit}]",
+    "show who may drive my car[, no more than {limit} profiles]",
+    "tell me which driver profiles are stored in the car[, up to {limit}]",
+    "look up the drivers of the car[, {limit} at most]",
+)
+def list_driver_profiles(garage: Garage, limit: Limit = None) -> tuple[DriverProfileView, ...]:
+    """List the driver profiles of the car."""
+    return tuple(profile_view(garage, row) for row in islice(garage.profiles, limit or ROWS))
+
+
+def trip_view(garage: Garage, row: VehicleTrip) -> TripView:
+    metres = row.metres if row.ended else driven(row, garage.now)
+    return TripView(
+        id=row.id,
+        destination_name=row.destination_name,
+        started=row.started,
+        ended=row.ended,
+        metres=metres,
+        metres_left=row.distance - metres,
+        used=energy_for(garage.car, metres),
+    )
+
+
+@server.read(
+    "list the trips of the car[ since {since}][, at most {limit}]",
+    "show the trip computer[ from {since} on][, no more than {limit} trips]",
+    "tell me where the car has been driven[ since {since}][, up to {limit} trips]",
+    "look up the latest drives with distance and consumption[ from {since}][, {limit} at most]",
+)
+def list_vehicle_trips(garage: Garage, since: Since = None, limit: Limit = None) -> tuple[TripView, ...]:
+    """List the car's trips with distance and energy used, newest first."""
+    _, latest = present(garage)
+    rows = [latest if latest is not None and row.id == latest.id else row for row in garage.trips]
+    rows = [row for row in reversed(rows) if since is None or row.started.date() >= since]
+    return tuple(trip_view(garage, row) for row in rows[: limit or ROWS])

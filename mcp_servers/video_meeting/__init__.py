@@ -1,0 +1,5 @@
+"""A service for video meetings: passcodes, waiting and breakout rooms, recordings with transcripts."""
+
+from .tools import server
+
+__all__ = ["server"]

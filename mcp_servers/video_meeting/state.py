@@ -1,0 +1,174 @@
+"""What a service for video meetings knows: meetings, who is asked to them and where they are, recordings."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Literal, NewType
+
+from ..kit import Draw, Entity, Minute, State, Table, table
+from ..people import EmailAddress, Person, cast
+
+VideoMeetingId = NewType("VideoMeetingId", str)
+MeetingSessionId = NewType("MeetingSessionId", str)
+MeetingGuestId = NewType("MeetingGuestId", str)
+RecordingId = NewType("RecordingId", str)
+
+Room = Literal["waiting room", "main room", "breakout 1", "breakout 2", "breakout 3"]
+Status = Literal["scheduled", "live", "ended", "missed", "cancelled"]
+
+EARLY = timedelta(minutes=15)
+OVERTIME = timedelta(minutes=15)
+FURTHEST = timedelta(days=365)
+KEPT = timedelta(days=30)
+BREAKOUT_SEATS = 2
+PLANS = (4, 5, 6)
+DELAYS = (0, 0, 1, 1, 2, 3, 5, 8, None)
+
+
+class VideoMeeting(Entity):
+    """A meeting as planned, and when its host began and ended it; one of somebody else begins as planned."""
+
+    __label__ = "the video meeting {title}"
+    id: VideoMeetingId
+    title: str
+    host: EmailAddress
+    start: Minute
+    duration: int
+    capacity: int
+    passcode: str
+    started: Minute | None = None
+    ended: Minute | None = None
+    cancelled: bool = False
+
+    @property
+    def planned_end(self) -> datetime:
+        return self.start + timedelta(minutes=self.duration)
+
+    @property
+    def day(self) -> date:
+        """The day it is planned for."""
+        return self.start.date()
+
+
+class MeetingSession(Entity):
+    """A meeting of the user that was started: what its host steers while it is live."""
+
+    __label__ = "the live session of {title}"
+    id: MeetingSessionId
+    meeting: VideoMeetingId
+    title: str
+
+
+class MeetingGuest(Entity):
+    """Somebody invited to a meeting.
+
+    To a meeting of the user a guest comes `delay` minutes after it began, or never (None), and waits until moved to a
+    room. As a guest the user has `joined`, and is let in `delay` minutes later.
+    """
+
+    id: MeetingGuestId
+    meeting: VideoMeetingId
+    person: EmailAddress
+    delay: int | None = None
+    room: Room | None = None
+    joined: Minute | None = None
+
+
+class Recording(Entity):
+    """What was recorded of a meeting; without a stop it goes on until the meeting ends."""
+
+    __label__ = "the recording of {title}"
+    id: RecordingId
+    meeting: VideoMeetingId
+    title: str
+    start: Minute
+    stop: Minute | None = None
+    expires: Minute
+
+
+def draw_delay(seed: int, meeting: VideoMeetingId, person: EmailAddress) -> int | None:
+    """How many minutes after its beginning somebody comes to a meeting, or None: never."""
+    return Draw("delay", seed, meeting, person).choice(DELAYS)
+
+
+def is_weak(passcode: str) -> bool:
+    """Whether a passcode is easy to guess: the same from both ends, or digits in a row."""
+    return passcode == passcode[::-1] or passcode in "0123456789876543210"
+
+
+class Studio(State):
+    """The video meetings the user hosts, is invited to or could ask to be invited to."""
+
+    people: Table[EmailAddress, Person] = table("", "person")
+    meetings: Table[VideoMeetingId, VideoMeeting] = table("VMTG", "video meeting", index=("host", "day"))
+    sessions: Table[MeetingSessionId, MeetingSession] = table("VSES", "session", index=("meeting",))
+    guests: Table[MeetingGuestId, MeetingGuest] = table("VGST", "guest", index=("meeting", "person"))
+    recordings: Table[RecordingId, Recording] = table("VREC", "recording", index=("meeting",))
+
+    @property
+    def me(self) -> EmailAddress:
+        """The user."""
+        return cast(self.seed, 1)[0].id
+
+    @property
+    def plan(self) -> int:
+        """How many people a meeting of the user has room for, the user included."""
+        return Draw("video plan", self.seed).choice(PLANS)
+
+    def begun(self, meeting: VideoMeeting) -> datetime | None:
+        """When a meeting began, if it has; those of others begin as planned."""
+        if meeting.cancelled:
+            return None
+        if meeting.host != self.me:
+            return meeting.start if meeting.start <= self.now else None
+        return meeting.started
+
+    def over(self, meeting: VideoMeeting) -> datetime:
+        """When a meeting ended, or ends by itself if nobody ends it."""
+        overtime = OVERTIME if meeting.host == self.me else timedelta()
+        return meeting.ended or meeting.planned_end + overtime
+
+    def status(self, meeting: VideoMeeting) -> Status:
+        if meeting.cancelled:
+            return "cancelled"
+        if self.begun(meeting) is None:
+            return "scheduled" if self.now < meeting.planned_end else "missed"
+        return "live" if self.now < self.over(meeting) else "ended"
+
+    def guest(self, meeting: VideoMeetingId, person: EmailAddress) -> MeetingGuest | None:
+        return next(iter(self.guests.where(meeting=meeting, person=person)), None)
+
+    def room(self, guest: MeetingGuest) -> Room | None:
+        """Where a guest of a live meeting is by now."""
+        meeting = self.meetings[guest.meeting]
+        began, delay = self.begun(meeting), guest.delay
+        if self.status(meeting) != "live" or began is None:
+            return None
+        if meeting.host != self.me:
+            return self.room_of_user(guest) if guest.person == self.me else "main room"
+        if guest.room is not None or delay is None:
+            return guest.room
+        return "waiting room" if self.now >= began + timedelta(minutes=delay) else None
+
+    def room_of_user(self, guest: MeetingGuest) -> Room | None:
+        """Where the user is in a live meeting of somebody else."""
+        if guest.joined is None:
+            return None
+        let_in = guest.joined + timedelta(minutes=guest.delay or 0)
+        return "main room" if self.now >= let_in else "waiting room"
+
+    def attended(self) -> VideoMeeting | None:
+        """The live meeting the user is in, as host or guest."""
+        hosted = [row for row in self.meetings.where(host=self.me) if self.status(row) == "live"]
+        joined = [row for row in self.guests.where(person=self.me) if self.room(row) is not None]
+        return next(iter([*hosted, *(self.meetings[row.meeting] for row in joined)]), None)
+
+    def running(self, meeting: VideoMeetingId) -> Recording | None:
+        """The recording that goes on in a live meeting."""
+        if self.status(self.meetings[meeting]) != "live":
+            return None
+        return next((row for row in self.recordings.where(meeting=meeting) if row.stop is None), None)
+
+    def until(self, recording: Recording) -> datetime:
+        """When a recording stopped, or stops at the latest."""
+        return recording.stop or self.over(self.meetings[recording.meeting])

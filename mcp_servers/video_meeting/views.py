@@ -1,0 +1,131 @@
+"""What callers see of meetings and recordings; passcodes never leave the service."""
+
+from __future__ import annotations
+
+from ..kit import Entity, Minute
+from ..people import EmailAddress
+from .state import (
+    MeetingGuest,
+    MeetingSession,
+    Recording,
+    RecordingId,
+    Room,
+    Status,
+    Studio,
+    VideoMeeting,
+    VideoMeetingId,
+)
+
+
+class MeetingLine(Entity):
+    """A meeting in a list."""
+
+    __label__ = "the video meeting {title}"
+    id: VideoMeetingId
+    title: str
+    start: Minute
+    duration: int
+    status: Status
+    host: EmailAddress
+
+
+class Guest(Entity):
+    """Somebody invited to a meeting, and the room they are in while it is live."""
+
+    __label__ = "{name}"
+    id: EmailAddress
+    name: str
+    room: Room | None = None
+
+
+class RecordingLine(Entity):
+    """A recording in a list; one that goes on has no stop."""
+
+    __label__ = "the recording of {title}"
+    id: RecordingId
+    title: str
+    start: Minute
+    stop: Minute | None = None
+    expires: Minute
+
+
+class MeetingDetails(Entity):
+    """Everything about a meeting, with its session while the user hosts it; `capacity` counts the host too."""
+
+    __label__ = "the video meeting {title}"
+    id: VideoMeetingId
+    title: str
+    start: Minute
+    duration: int
+    status: Status
+    host: EmailAddress
+    capacity: int
+    guests: tuple[Guest, ...]
+    started: Minute | None = None
+    ended: Minute | None = None
+    session: MeetingSession | None = None
+    recordings: tuple[RecordingLine, ...] | None = None
+
+
+class TranscriptLine(Entity):
+    """What somebody said in a recording."""
+
+    at: Minute
+    name: str
+    text: str
+
+
+class RecordingDetails(Entity):
+    """A recording with what was said in it."""
+
+    __label__ = "the recording of {title}"
+    id: RecordingId
+    meeting: VideoMeetingId
+    title: str
+    start: Minute
+    stop: Minute
+    minutes: int
+    expires: Minute
+    transcript: tuple[TranscriptLine, ...]
+
+
+def meeting_line(studio: Studio, row: VideoMeeting) -> MeetingLine:
+    return MeetingLine(
+        id=row.id,
+        title=row.title,
+        start=row.start,
+        duration=row.duration,
+        status=studio.status(row),
+        host=row.host,
+    )
+
+
+def guest_of(studio: Studio, row: MeetingGuest) -> Guest:
+    return Guest(id=row.person, name=studio.people[row.person].name, room=studio.room(row))
+
+
+def stopped(studio: Studio, row: Recording) -> bool:
+    return studio.until(row) <= studio.now
+
+
+def recording_line(studio: Studio, row: Recording) -> RecordingLine:
+    stop = studio.until(row) if stopped(studio, row) else None
+    return RecordingLine(id=row.id, title=row.title, start=row.start, stop=stop, expires=row.expires)
+
+
+def meeting_details(studio: Studio, row: VideoMeeting) -> MeetingDetails:
+    status = studio.status(row)
+    return MeetingDetails(
+        id=row.id,
+        title=row.title,
+        start=row.start,
+        duration=row.duration,
+        status=status,
+        host=row.host,
+        capacity=row.capacity,
+        guests=tuple(guest_of(studio, guest) for guest in studio.guests.where(meeting=row.id)),
+        started=studio.begun(row),
+        ended=studio.over(row) if status == "ended" else None,
+        session=next(iter(studio.sessions.where(meeting=row.id)), None) if status == "live" else None,
+        recordings=tuple(recording_line(studio, one) for one in studio.recordings.where(meeting=row.id)) or None,
+    )
