@@ -73,7 +73,7 @@ def track_food_order(delivery: Delivery, order: OrderRef) -> OrderDetails:
 
 
 @server.write(
-    "cancel {order}",
+    "cancel the food order {order}",
     "call off {order} before it is cooked",
     "stop {order}, I no longer want the food",
     "withdraw {order} and give me my money back",

@@ -224,13 +224,17 @@ class _Taken:
 
 
 def row_hash(table: Table[Any, Any], row: Any) -> int:
-    """A row as one of 2^128 numbers, from its table's name and its JSON, fields in their order; kept on the row."""
-    known = row.__dict__.get("_hash")
-    if known is None:
-        text = table.about.name.encode() + adapter(table.about.kind).dump_json(row)
-        known = int.from_bytes(blake2b(text, digest_size=16).digest(), "big")
-        object.__setattr__(row, "_hash", known)
-    return cast(int, known)
+    """A row as one of 2^128 numbers, from its table's name and its JSON, fields in their order.
+
+    Kept on the row with the table's name, for a row may be in tables of several servers.
+    """
+    name = table.about.name
+    kept = row.__dict__.get("_hash")
+    if kept is None or kept[0] != name:
+        text = name.encode() + adapter(table.about.kind).dump_json(row)
+        kept = (name, int.from_bytes(blake2b(text, digest_size=16).digest(), "big"))
+        object.__setattr__(row, "_hash", kept)
+    return cast(int, kept[1])
 
 
 @cache

@@ -22,8 +22,12 @@ def add_past(chain: Chain, draw: Draw, purchases: int) -> None:
     put_aside(chain, draw, ready, stocked(chain, draw, ready, store).store, now - draw.integer(2, 40) * HOUR)
     put_moving(chain, draw, coming, now - draw.integer(16, 30) * MINUTE, now + draw.integer(8, 40) * MINUTE, "moving")
     put_moving(chain, draw, arrived, now - draw.integer(16, 26) * HOUR, now - draw.integer(1, 12) * HOUR, "arrived")
-    for product, kept, hours in ((expired, "held", 60), (dropped, "cancelled", 30), (collected, "collected", 50)):
-        status: Kept = "cancelled" if kept == "cancelled" else "collected" if kept == "collected" else "held"
+    past: tuple[tuple[Product, Kept, int], ...] = (
+        (expired, "held", 60),
+        (dropped, "cancelled", 30),
+        (collected, "collected", 50),
+    )
+    for product, status, hours in past:
         moment = now - draw.integer(hours, hours + 40) * HOUR
         pickup = put_aside(chain, draw, product, stocked(chain, draw, product).store, moment, status)
         if status == "collected":

@@ -22,7 +22,7 @@ from .shelves import (
     transfer_of,
     view,
 )
-from .state import Chain, Pickup, Product, Purchase, StorePickupId, StoreTransferId
+from .state import Chain, ChainStoreId, Pickup, Product, Purchase, StorePickupId, StoreTransferId
 from .views import PickupView, PurchaseView
 
 HOLD = timedelta(hours=48)
@@ -65,7 +65,7 @@ def require_within_limits(chain: Chain, product: Product, quantity: int) -> None
 
 def hold(
     chain: Chain,
-    store: StoreRef,
+    store: ChainStoreId,
     product: Product,
     quantity: int,
     until: datetime,
