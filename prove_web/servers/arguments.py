@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mcp_servers.kit import Tool, ToolError
-from mcp_servers.kit.arguments import canonical, no_constant
+from mcp_servers.kit.arguments import canonical
 
 from .parameters import Parameter, parameters
 
@@ -121,6 +121,10 @@ def value_of(kind: str, text: str) -> Any:
     if kind == "json":
         return json.loads(text, parse_constant=no_constant)
     return text.replace("\r\n", "\n")  # as browsers end the lines of a text box
+
+
+def no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def as_typed(known: list[Parameter], arguments: dict[str, Any]) -> dict[str, str]:
