@@ -8,7 +8,8 @@ from datetime import datetime
 from ..kit import Draw
 from .clock import cells_left, current, minutes_between
 from .kinds import SENSES, SENSOR_CELLS, Quantity
-from .state import Home, HomeReading, HomeSensor
+from .shown import HomeReading
+from .state import Home, HomeSensor
 
 EPOCH = datetime(2026, 1, 1)
 

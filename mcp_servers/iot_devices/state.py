@@ -6,7 +6,7 @@ from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
 from ..people import EmailAddress
-from .kinds import DeviceKind, Quantity, Unit
+from .kinds import DeviceKind, Quantity
 
 HomeHubId = NewType("HomeHubId", str)
 HomeAlarmId = NewType("HomeAlarmId", str)
@@ -77,44 +77,6 @@ class HomeDoor(Entity):
     cells_since: Minute
 
 
-class DoorView(Entity):
-    """A door as it is shown."""
-
-    __label__ = "the {name}"
-    id: HomeDoorId
-    name: str
-    state: DoorState
-    battery: int
-
-
-class RoomView(Entity):
-    """A room with its doors, where it has any."""
-
-    __label__ = "the {name}"
-    id: HomeRoomId
-    name: str
-    floor: int
-    doors: tuple[DoorView, ...] | None = None
-
-
-class VacuumView(Entity):
-    """What the vacuum does, and its charge in percent."""
-
-    state: str
-    floor: int
-    charge: int
-
-
-class HomeOverview(Entity):
-    """The home as a whole, with its rooms."""
-
-    alarm: HomeAlarm
-    vacuum: VacuumView
-    quiet_hours: str
-    raining: bool
-    rooms: tuple[RoomView, ...]
-
-
 class HomeSensor(Entity):
     """Something that measures one quantity in a room."""
 
@@ -124,17 +86,6 @@ class HomeSensor(Entity):
     quantity: Quantity
     room: HomeRoomId
     cells_since: Minute
-
-
-class HomeReading(Entity):
-    """What a sensor measures at this moment; nothing when its battery is empty."""
-
-    __label__ = "the {name}"
-    id: HomeSensorId
-    name: str
-    quantity: Quantity
-    value: int | None = None
-    unit: Unit
 
 
 class SmartDevice(Entity):
@@ -162,39 +113,6 @@ class SmartDevice(Entity):
     child_lock: bool = False
     cells_since: Minute | None = None
     updating_until: Minute | None = None
-
-
-class DeviceView(Entity):
-    """A device in a list; `state` says in words how it is."""
-
-    __label__ = "the {name}"
-    id: SmartDeviceId
-    name: str
-    kind: DeviceKind
-    state: str
-
-
-class DeviceDetails(Entity):
-    """A device with all that matters; `latest` is a firmware it could be updated to."""
-
-    __label__ = "the {name}"
-    id: SmartDeviceId
-    name: str
-    kind: DeviceKind
-    room: HomeRoomId
-    state: str
-    low: int | None = None
-    high: int | None = None
-    unit: str | None = None
-    battery: int | None = None
-    watts: int | None = None
-    energy_wh: int | None = None
-    child_lock: bool | None = None
-    firmware: str
-    latest: str | None = None
-    updating_until: Minute | None = None
-    last_event: str
-    next_schedule: Minute | None = None
 
 
 class EventPart(Entity):
@@ -283,25 +201,6 @@ class GuestCode(Entity):
     guest_name: str
     code: str
     until: Minute
-
-
-class GuestCodeView(Entity):
-    """A guest's code as the owner sees it: without the digits."""
-
-    __label__ = "the code of {guest_name} for the {door_name}"
-    id: GuestCodeId
-    guest_name: str
-    door_name: str
-    until: Minute
-
-
-class GuestView(Entity):
-    """A guest with the codes that have not expired."""
-
-    __label__ = "{name}"
-    id: EmailAddress
-    name: str
-    codes: tuple[GuestCodeView, ...] | None = None
 
 
 class Home(State):

@@ -34,7 +34,7 @@ def list_home_automations(home: Home, scene: AskedScene = None, limit: Limit = N
 def create_home_automation(
     home: Home, scene: SceneRef, sensor: SensorRef, comparison: Compared, threshold: Threshold
 ) -> HomeAutomation:
-    """Create an automation that runs a scene when a sensor is above or below a threshold."""
+    """Create an automation: a scene for when a sensor passes a threshold."""
     found, row = home.scenes[scene], home.sensors[sensor]
     _, low, high = SENSES[row.quantity]
     if not low <= threshold <= high:

@@ -17,7 +17,8 @@ from .parameters import (
 from .rules import quiet_hours
 from .sensing import is_raining, reading
 from .server import server
-from .state import DeviceDetails, DeviceView, GuestView, Home, HomeOverview, HomeReading
+from .shown import DeviceDetails, DeviceView, GuestView, HomeOverview, HomeReading
+from .state import Home
 from .views import code_view, details, room_view, vacuum_view, view
 
 
@@ -90,7 +91,7 @@ def read_home_sensors(
     "look through the guests of the smart home[ for {name}][, {limit} at most]",
 )
 def list_home_guests(home: Home, name: AskedGuest = None, limit: Limit = None) -> tuple[GuestView, ...]:
-    """List the people who can be given a guest code, with the codes they have."""
+    """List the people who can be given a code, with those they have."""
     wanted = (name or "").strip().casefold()
     rows = [row for row in home.guests if wanted in row.name.casefold()][: limit or ROWS]
     codes = [tuple(code_view(code) for code in home.live_codes(guest=row.id)) for row in rows]

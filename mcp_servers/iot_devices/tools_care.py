@@ -10,7 +10,8 @@ from .clock import battery, current, vacuum_now
 from .parameters import CleanedRoom, DeviceRef
 from .rules import act, reachable, require_battery, require_disarmed, require_noise_allowed
 from .server import server
-from .state import DeviceDetails, DeviceView, Home, VacuumView
+from .shown import DeviceDetails, DeviceView, VacuumView
+from .state import Home
 from .views import details, vacuum_view, view
 
 UPDATE_TIME = timedelta(minutes=8)

@@ -10,7 +10,8 @@ from .kinds import KINDS
 from .parameters import At, ChildLockPin, DeviceRef, GroupKind, GroupRoom, Level, Power
 from .rules import act, at_level, reachable, require_future, require_no_child_lock, require_planned
 from .server import server
-from .state import DeviceSchedule, DeviceView, Home, SmartDevice
+from .shown import DeviceView
+from .state import DeviceSchedule, Home, SmartDevice
 from .views import view
 
 FURTHEST = timedelta(days=30)
@@ -52,7 +53,7 @@ def switch_smart_device(home: Home, device: DeviceRef, power: Power, pin: ChildL
     idempotent=True,
 )
 def switch_device_group(home: Home, room: GroupRoom, kind: GroupKind, power: Power) -> tuple[DeviceView, ...]:
-    """Turn all devices of one kind in a room on or off, or none of them when one refuses."""
+    """Turn all devices of one kind in a room on or off. When one refuses, none is."""
     members = home.devices.where(room=home.rooms[room].id, kind=kind)
     if not members:
         raise ToolError("empty_group", f"{room} has no {kind}; name another room or kind.")

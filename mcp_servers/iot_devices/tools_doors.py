@@ -8,7 +8,8 @@ from .kinds import DOOR_CELLS
 from .parameters import AlarmRef, AskedMode, DoorRef, DoorTarget, HomePin, LockTarget, UnlockPin
 from .rules import require_battery, require_disarmed, require_pin
 from .server import server
-from .state import DoorView, Home, HomeAlarm, HomeDoor, HomeDoorId
+from .shown import DoorView
+from .state import Home, HomeAlarm, HomeDoor, HomeDoorId
 from .views import door_view
 
 

@@ -9,7 +9,8 @@ from ..kit import ToolError
 from .parameters import CodeRef, CodeUntil, GuestRef, LockedDoor, NewCode
 from .rules import require_future
 from .server import server
-from .state import GuestCode, GuestCodeView, Home
+from .shown import GuestCodeView
+from .state import GuestCode, Home
 from .tools_doors import require_lock, working_door
 from .views import code_view
 

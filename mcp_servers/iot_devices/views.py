@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from .clock import battery, cells_left, current, meter_at, power, vacuum_now
 from .kinds import DOOR_CELLS, KINDS
-from .state import (
-    DeviceDetails,
-    DeviceView,
-    DoorView,
-    GuestCode,
-    GuestCodeView,
-    Home,
-    HomeDoor,
-    HomeRoom,
-    RoomView,
-    SmartDevice,
-    SmartDeviceId,
-    VacuumView,
-)
+from .shown import DeviceDetails, DeviceView, DoorView, GuestCodeView, RoomView, VacuumView
+from .state import GuestCode, Home, HomeDoor, HomeRoom, SmartDevice, SmartDeviceId
 
 
 def state_of(row: SmartDevice) -> str:

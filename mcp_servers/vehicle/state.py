@@ -6,7 +6,7 @@ from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
 from ..people import EmailAddress
-from ..places import Place, PlaceId, PlaceKind
+from ..places import Place, PlaceId
 from .features import FeatureName
 
 VehicleId = NewType("VehicleId", str)
@@ -73,33 +73,6 @@ class Vehicle(Entity):
         return next((row.level for row in self.features if row.feature == feature), 0)
 
 
-class VehicleStatus(Entity):
-    """How the car is now; energy and tank in litres or kWh."""
-
-    model: str
-    drive: Drive
-    engine: bool
-    gear: Gear
-    parking_brake: bool
-    locked: bool
-    speed_kmh: int
-    driver: str | None = None
-    place: PlaceId | None = None
-    destination: PlaceId | None = None
-    metres_left: int | None = None
-    cruise_kmh: int | None = None
-    open: tuple[DoorName, ...] | None = None
-    windows_open: tuple[WindowName, ...] | None = None
-    climate_celsius: int | None = None
-    features: tuple[FeatureLevel, ...] | None = None
-    energy: int
-    tank: int
-    range_km: int
-    odometer_km: int
-    tyres_kpa: tuple[int, ...]
-    next_service: Minute | None = None
-
-
 class DriverProfile(Entity):
     """Somebody who may drive; the PIN never leaves the car. In a valet's profile the car can do less."""
 
@@ -111,27 +84,6 @@ class DriverProfile(Entity):
     pin: str
 
 
-class DriverProfileView(Entity):
-    """A driver's profile without its PIN."""
-
-    __label__ = "the driver profile {name}"
-    id: DriverProfileId
-    name: str
-    valet: bool
-    active: bool
-
-
-class NearbyPlace(Entity):
-    """A place, and how far it is from the car by road; price in cents for a litre or kWh."""
-
-    __label__ = "{name}"
-    id: PlaceId
-    name: str
-    kind: PlaceKind
-    metres: int
-    price: int | None = None
-
-
 class Route(Entity):
     """A destination that was set, and the metres to it from where the car stood."""
 
@@ -141,17 +93,6 @@ class Route(Entity):
     destination_name: str
     metres: int
     at: Minute
-
-
-class RouteView(Entity):
-    """The way to the destination, and whether the car has the energy for it."""
-
-    __label__ = "the route to {destination_name}"
-    id: VehicleRouteId
-    destination_name: str
-    metres: int
-    minutes: int
-    in_range: bool
 
 
 class VehicleTrip(Entity):
@@ -173,19 +114,6 @@ class VehicleTrip(Entity):
     metres: int = 0
     used: int = 0
     ended: Minute | None = None
-
-
-class TripView(Entity):
-    """A trip: metres so far, and the energy used in millilitres or watt-hours."""
-
-    __label__ = "the trip to {destination_name}"
-    id: VehicleTripId
-    destination_name: str
-    started: Minute
-    ended: Minute | None = None
-    metres: int
-    metres_left: int
-    used: int
 
 
 class Refuel(Entity):

@@ -15,7 +15,8 @@ from .rules import (
     require_unlocked,
 )
 from .server import server
-from .state import WINDOWS, DoorName, Garage, Vehicle, VehicleStatus
+from .shown import VehicleStatus
+from .state import WINDOWS, DoorName, Garage, Vehicle
 from .tools_look import get_vehicle_status
 
 FASTEST_WITH_WINDOWS, HALF = 100, 50

@@ -8,7 +8,8 @@ from .motion import settle
 from .parameters import Celsius, Feature, FeatureTarget
 from .rules import require_energy, require_engine, require_standing
 from .server import server
-from .state import FeatureLevel, Garage, Vehicle, VehicleStatus
+from .shown import VehicleStatus
+from .state import FeatureLevel, Garage, Vehicle
 from .tools_body import HALF
 from .tools_look import get_vehicle_status
 

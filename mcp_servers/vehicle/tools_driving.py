@@ -5,9 +5,10 @@ from __future__ import annotations
 from ..kit import ToolError
 from .motion import USUAL_SPEED, distance, driven, ended, energy_for, energy_now, minutes_for, settle
 from .parameters import DestinationRef, Speed
-from .rules import require_closed, require_energy, require_engine, require_standing, running_trip
+from .rules import require_energy, require_engine, require_standing, running_trip
 from .server import server
-from .state import Garage, Route, RouteView, TripView, Vehicle, VehicleTrip
+from .shown import RouteView, TripView
+from .state import Garage, Route, Vehicle, VehicleTrip
 from .tools_look import trip_view
 
 VALET_SPEED, SAFE_SPEED, LOW_TYRE = 60, 90, 200
@@ -78,12 +79,11 @@ def start_driving(garage: Garage) -> TripView:
 
 
 def require_ready(car: Vehicle) -> None:
-    """Raises ToolError unless nothing holds the car back."""
+    """Raises ToolError unless nothing holds the car back; its doors are closed, for only then it goes into gear D."""
     if car.gear != "D":
         raise ToolError("not_in_drive", f"The car is in gear {car.gear}; shift to D first.")
     if car.parking_brake:
         raise ToolError("parking_brake_on", "The parking brake is engaged; release it first.")
-    require_closed(car)
     if car.level("interior light"):
         raise ToolError("interior_light_on", "The interior light blinds the driver; turn it off first.")
 

@@ -16,7 +16,8 @@ from .rules import (
     require_unlocked,
 )
 from .server import server
-from .state import DriverProfileView, Garage, VehicleStatus
+from .shown import DriverProfileView, VehicleStatus
+from .state import Garage
 from .tools_look import get_vehicle_status, profile_view
 
 
@@ -110,7 +111,7 @@ def shift_gear(garage: Garage, gear: GearTarget) -> VehicleStatus:
     idempotent=True,
 )
 def set_parking_brake(garage: Garage, to: BrakeTarget) -> VehicleStatus:
-    """Engage the parking brake of the standing car, or release it while the engine runs."""
+    """Engage the standing car's parking brake, or release it while the engine runs."""
     car = settle(garage)
     require_standing(car)
     if car.parking_brake == (to == "engaged"):

@@ -8,16 +8,8 @@ from .care import price_of
 from .motion import distance, driven, energy_for, energy_now, position, present
 from .parameters import ROWS, AskedKind, AskedName, Limit, Since
 from .server import server
-from .state import (
-    WINDOWS,
-    DriverProfile,
-    DriverProfileView,
-    Garage,
-    NearbyPlace,
-    TripView,
-    VehicleStatus,
-    VehicleTrip,
-)
+from .shown import DriverProfileView, NearbyPlace, TripView, VehicleStatus
+from .state import WINDOWS, DriverProfile, Garage, VehicleTrip
 
 
 @server.read(

@@ -369,7 +369,9 @@ def test_the_alarm_is_armed_when_all_is_closed_and_then_keeps_it_closed() -> Non
     )
     alarm, pin = session.state.alarm.id, session.state.hub.pin
     wrong = "0000" if pin != "0000" else "1111"
-    assert refused(session, "set_home_alarm", alarm=alarm, mode="home", pin=pin) in ("door_open", "door_unlocked")
+    first = next(row for row in session.state.doors if row.state == "open" or row.kind == "door")
+    expected = "door_open" if first.state == "open" else "door_unlocked"
+    assert refused(session, "set_home_alarm", alarm=alarm, mode="home", pin=pin) == expected
     for row in session.state.doors:
         if row.state == "open":
             do(session, "move_home_door", door=row.id, to="closed")
@@ -686,3 +688,54 @@ def test_every_home_goes_to_bed_and_lets_a_guest_in(seed: int) -> None:
     reply = session.call("run_home_automation", {"automation": rule})
     assert reply.ok or reply.data["error"] == "battery_low"
     assert server.broken(session.state) == []
+
+
+def test_an_open_door_is_named_before_an_unlocked_one() -> None:
+    session = home_with(lambda home: is_off(home) and next(iter(home.doors)).state == "open")
+    alarm, pin = session.state.alarm.id, session.state.hub.pin
+    assert refused(session, "set_home_alarm", alarm=alarm, mode="home", pin=pin) == "door_open"
+
+
+def test_a_code_is_not_revoked_from_a_door_with_a_low_battery() -> None:
+    session = home_with(
+        lambda home: any((home.now - home.doors[code.door].cells_since).days > 271 for code in home.codes)
+    )
+    home = session.state
+    code = next(row for row in home.codes if (home.now - home.doors[row.door].cells_since).days > 271)
+    assert refused(session, "revoke_guest_code", code=code.id) == "battery_low"
+
+
+@pytest.mark.parametrize("code", ["000000", "123456", "987654"])
+def test_an_easy_code_is_refused_and_one_of_even_steps_is_not(code: str) -> None:
+    session = home_with(lambda home: bool(lockable(home, "locked")) and not home.live_codes())
+    call = {"door": lockable(session.state, "locked")[0].id, "guest": next(iter(session.state.guests)).id}
+    until = minute(session, days=1)
+    assert refused(session, "add_guest_code", **call, new_code=code, until=until) == "weak_code"
+    do(session, "add_guest_code", **call, new_code="135797", until=until)
+
+
+@pytest.mark.parametrize("comparison", ["above", "below"])
+def test_a_sensor_at_the_threshold_is_neither_above_nor_below(comparison: str) -> None:
+    session = next(s for s in homes() if with_thermometer(s.state) and quiet_lights(s))
+    sensor = next(row for row in session.state.sensors if reads(session.state, row))
+    row = quiet_lights(session)[0]
+    scene = scene_of(session, (row.id, 0 if row.level else row.high))
+    home = session.state.draft(now=session.state.now + timedelta(minutes=1))
+    value = reading(home, sensor).value or 0
+    call = {"scene": scene, "sensor": sensor.id, "comparison": comparison}
+    rule = do(session, "create_home_automation", **call, threshold=value)["id"]
+    assert refused(session, "run_home_automation", automation=rule) == "condition_not_met"
+
+
+def test_a_thermostat_that_is_off_or_offline_heats_nothing() -> None:
+    session, heater, sensor = next(
+        (session, row, sensor)
+        for session in (server.open(seed, "default") for seed in range(60))
+        for row in session.state.devices
+        if row.kind == "thermostat" and not row.online and row.level >= 22 and is_unplanned(row, session)
+        for sensor in session.state.sensors.where(room=row.room, quantity="temperature")
+        if reads(session.state, sensor) and len(session.state.devices.where(room=row.room, kind="thermostat")) == 1
+    )
+    assert (reading(later(session, 600).state, sensor).value or 0) <= 202
+    do(session, "restart_smart_device", device=heater.id)
+    assert (reading(later(session, 600).state, sensor).value or 0) >= heater.level * 10 - 2

@@ -129,9 +129,7 @@ def test_a_car_low_on_energy_does_not_start() -> None:
     for drive, code in (("petrol", "low_fuel"), ("electric", "low_battery")):
         session = car_with(
             lambda garage, drive=drive: (
-                garage.car.drive == drive  # type: ignore[misc]
-                and garage.car.locked
-                and garage.car.energy < garage.car.tank // 20
+                garage.car.drive == drive and garage.car.locked and garage.car.energy < garage.car.tank // 20
             )
         )
         log_in(session)
@@ -168,7 +166,7 @@ def test_what_needs_the_engine_goes_off_with_it(running: Drive) -> None:
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_feature_goes_up_to_its_highest_level(running: Drive, feature: str) -> None:
-    highest = FEATURES[feature].highest  # type: ignore[index]
+    highest = FEATURES[feature].highest
     if feature == "fog lights":
         assert refused(running, "switch_vehicle_feature", feature=feature, level=1) == "headlights_off"
         do(running, "switch_vehicle_feature", feature="headlights", level=1)
@@ -293,7 +291,7 @@ def test_nothing_is_done_to_a_driving_car_that_needs_it_to_stand(driving: Drive)
 def test_the_car_arrives_by_itself(driving: Drive) -> None:
     trip = do(driving, "list_vehicle_trips")[0]
     metres, before = trip["metres"] + trip["metres_left"], driving.state.car
-    target = driving.state.places[before.destination]  # type: ignore[index]
+    target = driving.state.places[before.destination]
     minutes = minutes_for(metres, 50)
     close = status(later(driving, minutes - 2))
     assert close["metres_left"] == metres - (minutes - 1) * 50_000 // 60
@@ -327,9 +325,9 @@ def test_the_car_pulls_over_and_drives_on(driving: Drive) -> None:
 
 
 def test_a_stopped_car_is_on_its_way_in_both_directions(driving: Drive) -> None:
-    before, target = driving.state.trips[driving.state.car.trip], driving.state.car.destination  # type: ignore[index]
+    before, target = driving.state.trips[driving.state.car.trip], driving.state.car.destination
     do(later(driving, 1), "stop_driving")
-    car, place = driving.state.car, driving.state.places[target]  # type: ignore[index]
+    car, place = driving.state.car, driving.state.places[target]
     for start, now, end in (
         (before.latitude, car.latitude, place.latitude),
         (before.longitude, car.longitude, place.longitude),
@@ -435,7 +433,7 @@ def test_refuelling_takes_a_stopped_engine_and_a_free_pump() -> None:
     assert refused(session, "refuel_vehicle", amount=1) == "engine_running"
     do(session, "stop_engine")
     do(session, "move_vehicle_door", door="tank flap", to="open")
-    place = session.state.places[session.state.car.place]  # type: ignore[index]
+    place = session.state.places[session.state.car.place]
     while not is_busy(session.state, place):
         later(session, 10)
     assert refused(session, "refuel_vehicle", amount=1) == "station_busy"
@@ -448,7 +446,7 @@ def test_a_station_sells_one_kind_of_energy() -> None:
     for drive, kind in (("petrol", "charging station"), ("electric", "fuel station")):
         session = car_with(
             lambda garage, drive=drive, kind=kind: (
-                garage.car.drive == drive  # type: ignore[misc]
+                garage.car.drive == drive
                 and garage.car.place is not None
                 and garage.places[garage.car.place].kind == kind
             )
@@ -586,3 +584,35 @@ def test_the_status_of_every_car_agrees_with_its_trips(seed: int, size: str) -> 
     found, latest = status(session), do(session, "list_vehicle_trips")[0]
     assert ("ended" not in latest) == (found["speed_kmh"] > 0)
     assert found.get("metres_left", 0) == latest["metres_left"]
+
+
+def with_energy(session: Drive, energy: int) -> Drive:
+    """The same car with so much energy, wherever it may have come from."""
+    state = session.state.draft()
+    state.vehicles.change(state.car.id, energy=energy)
+    session.head = replace(session.head, state=state)
+    return session
+
+
+def test_a_trip_is_begun_with_exactly_what_it_takes_and_the_reserve(ready: Drive) -> None:
+    car, target = ready.state.car, far_place(ready)
+    needed = distance(car.latitude, car.longitude, target) * car.per_km // 1000 + car.tank // 20
+    assert refused(with_energy(ready, needed - 1), "start_driving") in ("low_fuel", "low_battery")
+    assert with_energy(ready, needed).call("start_driving", {}).ok
+
+
+def test_a_driving_car_uses_nothing_before_it_moves(driving: Drive) -> None:
+    car = driving.state.car
+    used = 833 * car.per_km // 1000
+    assert status(driving)["range_km"] == (car.energy - used) // car.per_km
+    do(driving, "stop_driving")
+    assert driving.state.car.energy == car.energy - used
+
+
+def test_a_service_of_this_minute_is_no_more_to_come() -> None:
+    session = car_with(lambda garage: not garage.in_valet_mode and garage.car.drive == "petrol")
+    at = opening(session)
+    assert "id" in book(session, "oil change", at)
+    minutes = (at - session.state.now) // timedelta(minutes=1)
+    assert status(later(session, minutes)).get("next_service") != at.isoformat(timespec="minutes")
+    assert "id" in book(session, "oil change", opening(session))
