@@ -27,6 +27,8 @@ COUNTS = {
     "calendar": 17,
     "email": 17,
     "filesystem": 40,
+    "shopping": 23,
+    "marketplace": 13,
     "retail_chain": 11,
     "travel_booking": 20,
     "maps": 16,

@@ -1,0 +1,212 @@
+"""The marketplace as a session finds it: open listings, trades of the past, offers in the air."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from ..kit import Draw
+from ..people import EmailAddress, beginning, cast
+from .closing import id_for, sell
+from .goods import BLAME, PRAISE, Goods
+from .plans import SIZES, Plan, Size, plan_listings
+from .state import (
+    Bid,
+    Condition,
+    Listing,
+    Market,
+    MarketOffer,
+    MarketPayout,
+    MarketRating,
+    MarketTrade,
+    MarketWatch,
+    OfferStatus,
+)
+from .terms import LEAST_PAYOUT, LOW_STARS, OFFER_LASTS, PAYOUT_TAKES, increment, net
+
+CONDITIONS: tuple[Condition, ...] = ("new", "very good", "good", "worn", "for parts")
+
+
+def seed(seed: int, size: str) -> Market:
+    """The marketplace of this seed; sizes are small, default and large."""
+    return Opening(seed, size, SIZES[size]).market
+
+
+class Opening:
+    """A new world while it is being furnished."""
+
+    def __init__(self, seed: int, size: str, scale: Size):
+        self.market = Market(seed, beginning(seed))
+        self.now, self.draw = self.market.now, Draw("marketplace", seed, size)
+        self.goods = Goods(self.draw)
+        self.me, *self.others = [person.id for person in cast(seed, scale.people + 1)]
+        if size == "large":
+            self.market.listings.width = self.market.bids.width = 6
+        for plan in plan_listings(self.draw, self.now, scale):
+            self.furnish(plan)
+        self.put_payout()
+        self.put_watches(scale.watched)
+
+    def furnish(self, plan: Plan) -> None:
+        """A listing with all that belongs to it."""
+        seller = self.me if plan.role in ("own", "sold") else self.draw.choice(self.others)
+        listing = self.put_listing(plan, seller)
+        if plan.format == "auction":
+            listing = self.put_bids(plan, listing)
+        if plan.at is not None:
+            self.put_trade(plan, listing, plan.at)
+        elif plan.role == "own" and plan.format == "fixed price":
+            self.put_received(listing, plan.number)
+        elif plan.role == "offered" and plan.format == "fixed price":
+            self.put_made(listing, plan.number)
+
+    def put_listing(self, plan: Plan, seller: EmailAddress) -> Listing:
+        good, draw = self.goods.next(), self.draw
+        price = draw.integer(25, 110) * 100 if draw.chance(0.88) else draw.integer(110, 900) * 100
+        fixed = plan.format == "fixed price"
+        negotiable = fixed and (plan.number < 3 or draw.chance(0.75))
+        return self.market.listings.put(
+            Listing(
+                id=id_for(self.market.listings, good.title),
+                title=good.title,
+                category=good.category,
+                condition=draw.weighted(CONDITIONS, (0.15, 0.3, 0.35, 0.15, 0.05)),
+                seller=seller,
+                format=plan.format,
+                price=price if fixed else price // 200 * 100,
+                listed=plan.listed,
+                ends=plan.ends,
+                status="ended" if plan.role == "lapsed" else "open",
+                negotiable=negotiable,
+                floor=price * draw.integer(78, 94) // 100 if negotiable else 0,
+            )
+        )
+
+    def put_bids(self, plan: Plan, listing: Listing) -> Listing:
+        """Climbing bids; of the user's own auctions every second has none, one that sold has the buyer's last."""
+        draw, until = self.draw, plan.at or self.now
+        bidders = self.bidders(plan, listing)
+        times = self.moments(listing.listed, until, len(bidders))
+        amount = listing.price
+        for number, (bidder, at) in enumerate(zip(bidders, times, strict=True)):
+            if number:
+                amount += increment(amount) * draw.integer(1, 3)
+            id = id_for(self.market.bids, f"{listing.id}/{number}")
+            self.market.bids.put(Bid(id=id, listing=listing.id, bidder=bidder, amount=amount, at=at))
+        if not bidders or bidders[-1] == self.me or plan.at is not None or draw.chance(0.4):
+            return listing
+        limit = amount + increment(amount) * draw.integer(1, 6)
+        return self.market.listings.change(listing.id, rival=bidders[-1], rival_limit=limit)
+
+    def bidders(self, plan: Plan, listing: Listing) -> list[EmailAddress]:
+        """Who bids, in order: no two of them the same."""
+        draw = self.draw
+        if plan.role == "own":
+            count = 0 if plan.number % 2 else draw.integer(1, 4)
+        else:
+            count = draw.integer(0, 4) if plan.at is None else draw.integer(1, 4)
+        pool = [person for person in self.others if person != listing.seller]
+        found = draw.sample(pool, count)
+        if found and (plan.role == "bought" or (plan.role == "offered" and draw.chance(0.25))):
+            place = len(found) - 1 if plan.role == "bought" else draw.integer(0, len(found) - 1)
+            found[place] = self.me
+        return found
+
+    def moments(self, start: datetime, end: datetime, count: int) -> list[datetime]:
+        """So many different minutes between the two, in order."""
+        minutes = int((end - start).total_seconds()) // 60
+        return [start + timedelta(minutes=at) for at in sorted(self.draw.sample(range(1, minutes, 7), count))]
+
+    def put_trade(self, plan: Plan, listing: Listing, at: datetime) -> None:
+        draw, bids = self.draw, self.market.bids_on(listing.id)
+        buyer, price = self.me, listing.price
+        if plan.role != "bought":
+            buyer = draw.choice([person for person in self.others if person != listing.seller])
+        if bids:
+            buyer, price = bids[-1].bidder, bids[-1].amount
+        elif listing.negotiable and draw.chance(0.5):
+            price = listing.floor
+            self.put_offer(listing, buyer, price, at - timedelta(minutes=draw.integer(30, 900)), "accepted")
+        trade = sell(self.market, listing, buyer, price, at, mark=listing.id)
+        for rater, rated in ((trade.buyer, trade.seller), (trade.seller, trade.buyer)):
+            waits = rater == self.me and plan.number == 0
+            if not waits and at + timedelta(days=1) < self.now and draw.chance(0.6):
+                self.put_rating(trade, rater, rated)
+
+    def put_rating(self, trade: MarketTrade, rater: EmailAddress, rated: EmailAddress) -> None:
+        stars = self.draw.weighted((5, 4, 3, 2, 1), (0.55, 0.25, 0.1, 0.06, 0.04))
+        texts = BLAME if stars <= LOW_STARS else PRAISE
+        self.market.ratings.put(
+            MarketRating(
+                id=id_for(self.market.ratings, f"{trade.id}/{rater}"),
+                trade=trade.id,
+                title=trade.title,
+                rater=rater,
+                rated=rated,
+                stars=stars,
+                at=trade.at + timedelta(minutes=self.draw.integer(60, 1_400)),
+                comment=self.draw.choice(texts) if stars <= LOW_STARS or self.draw.chance(0.5) else None,
+            )
+        )
+
+    def put_offer(
+        self, listing: Listing, buyer: EmailAddress, amount: int, made: datetime, status: OfferStatus = "open"
+    ) -> MarketOffer:
+        """An offer that the seller has to answer, unless it is over."""
+        return self.market.offers.put(
+            MarketOffer(
+                id=id_for(self.market.offers, f"{listing.id}/{buyer}"),
+                listing=listing.id,
+                title=listing.title,
+                buyer=buyer,
+                amount=amount,
+                turn="seller",
+                made=made,
+                expires=made + OFFER_LASTS,
+                limit=listing.floor,
+                status=status,
+            )
+        )
+
+    def put_received(self, listing: Listing, number: int) -> None:
+        """What others offer for something of the user's; the second offer is over."""
+        statuses: Sequence[OfferStatus] = ("open", self.draw.choice(("open", "expired", "declined")))
+        for buyer, status in zip(self.draw.sample(self.others, 2), statuses, strict=True):
+            if not listing.negotiable or (number and self.draw.chance(0.3)):
+                continue
+            low = self.draw.integer(45, 75) * listing.price // 100
+            hours = self.draw.integer(2, 36) if status == "open" else self.draw.integer(50, 70)
+            offer = self.put_offer(listing, buyer, low, self.now - timedelta(hours=hours), status)
+            limit = low + (listing.price - low) * self.draw.integer(20, 80) // 100
+            self.market.offers.change(offer.id, limit=limit)
+
+    def put_made(self, listing: Listing, number: int) -> None:
+        """What the user has offered: some wait, some have an answer; or somebody else has it reserved."""
+        draw = self.draw
+        if number == 3 or (number > 3 and draw.chance(0.08)):
+            until = self.now + timedelta(minutes=draw.integer(100, 1_200))
+            self.market.listings.change(listing.id, reserved_until=until)
+        elif listing.negotiable and (number < 3 or draw.chance(0.08)):
+            kind = ("countered", "waiting", "declined")[number % 3]
+            made = self.now - timedelta(hours=draw.integer(2, 30))
+            low = draw.integer(45, 70) * listing.price // 100
+            offer = self.put_offer(listing, self.me, low, made, "declined" if kind == "declined" else "open")
+            if kind == "countered":
+                self.market.offers.change(offer.id, amount=listing.floor, turn="buyer", final=True)
+            elif kind == "waiting":
+                soon = self.now + timedelta(minutes=draw.integer(10, 200))
+                self.market.offers.change(offer.id, answered=soon)
+
+    def put_payout(self) -> None:
+        """Half of the oldest sale that was free for a day has been paid out."""
+        for trade in self.market.trades.where(seller=self.me):
+            at, amount = trade.freed + timedelta(days=1), net(trade) // 2
+            if at < self.now and amount >= LEAST_PAYOUT:
+                id = id_for(self.market.payouts, trade.id)
+                self.market.payouts.put(MarketPayout(id=id, amount=amount, at=at, arrives=at + PAYOUT_TAKES))
+                return
+
+    def put_watches(self, count: int) -> None:
+        rows = [row for row in self.market.listings.where(status="open") if row.seller != self.me]
+        for row in self.draw.sample(rows, count):
+            self.market.watches.put(MarketWatch(id=id_for(self.market.watches, row.id), listing=row.id))

@@ -1,0 +1,172 @@
+"""What the marketplace knows: listings, bids, offers, trades, ratings, payouts and the user's watch list."""
+
+from __future__ import annotations
+
+from typing import Literal, NewType
+
+from ..kit import Day, Entity, Minute, State, Table, table
+from ..people import EmailAddress, cast
+
+ListingId = NewType("ListingId", str)
+BidId = NewType("BidId", str)
+MarketOfferId = NewType("MarketOfferId", str)
+MarketTradeId = NewType("MarketTradeId", str)
+MarketRatingId = NewType("MarketRatingId", str)
+MarketPayoutId = NewType("MarketPayoutId", str)
+MarketWatchId = NewType("MarketWatchId", str)
+
+Category = Literal[
+    "books", "cameras", "clothing", "cycling", "furniture", "garden", "kitchen", "music", "sports", "toys"
+]
+Condition = Literal["new", "very good", "good", "worn", "for parts"]
+Format = Literal["fixed price", "auction"]
+ListingStatus = Literal["open", "sold", "ended"]
+OfferStatus = Literal["open", "accepted", "declined", "expired", "closed"]
+Side = Literal["buyer", "seller"]
+
+
+class Listing(Entity):
+    """Something for sale; `price` in cents is what is asked, in an auction where it starts.
+
+    Hidden from the user: `floor`, for which the seller gives a firm "no" no longer, and how far the `rival` bids.
+    """
+
+    __label__ = "the marketplace listing {title}"
+    id: ListingId
+    title: str
+    category: Category
+    condition: Condition
+    seller: EmailAddress
+    format: Format
+    price: int
+    listed: Minute
+    ends: Minute
+    status: ListingStatus = "open"
+    negotiable: bool = False
+    floor: int = 0
+    reserved_until: Minute | None = None
+    rival: EmailAddress | None = None
+    rival_limit: int = 0
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its title, by which it is found."""
+        return tuple(dict.fromkeys(self.title.casefold().split()))
+
+    @property
+    def closing(self) -> Day | None:
+        """The day on which it closes by itself, while it is open."""
+        return self.ends.date() if self.status == "open" else None
+
+
+class Bid(Entity):
+    """What somebody bids in an auction, in cents; one that lies in the future is not known yet."""
+
+    __label__ = "the bid of {amount} cents"
+    id: BidId
+    listing: ListingId
+    bidder: EmailAddress
+    amount: int
+    at: Minute
+
+
+class MarketOffer(Entity):
+    """A price in cents that buyer and seller haggle over; `turn` says who has to answer it.
+
+    Hidden from the user: `limit`, the last price of the other side; `final`, whether that was named already; and
+    `answered`, when the other side will answer.
+    """
+
+    __label__ = "the offer for {title}"
+    id: MarketOfferId
+    listing: ListingId
+    title: str
+    buyer: EmailAddress
+    amount: int
+    turn: Side
+    made: Minute
+    expires: Minute
+    limit: int
+    status: OfferStatus = "open"
+    final: bool = False
+    answered: Minute | None = None
+
+
+class MarketTrade(Entity):
+    """A sale; the fee, in cents, is kept from what the seller gets, and the rest is held until `freed`."""
+
+    __label__ = "the trade of {title}"
+    id: MarketTradeId
+    listing: ListingId
+    title: str
+    seller: EmailAddress
+    buyer: EmailAddress
+    price: int
+    fee: int
+    at: Minute
+    freed: Minute
+
+
+class MarketRating(Entity):
+    """What one side of a trade says about the other."""
+
+    __label__ = "the rating of {title}"
+    id: MarketRatingId
+    trade: MarketTradeId
+    title: str
+    rater: EmailAddress
+    rated: EmailAddress
+    stars: int
+    at: Minute
+    comment: str | None = None
+
+
+class MarketPayout(Entity):
+    """Cents on their way from the marketplace to the user's bank, or there."""
+
+    __label__ = "the payout of {amount} cents"
+    id: MarketPayoutId
+    amount: int
+    at: Minute
+    arrives: Minute
+
+
+class MarketWatch(Entity):
+    """The user keeps an eye on a listing."""
+
+    __label__ = "the watched listing"
+    id: MarketWatchId
+    listing: ListingId
+
+
+class Market(State):
+    """The marketplace as the user's session sees it."""
+
+    listings: Table[ListingId, Listing] = table(
+        "MLIST", "listing", index=("status", "words", "category", "seller", "closing")
+    )
+    bids: Table[BidId, Bid] = table("MBID", "bid", index=("listing", "bidder"))
+    offers: Table[MarketOfferId, MarketOffer] = table("MOFFR", "offer", index=("listing", "status"))
+    trades: Table[MarketTradeId, MarketTrade] = table("MTRAD", "trade", index=("listing", "seller", "buyer"))
+    ratings: Table[MarketRatingId, MarketRating] = table("MRATE", "rating", index=("trade", "rated"))
+    payouts: Table[MarketPayoutId, MarketPayout] = table("MPAYO", "payout")
+    watches: Table[MarketWatchId, MarketWatch] = table("MWTCH", "watched listing", index=("listing",))
+
+    @property
+    def me(self) -> EmailAddress:
+        """The user."""
+        return cast(self.seed)[0].id
+
+    def bids_on(self, listing: ListingId) -> list[Bid]:
+        """The bids made so far, the lowest first."""
+        return sorted(
+            (bid for bid in self.bids.where(listing=listing) if bid.at <= self.now), key=lambda bid: bid.amount
+        )
+
+    def highest(self, listing: ListingId) -> Bid | None:
+        """The bid that leads."""
+        return next(reversed(self.bids_on(listing)), None)
+
+    def my_turn(self, offer: MarketOffer) -> bool:
+        """Whether the user has to answer it."""
+        return (offer.buyer == self.me) == (offer.turn == "buyer")

@@ -1,0 +1,120 @@
+"""Tools to look around: search listings, open one, keep an eye on it."""
+
+from __future__ import annotations
+
+from ..kit import ToolError
+from .closing import settle, settled
+from .parameters import (
+    ROWS,
+    AskedCategory,
+    AskedFormat,
+    AskedMost,
+    AskedScope,
+    AskedSeller,
+    AskedWords,
+    Limit,
+    ListingRef,
+    Scope,
+    Watching,
+)
+from .rules import price_now, require_reach
+from .server import server
+from .state import Listing, Market, MarketWatch
+from .terms import MOST_WATCHED
+from .views import ListingDetails, ListingView, listing_details, listing_view
+
+
+@server.read(
+    "search the marketplace[ for {words}][ in {category}][, only {format}][, up to {most} cents][, from {seller}]"
+    "[, only what I am {scope}][, at most {limit}]",
+    "find second-hand listings[ with {words} in the title][ of the category {category}][ by {format}]"
+    "[ for {most} cents at most][ sold by {seller}][ that I am {scope}][, no more than {limit}]",
+    "look what people sell second-hand[, such as {words}][, category {category}][, {format} only][, below {most} cents]"
+    "[, seller {seller}][, limited to what I am {scope}][, up to {limit} of them]",
+    "show me listings on the marketplace[ about {words}][ under {category}][ sold by {format}][ within {most} cents]"
+    "[ offered by {seller}][ I am {scope}][, {limit} at most]",
+)
+def search_market_listings(
+    market: Market,
+    words: AskedWords = None,
+    category: AskedCategory = None,
+    format: AskedFormat = None,
+    most: AskedMost = None,
+    seller: AskedSeller = None,
+    scope: AskedScope = None,
+    limit: Limit = None,
+) -> tuple[ListingView, ...]:
+    """Search what others sell, the newest first; prices in cents."""
+    now, wanted = settled(market), (words or "").casefold().split()
+    if scope is not None:
+        rows = in_scope(now, scope)
+    elif wanted:
+        rows = now.listings.where(words=wanted[0], status="open")
+    elif seller is not None:
+        rows = now.listings.where(seller=seller, status="open")
+    elif category is not None:
+        rows = now.listings.where(category=category, status="open")
+    else:
+        rows = now.listings.where(status="open")
+    found: list[ListingView] = []
+    for row in reversed(rows):
+        if len(found) == (limit or ROWS):
+            break
+        if (
+            all(word in row.words for word in wanted)
+            and category in (None, row.category)
+            and format in (None, row.format)
+            and seller in (None, row.seller)
+            and (row.seller != now.me or scope is not None or seller is not None)
+            and (most is None or price_now(now, row) <= most)
+        ):
+            found.append(listing_view(now, row))
+    return tuple(found)
+
+
+def in_scope(market: Market, scope: Scope) -> list[Listing]:
+    """What the user sells, bids on or watches."""
+    if scope == "selling":
+        return market.listings.where(seller=market.me)
+    if scope == "bidding":
+        ids = dict.fromkeys(bid.listing for bid in market.bids.where(bidder=market.me))
+    else:
+        ids = dict.fromkeys(watch.listing for watch in market.watches)
+    return [market.listings[id] for id in ids]
+
+
+@server.read(
+    "show everything about {listing}",
+    "open {listing} with its price and bids",
+    "tell me about {listing} and how its seller is rated",
+    "check whether {listing} is still for sale",
+)
+def get_market_listing(market: Market, listing: ListingRef) -> ListingDetails:
+    """Get a listing with its bids and its seller's rating."""
+    now = settled(market)
+    return listing_details(now, now.listings[listing])
+
+
+@server.write(
+    "{action} {listing}",
+    "please {action} {listing} for me",
+    "update my watch list on the marketplace: {action} {listing}",
+    "let me {action} {listing} from now on",
+    idempotent=True,
+)
+def update_market_watch(market: Market, listing: ListingRef, action: Watching) -> ListingView:
+    """Put a listing on your watch list, or take it off."""
+    settle(market)
+    row, watches = market.listings[listing], market.watches.where(listing=listing)
+    if action == "unwatch":
+        if not watches:
+            raise ToolError("not_watched", f"{listing} is not on your watch list; nothing is left to do.")
+        market.watches.remove(watches[0].id)
+        return listing_view(market, row)
+    if watches:
+        raise ToolError("already_on_watch_list", f"{listing} is on your watch list already; nothing is left to do.")
+    require_reach(market, listing)
+    if len(market.watches) >= MOST_WATCHED:
+        raise ToolError("watch_list_full", f"You watch {MOST_WATCHED} listings, the most allowed; unwatch one first.")
+    market.watches.put(MarketWatch(id=market.watches.new_id(), listing=listing))
+    return listing_view(market, row)

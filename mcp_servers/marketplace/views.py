@@ -1,0 +1,197 @@
+"""Listings, bids, offers and trades as tools show them."""
+
+from __future__ import annotations
+
+from ..kit import Entity, Minute
+from ..people import EmailAddress
+from .parameters import TradeSide
+from .rules import next_bid, price_now
+from .state import (
+    BidId,
+    Category,
+    Condition,
+    Format,
+    Listing,
+    ListingId,
+    ListingStatus,
+    Market,
+    MarketOffer,
+    MarketOfferId,
+    MarketPayout,
+    MarketTrade,
+    MarketTradeId,
+    OfferStatus,
+)
+from .terms import net
+
+LATEST_BIDS = 3
+
+
+class ListingView(Entity):
+    """A listing in a list; the price in cents is that of the leading bid in an auction."""
+
+    __label__ = "the marketplace listing {title}"
+    id: ListingId
+    title: str
+    price: int
+    format: Format
+    status: ListingStatus
+    seller: EmailAddress
+
+
+class BidView(Entity):
+    """A bid in cents."""
+
+    id: BidId
+    bidder: EmailAddress
+    amount: int
+
+
+class ListingDetails(Entity):
+    """Everything about a listing; amounts in cents, the seller's stars as the average of all ratings."""
+
+    __label__ = "the marketplace listing {title}"
+    id: ListingId
+    title: str
+    category: Category
+    condition: Condition
+    format: Format
+    status: ListingStatus
+    price: int
+    ends: Minute
+    seller: EmailAddress
+    stars: str | None = None
+    ratings: int
+    open_to_offers: bool | None = None
+    reserved_until: Minute | None = None
+    next_bid: int | None = None
+    bid_count: int | None = None
+    bids: tuple[BidView, ...] | None = None
+    trade: MarketTradeId | None = None
+
+
+class BidPlaced(Entity):
+    """A bid of the user and where the auction stands after it; amounts in cents."""
+
+    __label__ = "the bid of {amount} cents"
+    id: BidId
+    listing: ListingId
+    amount: int
+    leading: bool
+    price: int
+    ends: Minute
+
+
+class OfferView(Entity):
+    """An offer in cents; with a trade once it was accepted."""
+
+    __label__ = "the offer for {title}"
+    id: MarketOfferId
+    listing: ListingId
+    title: str
+    buyer: EmailAddress
+    amount: int
+    status: OfferStatus
+    your_turn: bool | None = None
+    expires: Minute | None = None
+    trade: MarketTradeId | None = None
+
+
+class TradeView(Entity):
+    """A purchase or sale; `earned` is what is left of the price after the fee, in cents."""
+
+    __label__ = "the trade of {title}"
+    id: MarketTradeId
+    title: str
+    side: TradeSide
+    partner: EmailAddress
+    price: int
+    at: Minute
+    earned: int | None = None
+    rated: bool
+
+
+class MarketAccount(Entity):
+    """What the user has earned in cents, free for a payout or still held, with the latest trades and payouts."""
+
+    available: int
+    held: int
+    stars: str | None = None
+    trades: tuple[TradeView, ...]
+    payouts: tuple[MarketPayout, ...]
+
+
+def listing_view(market: Market, listing: Listing) -> ListingView:
+    return ListingView(
+        id=listing.id,
+        title=listing.title,
+        price=price_now(market, listing),
+        format=listing.format,
+        status=listing.status,
+        seller=listing.seller,
+    )
+
+
+def listing_details(market: Market, listing: Listing) -> ListingDetails:
+    auction, bids = listing.format == "auction", market.bids_on(listing.id)
+    latest = tuple(BidView(id=bid.id, bidder=bid.bidder, amount=bid.amount) for bid in bids[::-1][:LATEST_BIDS])
+    reserved = listing.reserved_until is not None and market.now < listing.reserved_until
+    return ListingDetails(
+        id=listing.id,
+        title=listing.title,
+        category=listing.category,
+        condition=listing.condition,
+        format=listing.format,
+        status=listing.status,
+        price=price_now(market, listing),
+        ends=listing.ends,
+        seller=listing.seller,
+        stars=stars(market, listing.seller),
+        ratings=len(market.ratings.where(rated=listing.seller)),
+        open_to_offers=None if auction else listing.negotiable,
+        reserved_until=listing.reserved_until if reserved else None,
+        next_bid=next_bid(market, listing) if auction and listing.status == "open" else None,
+        bid_count=len(bids) if auction else None,
+        bids=latest if auction else None,
+        trade=next((trade.id for trade in market.trades.where(listing=listing.id)), None),
+    )
+
+
+def offer_view(market: Market, offer: MarketOffer) -> OfferView:
+    waits, trade = offer.status == "open", None
+    if offer.status == "accepted":
+        trade = next((row.id for row in market.trades.where(listing=offer.listing)), None)
+    return OfferView(
+        id=offer.id,
+        listing=offer.listing,
+        title=offer.title,
+        buyer=offer.buyer,
+        amount=offer.amount,
+        status=offer.status,
+        your_turn=market.my_turn(offer) if waits else None,
+        expires=offer.expires if waits else None,
+        trade=trade,
+    )
+
+
+def trade_view(market: Market, trade: MarketTrade) -> TradeView:
+    bought = trade.buyer == market.me
+    return TradeView(
+        id=trade.id,
+        title=trade.title,
+        side="bought" if bought else "sold",
+        partner=trade.seller if bought else trade.buyer,
+        price=trade.price,
+        at=trade.at,
+        earned=None if bought else net(trade),
+        rated=any(rating.rater == market.me for rating in market.ratings.where(trade=trade.id)),
+    )
+
+
+def stars(market: Market, person: EmailAddress) -> str | None:
+    """The average of the stars somebody was given, to one decimal place."""
+    given = [rating.stars for rating in market.ratings.where(rated=person)]
+    if not given:
+        return None
+    tenths = (20 * sum(given) + len(given)) // (2 * len(given))
+    return f"{tenths // 10}.{tenths % 10}"

@@ -1,0 +1,54 @@
+"""What a cart costs: its lines, the coupon that counts for it, the delivery, and the points it earns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .state import Category, Coupon, Delivery, Line, Shop
+
+PRICES: dict[Delivery, int] = {"standard": 490, "express": 990, "same day": 1_490, "pickup": 290}
+FREE_FROM = 5_000
+CENTS_A_POINT = 100
+
+
+def subtotal_of(lines: Sequence[Line], shop: Shop | None = None, category: Category | None = None) -> int:
+    """The cents of some lines; with a category, of those of its products alone."""
+    return sum(
+        line.price * line.quantity
+        for line in lines
+        if shop is None or category is None or shop.products[line.product].category == category
+    )
+
+
+def counts(shop: Shop, coupon: Coupon, lines: Sequence[Line]) -> bool:
+    """Whether a coupon can be used today for these lines."""
+    fitting = subtotal_of(lines, shop, coupon.category)
+    return coupon.order is None and shop.now.date() <= coupon.expires and fitting >= max(coupon.minimum, 1)
+
+
+def coupon_of(shop: Shop, lines: Sequence[Line]) -> Coupon | None:
+    """The coupon that is applied to the cart, as long as the cart still deserves it."""
+    return next((row for row in shop.coupons if row.applied and counts(shop, row, lines)), None)
+
+
+def discount_of(shop: Shop, coupon: Coupon | None, lines: Sequence[Line]) -> int:
+    """The cents a coupon takes off these lines."""
+    if coupon is None:
+        return 0
+    fitting = subtotal_of(lines, shop, coupon.category)
+    return fitting * coupon.percent // 100 if coupon.percent is not None else min(coupon.amount or 0, fitting)
+
+
+def shipping_of(delivery: Delivery, subtotal: int) -> int:
+    """The cents of a delivery; standard delivery and pickup are free for larger carts."""
+    return 0 if delivery in ("standard", "pickup") and subtotal >= FREE_FROM else PRICES[delivery]
+
+
+def net_of(value: int, discount: int, subtotal: int) -> int:
+    """What was paid for goods of this value in an order of this subtotal: their part of the discount is off."""
+    return value - discount * value // subtotal
+
+
+def points_for(cents: int) -> int:
+    """One point for each euro or dollar spent on goods."""
+    return cents // CENTS_A_POINT

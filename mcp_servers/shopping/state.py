@@ -1,0 +1,288 @@
+"""What an online shop knows: its catalogue, and the wishes, cart, orders and money of one customer."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Literal, NewType
+
+from ..kit import Day, Entity, Minute, State, Table, table
+from ..places import PlaceId
+
+ShopProductId = NewType("ShopProductId", str)
+ShopItemId = NewType("ShopItemId", str)
+ShopReviewId = NewType("ShopReviewId", str)
+ShopWishId = NewType("ShopWishId", str)
+ShopLineId = NewType("ShopLineId", str)
+ShopOrderId = NewType("ShopOrderId", str)
+ShopReturnId = NewType("ShopReturnId", str)
+ShopCouponId = NewType("ShopCouponId", str)
+ShopGiftCardId = NewType("ShopGiftCardId", str)
+ShopCardId = NewType("ShopCardId", str)
+ShopAccountId = NewType("ShopAccountId", str)
+ShopPointsLineId = NewType("ShopPointsLineId", str)
+
+Category = Literal[
+    "clothing", "shoes", "electronics", "books", "kitchen", "sports", "toys", "beauty", "garden", "furniture"
+]
+Delivery = Literal["standard", "express", "same day", "pickup"]
+OrderStatus = Literal["placed", "packed", "shipped", "delivered", "cancelled"]
+Zone = Literal["inner", "outer", "beyond"]
+Reason = Literal["does not fit", "changed my mind", "not as described", "damaged", "wrong item"]
+PointsKind = Literal["welcome", "earned", "spent", "given back", "taken back"]
+
+RETURN_DAYS = timedelta(days=14)
+PACE = {
+    "standard": (timedelta(hours=4), timedelta(hours=20), timedelta(days=3)),
+    "express": (timedelta(hours=1), timedelta(hours=4), timedelta(days=1)),
+    "same day": (timedelta(minutes=10), timedelta(minutes=20), timedelta(hours=5)),
+    "pickup": (timedelta(hours=4), timedelta(hours=20), timedelta(days=2)),
+}
+
+
+class Product(Entity):
+    """Something the shop sells; `price` is its cheapest option's, `limit` how many pieces one customer may have."""
+
+    __label__ = "the {title}"
+    id: ShopProductId
+    title: str
+    category: Category
+    price: int
+    added: Day
+    bulky: bool
+    stars: int = 0
+    ratings: int = 0
+    limit: int | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of its title, each once."""
+        return words_of(self.title)
+
+    @property
+    def rating(self) -> str | None:
+        """The average of its reviews' stars, rounded down to a tenth, such as 4.3."""
+        tenths = 10 * self.stars // self.ratings if self.ratings else None
+        return None if tenths is None else f"{tenths // 10}.{tenths % 10}"
+
+
+class Item(Entity):
+    """A product in one option; `supply` is all the shop had before a restock, and `stock` what is left of it."""
+
+    __label__ = "the {title} in {option}"
+    id: ShopItemId
+    product: ShopProductId
+    title: str
+    option: str
+    price: int
+    stock: int
+    supply: int
+    restock: int = 0
+    restock_at: Minute | None = None
+
+
+class Review(Entity):
+    """What a customer thinks of a product; `mine` marks the user's own."""
+
+    id: ShopReviewId
+    product: ShopProductId
+    author: str
+    stars: int
+    text: str
+    on: Day
+    mine: bool | None = None
+
+
+class Wish(Entity):
+    """An item on the wish list; with an alert the shop tells when it is back in stock."""
+
+    __label__ = "the wish for the {title}"
+    id: ShopWishId
+    item: ShopItemId
+    title: str
+    option: str
+    alert: bool = False
+
+
+class Line(Entity):
+    """Some of one item: in the cart as long as it has no order. `price` is in cents for one piece."""
+
+    __label__ = "the line of the {title}"
+    id: ShopLineId
+    item: ShopItemId
+    product: ShopProductId
+    title: str
+    option: str
+    price: int
+    quantity: int
+    order: ShopOrderId | None = None
+    returned: int = 0
+
+    @property
+    def kept(self) -> int:
+        return self.quantity - self.returned
+
+
+class Order(Entity):
+    """Something bought. All amounts are in cents; what was paid by points, credit and card is the total."""
+
+    __label__ = "the shop order of the {contents}"
+    id: ShopOrderId
+    contents: str
+    placed: Minute
+    address: PlaceId
+    delivery: Delivery
+    subtotal: int
+    discount: int
+    shipping: int
+    total: int
+    points_paid: int
+    credit_paid: int
+    card_paid: int
+    card: ShopCardId
+    coupon: ShopCouponId | None = None
+    cancelled: bool = False
+
+    @property
+    def arrives(self) -> datetime:
+        return self.placed + PACE[self.delivery][2]
+
+    def status(self, now: datetime) -> OrderStatus:
+        """How far the order has come by now."""
+        packed, shipped, delivered = PACE[self.delivery]
+        if self.cancelled:
+            return "cancelled"
+        if now >= self.placed + delivered:
+            return "delivered"
+        if now >= self.placed + shipped:
+            return "shipped"
+        return "packed" if now >= self.placed + packed else "placed"
+
+
+class Return(Entity):
+    """Pieces of an ordered item sent back, and the cents that came back for them."""
+
+    __label__ = "the return of the {title}"
+    id: ShopReturnId
+    order: ShopOrderId
+    line: ShopLineId
+    title: str
+    quantity: int
+    reason: Reason
+    to_card: int
+    to_credit: int
+    on: Day
+
+
+class Coupon(Entity):
+    """A discount, by percent or cents, on the whole cart or on one category; `order` is the one it was used for."""
+
+    __label__ = "the {name} coupon"
+    id: ShopCouponId
+    name: str
+    minimum: int
+    expires: Day
+    percent: int | None = None
+    amount: int | None = None
+    category: Category | None = None
+    applied: bool = False
+    order: ShopOrderId | None = None
+
+
+class GiftCard(Entity):
+    """Cents somebody gave; the code is printed on the card and known to its holder alone."""
+
+    __label__ = "the shop gift card from {giver}"
+    id: ShopGiftCardId
+    giver: str
+    amount: int
+    code: str
+    expires: Day
+    redeemed: bool = False
+
+
+class PaymentCard(Entity):
+    """A card stored for paying; its CVV never leaves the shop."""
+
+    __label__ = "the {brand} card ending in {last4}"
+    id: ShopCardId
+    brand: str
+    last4: str
+    expires: Day
+    cvv: str
+
+
+class Address(Entity):
+    """Where the shop may deliver to: a door of the user's, or a pickup point. Nothing goes beyond the outer zone."""
+
+    __label__ = "{name}"
+    id: PlaceId
+    name: str
+    street: str
+    kind: Literal["door", "pickup point"]
+    zone: Zone
+
+
+class PointsLine(Entity):
+    """A line of the loyalty points; what an order earns counts from its delivery on."""
+
+    id: ShopPointsLineId
+    kind: PointsKind
+    points: int
+    at: Minute
+    order: ShopOrderId | None = None
+
+
+class Account(Entity):
+    """The customer; `credit` is in cents."""
+
+    __label__ = "my shop account"
+    id: ShopAccountId
+    owner: str
+    credit: int
+
+
+class Shop(State):
+    """The shop as one customer meets it."""
+
+    products: Table[ShopProductId, Product] = table("SHPR", "product", index=("words", "category"))
+    items: Table[ShopItemId, Item] = table("SHVA", "item", index=("product",))
+    reviews: Table[ShopReviewId, Review] = table("SHRV", "review", index=("product",))
+    wishes: Table[ShopWishId, Wish] = table("SHWI", "wish", index=("item",))
+    lines: Table[ShopLineId, Line] = table("SHLN", "line", index=("order", "product"))
+    orders: Table[ShopOrderId, Order] = table("SHOR", "shop order")
+    returns: Table[ShopReturnId, Return] = table("SHRT", "return", index=("order",))
+    coupons: Table[ShopCouponId, Coupon] = table("SHCP", "coupon")
+    gift_cards: Table[ShopGiftCardId, GiftCard] = table("SHGC", "gift card")
+    cards: Table[ShopCardId, PaymentCard] = table("SHCC", "payment card")
+    addresses: Table[PlaceId, Address] = table("PLC", "delivery address")
+    points_lines: Table[ShopPointsLineId, PointsLine] = table("SHPT", "line of points", index=("order",))
+    accounts: Table[ShopAccountId, Account] = table("SHAC", "shop account")
+
+    @property
+    def account(self) -> Account:
+        return next(iter(self.accounts))
+
+    @property
+    def cart(self) -> list[Line]:
+        """What the customer is about to buy."""
+        return self.lines.where(order=None)
+
+    @property
+    def points(self) -> int:
+        """The points that can be spent now."""
+        return sum(row.points for row in self.points_lines if row.at <= self.now)
+
+    def available(self, item: Item) -> int:
+        """How many pieces of an item can be bought now."""
+        arrived = item.restock_at is not None and item.restock_at <= self.now
+        return item.stock + (item.restock if arrived else 0)
+
+    def bought(self, product: ShopProductId) -> list[Line]:
+        """The ordered lines of a product whose order was not cancelled."""
+        rows = self.lines.where(product=product)
+        return [row for row in rows if row.order is not None and not self.orders[row.order].cancelled]
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text in small letters, each once."""
+    return tuple(dict.fromkeys(text.casefold().split()))

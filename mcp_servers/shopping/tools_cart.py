@@ -1,0 +1,123 @@
+"""Tools on the cart and the coupons that make it cheaper."""
+
+from __future__ import annotations
+
+from ..kit import ToolError
+from .parameters import ROWS, CartLineRef, CouponRef, ItemRef, Limit, NewQuantity, Quantity
+from .pricing import subtotal_of
+from .rules import require_stock
+from .server import server
+from .shown import cart_line, cart_of, coupon_line
+from .state import Line, Shop, ShopCouponId
+from .views import Cart, CartLine, CouponLine
+
+MOST_LINES = 20
+
+
+@server.read(
+    "show my shop cart",
+    "tell me what is in my cart at the online shop and what it costs",
+    "look into my shopping cart",
+    "list the things in my shopping cart with the discount",
+)
+def show_shop_cart(shop: Shop) -> Cart:
+    """Show the cart with its lines, coupon and total in cents."""
+    return cart_of(shop)
+
+
+@server.write(
+    "add {quantity} pieces of {item} to my shop cart",
+    "put {item} into my shopping cart, {quantity} of them",
+    "place {quantity} of {item} in the shop cart",
+    "get {quantity} pieces of {item} ready to buy in my shopping cart",
+)
+def add_to_shop_cart(shop: Shop, item: ItemRef, quantity: Quantity) -> CartLine:
+    """Add pieces of an item to the cart, on top of those in it."""
+    row = shop.items[item]
+    line = next((line for line in shop.cart if line.item == item), None)
+    require_stock(shop, row, quantity + (line.quantity if line else 0))
+    if line is not None:
+        return cart_line(shop.lines.change(line.id, quantity=line.quantity + quantity))
+    if len(shop.cart) >= MOST_LINES:
+        raise ToolError("cart_full", f"The cart holds {MOST_LINES} different items; check out or take one out first.")
+    new = Line(
+        id=shop.lines.new_id(),
+        item=item,
+        product=row.product,
+        title=row.title,
+        option=row.option,
+        price=row.price,
+        quantity=quantity,
+    )
+    return cart_line(shop.lines.put(new))
+
+
+@server.write(
+    "change {line} to {quantity} pieces",
+    "set the quantity of {line} to {quantity}",
+    "make it {quantity} pieces of {line}",
+    "I want {quantity} pieces of {line}",
+    idempotent=True,
+)
+def set_shop_cart_quantity(shop: Shop, line: CartLineRef, quantity: NewQuantity) -> Cart:
+    """Set how many pieces of an item the cart holds; 0 removes it."""
+    row = shop.lines[line]
+    if row.order is not None:
+        raise ToolError(
+            "not_in_cart", f"{line} was ordered with {row.order}; show_shop_cart tells what is in the cart."
+        )
+    if quantity > row.quantity:
+        require_stock(shop, shop.items[row.item], quantity)
+    if quantity:
+        shop.lines.change(line, quantity=quantity)
+    else:
+        shop.lines.remove(line)
+    return cart_of(shop)
+
+
+@server.read(
+    "list my shop coupons[, at most {limit}]",
+    "show which coupons I have for the online shop[, no more than {limit}]",
+    "tell me about my shop coupons and their conditions[, up to {limit} of them]",
+    "look up the discounts I can use in the online shop[, {limit} at most]",
+)
+def list_shop_coupons(shop: Shop, limit: Limit = ROWS) -> tuple[CouponLine, ...]:
+    """List your coupons with their conditions, those that expire first at the top."""
+    rows = sorted(shop.coupons, key=lambda row: (row.order is not None, row.expires, row.id))
+    return tuple(coupon_line(row) for row in rows[:limit])
+
+
+@server.write(
+    "apply {coupon} to my shop cart",
+    "use {coupon} for what is in my shopping cart",
+    "take {coupon} off the price of my shop cart",
+    "redeem {coupon} on my shopping cart",
+    idempotent=True,
+)
+def apply_shop_coupon(shop: Shop, coupon: CouponRef) -> Cart:
+    """Apply a coupon to the cart, in place of another one."""
+    row = shop.coupons[coupon]
+    if row.applied:
+        raise ToolError("coupon_applied", f"{coupon} is applied to the cart already; check out to use it.")
+    require_usable(shop, coupon)
+    for other in [other for other in shop.coupons if other.applied]:
+        shop.coupons.change(other.id, applied=False)
+    shop.coupons.change(coupon, applied=True)
+    return cart_of(shop)
+
+
+def require_usable(shop: Shop, id: ShopCouponId) -> None:
+    """Raise ToolError unless the coupon can be used for the cart today."""
+    coupon, lines = shop.coupons[id], shop.cart
+    if coupon.order is not None:
+        raise ToolError("coupon_used", f"{id} was used for {coupon.order}; a coupon is used once.")
+    if coupon.expires < shop.now.date():
+        raise ToolError("coupon_expired", f"{id} expired on {coupon.expires}; use another coupon.")
+    if not lines:
+        raise ToolError("cart_empty", "There is nothing in the cart; add an item first.")
+    fitting = subtotal_of(lines, shop, coupon.category)
+    if fitting == 0:
+        raise ToolError("wrong_category", f"{id} is for {coupon.category} only; add something of that category.")
+    if fitting < coupon.minimum:
+        missing = f"{coupon.minimum - fitting} cents more" + (f" of {coupon.category}" if coupon.category else "")
+        raise ToolError("minimum_not_met", f"{id} needs {missing} in the cart; add something.")

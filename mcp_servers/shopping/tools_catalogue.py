@@ -1,0 +1,131 @@
+"""Tools on what the shop sells, and what customers think of it."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from ..kit import ToolError
+from .parameters import (
+    ROWS,
+    AskedCategory,
+    AskedPrice,
+    AskedQuery,
+    AskedSort,
+    AskedStars,
+    AskedStock,
+    Limit,
+    ProductRef,
+    ReviewText,
+    Sort,
+    Stars,
+)
+from .server import server
+from .shown import product_details, product_line
+from .state import Category, Product, Review, Shop, words_of
+from .views import ProductDetails, ProductLine
+
+
+@server.read(
+    "search the shop[ for {query}][ in {category}][ up to {max_price} cents][ with {min_stars} stars or more]"
+    "[, in stock: {in_stock}][, {sort} first][, at most {limit}]",
+    "find products of the online shop[ that match {query}][ among {category}][ for no more than {max_price} cents]"
+    "[ rated {min_stars} or better][, in stock: {in_stock}][, sorted by {sort}][, {limit} at most]",
+    "look through the shop's catalogue[ for {query}][, category {category}][, price up to {max_price} cents]"
+    "[, at least {min_stars} stars][, in stock: {in_stock}][, the {sort} first][, up to {limit} products]",
+    "show what the online shop sells[ under {query}][ in the category {category}][ below {max_price} cents]"
+    "[ from {min_stars} stars on][, in stock: {in_stock}][, {sort} ones first][, no more than {limit}]",
+)
+def search_shop_products(
+    shop: Shop,
+    query: AskedQuery = None,
+    category: AskedCategory = None,
+    max_price: AskedPrice = None,
+    min_stars: AskedStars = None,
+    in_stock: AskedStock = None,
+    sort: AskedSort = "best rated",
+    limit: Limit = ROWS,
+) -> tuple[ProductLine, ...]:
+    """Search the shop's products by words, category, price, rating and stock."""
+    rows = [
+        row
+        for row in matching(shop, query, category)
+        if (max_price is None or row.price <= max_price)
+        and (min_stars is None or (row.ratings > 0 and row.stars >= min_stars * row.ratings))
+    ]
+    rows.sort(key=lambda row: sort_key(row, sort))
+    lines = (product_line(shop, row) for row in rows)
+    return tuple(islice((line for line in lines if in_stock in (None, line.in_stock)), limit))
+
+
+def matching(shop: Shop, query: str | None, category: Category | None) -> list[Product]:
+    """The products with all these words in the title, of this category."""
+    first, *rest = words_of(query or "") or ("",)
+    rows = shop.products.where(words=first) if first else list(shop.products)
+    if not first and category is not None:
+        rows = shop.products.where(category=category)
+    return [row for row in rows if set(rest) <= set(row.words) and category in (None, row.category)]
+
+
+def sort_key(product: Product, sort: Sort) -> tuple[int, str]:
+    """What a list is sorted by; equal ones by id."""
+    keys = {
+        "best rated": -1000 * product.stars // max(product.ratings, 1),
+        "cheapest": product.price,
+        "dearest": -product.price,
+        "newest": -product.added.toordinal(),
+    }
+    return keys[sort], product.id
+
+
+@server.read(
+    "show {product} from the shop with its options and stock",
+    "tell me in which options the shop has {product}",
+    "look up the price and stock of {product} in the shop",
+    "open the shop's page of {product}",
+)
+def get_shop_product(shop: Shop, product: ProductRef) -> ProductDetails:
+    """Get a product with its items: each option with its price and stock."""
+    return product_details(shop, shop.products[product])
+
+
+@server.read(
+    "list the shop's reviews of {product}[, at most {limit}]",
+    "show what other customers think of {product}[, no more than {limit} reviews]",
+    "read the customer reviews of {product}[, up to {limit} of them]",
+    "tell me how buyers rated {product}[, {limit} reviews at most]",
+)
+def list_shop_reviews(shop: Shop, product: ProductRef, limit: Limit = ROWS) -> tuple[Review, ...]:
+    """List the reviews of a product, newest first."""
+    rows = shop.reviews.where(product=shop.products[product].id)
+    return tuple(sorted(reversed(rows), key=lambda row: row.on, reverse=True)[:limit])
+
+
+@server.write(
+    "review {product} with {stars} stars and the text {text}",
+    "give {product} {stars} stars in the shop and write {text}",
+    "post a shop review of {product}, {stars} stars, saying {text}",
+    "rate {product} at {stars} stars, my comment is {text}",
+    idempotent=True,
+)
+def review_shop_product(shop: Shop, product: ProductRef, stars: Stars, text: ReviewText) -> Review:
+    """Review a product that was delivered to you."""
+    row = shop.products[product]
+    orders = [shop.orders[line.order] for line in shop.bought(product) if line.order is not None]
+    if not orders:
+        raise ToolError("not_bought", f"You never bought the {row.title}; only buyers review a product.")
+    if all(order.status(shop.now) != "delivered" for order in orders):
+        raise ToolError("not_delivered", f"The {row.title} is still on its way; review it after its delivery.")
+    if any(review.mine for review in shop.reviews.where(product=product)):
+        raise ToolError("already_reviewed", f"You have reviewed the {row.title}; a product is reviewed once.")
+    shop.products.change(product, stars=row.stars + stars, ratings=row.ratings + 1)
+    return shop.reviews.put(
+        Review(
+            id=shop.reviews.new_id(),
+            product=product,
+            author=shop.account.owner.split()[0],
+            stars=stars,
+            text=text,
+            on=shop.now.date(),
+            mine=True,
+        )
+    )

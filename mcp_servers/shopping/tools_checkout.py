@@ -1,0 +1,57 @@
+"""The tool that turns the cart into an order."""
+
+from __future__ import annotations
+
+from ..kit import ToolError
+from .orders import Payment, book_order
+from .parameters import AddressRef, AskedCredit, AskedPoints, CardRef, Cvv, Way
+from .pricing import coupon_of, discount_of, shipping_of, subtotal_of
+from .rules import require_delivery, require_in_time, require_stock, usable_card
+from .server import server
+from .shown import order_details
+from .state import Delivery, Shop
+from .views import OrderDetails
+
+
+@server.write(
+    "check out my shop cart with {delivery} delivery to {address}, paid by {card} with the CVV {cvv}"
+    "[, using {points} points][, using my credit: {use_credit}]",
+    "order what is in my shopping cart, {delivery} delivery to {address}, charge {card}, CVV {cvv}"
+    "[, pay {points} points of it][, use my shop credit: {use_credit}]",
+    "buy everything in my shop cart by {card}, CVV {cvv}, and send it to {address} by {delivery} delivery"
+    "[, spend {points} points][, credit first: {use_credit}]",
+    "place the shop order for my cart to {address} by {delivery} delivery and pay with {card}, whose CVV is {cvv}"
+    "[, take {points} points off][, with my credit: {use_credit}]",
+    idempotent=True,
+)
+def check_out_shop_cart(
+    shop: Shop,
+    card: CardRef,
+    cvv: Cvv,
+    address: AddressRef,
+    delivery: Way,
+    points: AskedPoints = 0,
+    use_credit: AskedCredit = False,
+) -> OrderDetails:
+    """Order all that is in the cart and pay by a stored card."""
+    payer, target, lines = shop.cards[card], shop.addresses[address], shop.cart
+    if not lines:
+        raise ToolError("cart_empty", "There is nothing in the cart; add an item first.")
+    for line in lines:
+        require_stock(shop, shop.items[line.item], line.quantity)
+    require_delivery(shop, target, delivery, lines)
+    require_in_time(shop, delivery)
+    require_points(shop, delivery, points)
+    payer = usable_card(shop, card, cvv)
+    order = book_order(shop, target, delivery, Payment(payer, points, use_credit))
+    return order_details(shop, order)
+
+
+def require_points(shop: Shop, delivery: Delivery, points: int) -> None:
+    """Raise ToolError when the points are not there, or more than the order costs."""
+    lines, subtotal = shop.cart, subtotal_of(shop.cart)
+    total = subtotal - discount_of(shop, coupon_of(shop, lines), lines) + shipping_of(delivery, subtotal)
+    if points > shop.points:
+        raise ToolError("not_enough_points", f"You have {shop.points} points to spend; use fewer.")
+    if points > total:
+        raise ToolError("too_many_points", f"The order costs {total} cents; use at most {total} points.")
