@@ -72,7 +72,7 @@ def list_shop_addresses(shop: Shop, limit: Limit = ROWS) -> tuple[Address, ...]:
     "compare the shop's shipping prices to {address}",
 )
 def list_shop_delivery_options(shop: Shop, address: AddressRef) -> tuple[DeliveryOption, ...]:
-    """List ways to deliver the cart to an address, with price in cents and arrival."""
+    """List ways to deliver the cart to an address, with price and arrival."""
     lines = shop.cart
     subtotal = subtotal_of(lines)
     return tuple(
