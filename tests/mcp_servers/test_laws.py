@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -60,7 +61,10 @@ def test_the_walks_come_to_what_is_on_record(server):
 def test_a_write_that_is_not_marked_idempotent_is_not(server):
     """Seen on the walks: somewhere the same call once more changes a row."""
     seen = {name for name, tool in server.tools.items() if tool.idempotent}
-    for walked in walks(server):
+    more = (record(server, seed, "small", 60, "more") for seed in range(40))
+    for walked in chain(walks(server), more):
+        if seen == set(server.tools):
+            break
         for number, moment in enumerate(walked.moments, 1):
             if moment.reply.ok and moment.tool not in seen and changes_once_more(walked, number):
                 seen.add(moment.tool)
