@@ -16,7 +16,7 @@ def stock_is_conserved(shop: Shop) -> bool:
     """What is left of an item and what was sold and kept are what the shop had; nothing is sold that is not there."""
     sold = Counter[str]()
     for line in shop.lines:
-        if line.order is not None and not shop.orders[line.order].cancelled:
+        if not shop.orders[line.order].cancelled:
             sold[line.item] += line.kept
     return all(row.stock + sold[row.id] == row.supply and shop.available(row) >= 0 for row in shop.items)
 
@@ -34,20 +34,21 @@ def products_cost_what_their_cheapest_item_does(shop: Shop) -> bool:
 
 @server.invariant
 def the_cart_is_in_order(shop: Shop) -> bool:
-    """A line is of an existing item at its price; the cart has one line for each item, and some pieces of each."""
-    cart = [line.item for line in shop.cart]
+    """Lines are of existing items at their prices; the cart has one line for each item, and some pieces of each."""
+    cart, lines = [line.item for line in shop.cart], [*shop.cart, *shop.lines]
     return len(dict.fromkeys(cart)) == len(cart) and all(
         line.item in shop.items
         and (line.product, line.price) == (shop.items[line.item].product, shop.items[line.item].price)
         and 0 < line.quantity <= MOST_PIECES
-        and (line.order is None or line.order in shop.orders)
-        for line in shop.lines
+        for line in lines
     )
 
 
 @server.invariant
 def totals_add_up(shop: Shop) -> bool:
     """An order's total is its lines less the discount plus shipping, and is what points, credit and card paid."""
+    if any(line.order not in shop.orders for line in shop.lines):
+        return False
     for order in shop.orders:
         lines = shop.lines.where(order=order.id)
         if not lines or order.contents != contents_of(lines):
@@ -129,8 +130,10 @@ def refunds_are_for_what_went_back(shop: Shop) -> bool:
 def nobody_has_more_than_the_limit(shop: Shop) -> bool:
     """Of a limited product the customer has no more, bought and in the cart together, than one may have."""
     count = Counter[str]()
+    for waiting in shop.cart:
+        count[waiting.product] += waiting.quantity
     for line in shop.lines:
-        if line.order is None or not shop.orders[line.order].cancelled:
+        if not shop.orders[line.order].cancelled:
             count[line.product] += line.kept
     return all(row.limit is None or count[row.id] <= row.limit for row in shop.products)
 
@@ -145,7 +148,7 @@ def ratings_equal_the_reviews(shop: Shop) -> bool:
         mine[review.product] += bool(review.mine)
     if any((row.stars, row.ratings) != (stars[row.id], ratings[row.id]) or mine[row.id] > 1 for row in shop.products):
         return False
-    arrived = {line.product for line in shop.lines if line.order and shop.orders[line.order].arrives <= shop.now}
+    arrived = {line.product for line in shop.lines if shop.orders[line.order].arrives <= shop.now}
     return all(not review.mine or review.product in arrived for review in shop.reviews)
 
 

@@ -8,8 +8,10 @@ from typing import NamedTuple
 from .pricing import coupon_of, discount_of, net_of, points_for, shipping_of, subtotal_of
 from .state import (
     Address,
+    CartLine,
     Delivery,
     Line,
+    Lines,
     Order,
     PaymentCard,
     PointsKind,
@@ -28,7 +30,7 @@ class Payment(NamedTuple):
     use_credit: bool = False
 
 
-def contents_of(lines: list[Line]) -> str:
+def contents_of(lines: Lines) -> str:
     more = len(lines) - 1
     return lines[0].title + (f" and {more} more" if more else "")
 
@@ -61,13 +63,30 @@ def book_order(shop: Shop, address: Address, delivery: Delivery, payment: Paymen
     for line in lines:
         item = shop.items[line.item]
         shop.items.change(item.id, stock=item.stock - line.quantity)
-        shop.lines.change(line.id, order=order.id)
+        put_line(shop, order, line)
     for row in [row for row in shop.coupons if row.applied]:
         shop.coupons.change(row.id, applied=False, order=order.id if coupon and row.id == coupon.id else None)
     add_credit(shop, -credit)
     book_points(shop, order, "spent", -payment.points, shop.now)
     book_points(shop, order, "earned", points_for(subtotal - discount), order.arrives)
     return order
+
+
+def put_line(shop: Shop, order: Order, line: CartLine) -> None:
+    """Move a line from the cart to an order."""
+    shop.cart_lines.remove(line.id)
+    shop.lines.put(
+        Line(
+            id=shop.lines.new_id(),
+            order=order.id,
+            item=line.item,
+            product=line.product,
+            title=line.title,
+            option=line.option,
+            price=line.price,
+            quantity=line.quantity,
+        )
+    )
 
 
 def cancel_order(shop: Shop, order: Order) -> Order:

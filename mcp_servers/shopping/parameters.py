@@ -14,11 +14,12 @@ from .state import (
     OrderStatus,
     Reason,
     ShopCardId,
+    ShopCartLineId,
     ShopCouponId,
     ShopGiftCardId,
     ShopItemId,
-    ShopLineId,
     ShopOrderId,
+    ShopOrderLineId,
     ShopProductId,
     ShopWishId,
 )
@@ -43,8 +44,8 @@ TEXTS = [
 ProductRef = Annotated[ShopProductId, Field(description="Id of a product of the shop")]
 ItemRef = Annotated[ShopItemId, Field(description="Id of an item: a product in one size, colour or other option")]
 WishRef = Annotated[ShopWishId, Field(description="Id of a wish on the wish list")]
-CartLineRef = Annotated[ShopLineId, Field(description="Id of a line of the cart")]
-OrderedLineRef = Annotated[ShopLineId, Field(description="Id of the line of the order the item was bought in")]
+CartLineRef = Annotated[ShopCartLineId, Field(description="Id of a line of the cart")]
+OrderedLineRef = Annotated[ShopOrderLineId, Field(description="Id of the line of the order the item was bought in")]
 OrderRef = Annotated[ShopOrderId, Field(description="Id of one of your orders at the shop")]
 CouponRef = Annotated[ShopCouponId, Field(description="Id of one of your coupons")]
 GiftCardRef = Annotated[ShopGiftCardId, Field(description="Id of one of your gift cards")]
@@ -56,7 +57,6 @@ NewQuantity = Annotated[
     int,
     Field(ge=0, le=20, description="How many pieces from now on; 0 takes it out of the cart", examples=[0, *PIECES]),
 ]
-Way = Annotated[Delivery, Field(description="Way of delivery")]
 Cvv = Annotated[str, Field(pattern=r"^[0-9]{3}$", description="CVV of that card, 3 digits"), Sensitive()]
 GiftCode = Annotated[
     str, Field(pattern=r"^[0-9]{8}$", description="Code printed on the gift card, 8 digits"), Sensitive()
@@ -74,9 +74,10 @@ AskedStars = Annotated[int | None, Field(ge=1, le=5, description="Least average 
 AskedStock = Annotated[bool | None, Field(description="Whether it must be in stock")]
 AskedSort = Annotated[Sort, Field(description="Order of the results, best rated first by default")]
 AskedStatus = Annotated[OrderStatus | None, Field(description="Only orders of this status")]
-AskedPieces = Annotated[
-    int | None, Field(ge=1, le=20, description="How many pieces go back, all by default", examples=PIECES)
+AskedWay = Annotated[
+    Delivery | None, Field(description="Way of delivery; standard to a door and pickup at a pickup point by default")
 ]
+AskedPieces = Annotated[int, Field(ge=1, le=20, description="How many pieces go back, 1 by default", examples=PIECES)]
 AskedPoints = Annotated[
     int, Field(ge=0, le=100_000, description="Points to pay with, worth 1 cent each; none by default", examples=POINTS)
 ]

@@ -7,10 +7,10 @@ from typing import Literal, NamedTuple
 
 from ..kit import Draw
 from .orders import Payment, book_order, book_return, cancel_order
-from .state import Delivery, Item, Line, Order, Shop
+from .state import CartLine, Delivery, Item, Order, Shop
 
 Phase = Literal["placed", "packed", "shipped", "recent", "old", "cancelled"]
-FIRST: tuple[Phase, ...] = ("placed", "placed", "shipped", "recent", "recent", "old")
+FIRST: tuple[Phase, ...] = ("placed", "placed", "recent", "recent", "recent", "old")
 OTHERS: tuple[Phase, ...] = ("placed", "packed", "shipped", "recent", "recent", "old", "old", "cancelled")
 
 
@@ -64,7 +64,8 @@ def put_order(shop: Shop, draw: Draw, phase: Phase) -> Order | None:
     ways: tuple[Delivery, ...] = ("standard", "standard", "express", "pickup")
     delivery = draw.choice(WAYS.get(phase, ways))
     address = pickup if delivery == "pickup" else next(iter(shop.addresses))
-    for quantity in draw.sample((1, 2, 2, 3), draw.weighted((1, 2, 3), (4, 2, 1))):
+    count = draw.integer(2, 3) if phase == "recent" else draw.weighted((1, 2, 3), (5, 2, 1))
+    for quantity in draw.sample((1, 2, 2, 3), count):
         put_line(shop, draw, quantity, bulky=delivery == "standard")
     return book_order(shop, address, delivery, Payment(draw.choice(list(shop.cards)))) if shop.cart else None
 
@@ -86,9 +87,9 @@ def fits(shop: Shop, item: Item, quantity: int, bulky: bool) -> bool:
 
 
 def put_in_cart(shop: Shop, item: Item, quantity: int) -> None:
-    shop.lines.put(
-        Line(
-            id=shop.lines.new_id(),
+    shop.cart_lines.put(
+        CartLine(
+            id=shop.cart_lines.new_id(),
             item=item.id,
             product=item.product,
             title=item.title,
@@ -113,7 +114,7 @@ def latest(order: Order, draw: Draw) -> datetime:
 def put_cart(shop: Shop, draw: Draw) -> None:
     """One thing in the cart, and at times another that has sold out since it was put there."""
     put_line(shop, draw, draw.choice((1, 2)), bulky=True)
-    if draw.chance(0.12):
+    if draw.chance(0.06):
         gone = next(item for item in shop.items if item.stock == 0)
         if all(line.product != gone.product for line in shop.cart):
             put_in_cart(shop, gone, 1)

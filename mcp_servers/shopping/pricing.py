@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from .state import Category, Coupon, Delivery, Line, Shop
+from .state import Category, Coupon, Delivery, Lines, Shop
 
 PRICES: dict[Delivery, int] = {"standard": 490, "express": 990, "same day": 1_490, "pickup": 290}
 FREE_FROM = 5_000
 CENTS_A_POINT = 100
 
 
-def subtotal_of(lines: Sequence[Line], shop: Shop | None = None, category: Category | None = None) -> int:
+def subtotal_of(lines: Lines, shop: Shop | None = None, category: Category | None = None) -> int:
     """The cents of some lines; with a category, of those of its products alone."""
     return sum(
         line.price * line.quantity
@@ -20,18 +18,18 @@ def subtotal_of(lines: Sequence[Line], shop: Shop | None = None, category: Categ
     )
 
 
-def counts(shop: Shop, coupon: Coupon, lines: Sequence[Line]) -> bool:
+def counts(shop: Shop, coupon: Coupon, lines: Lines) -> bool:
     """Whether a coupon can be used today for these lines."""
     fitting = subtotal_of(lines, shop, coupon.category)
     return coupon.order is None and shop.now.date() <= coupon.expires and fitting >= max(coupon.minimum, 1)
 
 
-def coupon_of(shop: Shop, lines: Sequence[Line]) -> Coupon | None:
+def coupon_of(shop: Shop, lines: Lines) -> Coupon | None:
     """The coupon that is applied to the cart, as long as the cart still deserves it."""
     return next((row for row in shop.coupons if row.applied and counts(shop, row, lines)), None)
 
 
-def discount_of(shop: Shop, coupon: Coupon | None, lines: Sequence[Line]) -> int:
+def discount_of(shop: Shop, coupon: Coupon | None, lines: Lines) -> int:
     """The cents a coupon takes off these lines."""
     if coupon is None:
         return 0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import time
 
 from ..kit import ToolError
-from .state import Address, Delivery, Item, Line, Order, PaymentCard, Shop, ShopCardId, ShopOrderId
+from .state import Address, Delivery, Item, Lines, Order, PaymentCard, Shop, ShopCardId, ShopOrderId
 
 MOST_PIECES = 20
 SAME_DAY_UNTIL = time(14)
@@ -48,7 +47,7 @@ def offered(address: Address) -> tuple[Delivery, ...]:
     return ("standard", "express", "same day") if address.zone == "inner" else ("standard", "express")
 
 
-def require_delivery(shop: Shop, address: Address, delivery: Delivery, lines: Sequence[Line]) -> None:
+def require_delivery(shop: Shop, address: Address, delivery: Delivery, lines: Lines) -> None:
     """Raise ToolError unless these goods can be delivered there in this way."""
     ways = offered(address)
     if delivery not in ways:
@@ -59,7 +58,7 @@ def require_delivery(shop: Shop, address: Address, delivery: Delivery, lines: Se
         require_handy(shop, lines)
 
 
-def require_handy(shop: Shop, lines: Sequence[Line]) -> None:
+def require_handy(shop: Shop, lines: Lines) -> None:
     """Raise ToolError when something among these goods is bulky."""
     for line in lines:
         if shop.products[line.product].bulky:
@@ -81,7 +80,7 @@ def require_in_time(shop: Shop, delivery: Delivery) -> None:
         )
 
 
-def ways_now(shop: Shop, address: Address, lines: Sequence[Line]) -> tuple[Delivery, ...]:
+def ways_now(shop: Shop, address: Address, lines: Lines) -> tuple[Delivery, ...]:
     """The ways in which these goods can be delivered there now. Raises ToolError when there is none."""
     ways = offered(address)
     if "standard" not in ways:

@@ -8,7 +8,6 @@ from .views import (
     AccountDetails,
     CardLine,
     Cart,
-    CartLine,
     CouponLine,
     GiftCardLine,
     ItemLine,
@@ -70,23 +69,12 @@ def wish_line(shop: Shop, wish: Wish) -> WishLine:
     )
 
 
-def cart_line(line: Line) -> CartLine:
-    return CartLine(
-        id=line.id,
-        item=line.item,
-        title=line.title,
-        option=line.option,
-        price=line.price,
-        quantity=line.quantity,
-    )
-
-
 def cart_of(shop: Shop) -> Cart:
     lines = shop.cart
     coupon, subtotal = coupon_of(shop, lines), subtotal_of(lines)
     discount = discount_of(shop, coupon, lines)
     return Cart(
-        lines=tuple(map(cart_line, lines)),
+        lines=tuple(lines),
         subtotal=subtotal,
         discount=discount,
         total=subtotal - discount,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Literal, NewType
+from typing import Literal, NewType, TypeAlias
 
 from ..kit import Day, Entity, Minute, State, Table, table
 from ..places import PlaceId
@@ -12,7 +13,8 @@ ShopProductId = NewType("ShopProductId", str)
 ShopItemId = NewType("ShopItemId", str)
 ShopReviewId = NewType("ShopReviewId", str)
 ShopWishId = NewType("ShopWishId", str)
-ShopLineId = NewType("ShopLineId", str)
+ShopCartLineId = NewType("ShopCartLineId", str)
+ShopOrderLineId = NewType("ShopOrderLineId", str)
 ShopOrderId = NewType("ShopOrderId", str)
 ShopReturnId = NewType("ShopReturnId", str)
 ShopCouponId = NewType("ShopCouponId", str)
@@ -103,23 +105,39 @@ class Wish(Entity):
     alert: bool = False
 
 
-class Line(Entity):
-    """Some of one item: in the cart as long as it has no order. `price` is in cents for one piece."""
+class CartLine(Entity):
+    """Some of one item in the cart; `price` is in cents for one piece."""
 
-    __label__ = "the line of the {title}"
-    id: ShopLineId
+    __label__ = "the {title} in the cart"
+    id: ShopCartLineId
     item: ShopItemId
     product: ShopProductId
     title: str
     option: str
     price: int
     quantity: int
-    order: ShopOrderId | None = None
+
+
+class Line(Entity):
+    """Some of one item that was ordered; `returned` pieces of it went back."""
+
+    __label__ = "the ordered {title}"
+    id: ShopOrderLineId
+    order: ShopOrderId
+    item: ShopItemId
+    product: ShopProductId
+    title: str
+    option: str
+    price: int
+    quantity: int
     returned: int = 0
 
     @property
     def kept(self) -> int:
         return self.quantity - self.returned
+
+
+Lines: TypeAlias = Sequence[CartLine] | Sequence[Line]
 
 
 class Order(Entity):
@@ -164,7 +182,7 @@ class Return(Entity):
     __label__ = "the return of the {title}"
     id: ShopReturnId
     order: ShopOrderId
-    line: ShopLineId
+    line: ShopOrderLineId
     title: str
     quantity: int
     reason: Reason
@@ -248,7 +266,8 @@ class Shop(State):
     items: Table[ShopItemId, Item] = table("SHVA", "item", index=("product",))
     reviews: Table[ShopReviewId, Review] = table("SHRV", "review", index=("product",))
     wishes: Table[ShopWishId, Wish] = table("SHWI", "wish", index=("item",))
-    lines: Table[ShopLineId, Line] = table("SHLN", "line", index=("order", "product"))
+    cart_lines: Table[ShopCartLineId, CartLine] = table("SHCL", "line of the cart")
+    lines: Table[ShopOrderLineId, Line] = table("SHLN", "line of an order", index=("order", "product"))
     orders: Table[ShopOrderId, Order] = table("SHOR", "shop order")
     returns: Table[ShopReturnId, Return] = table("SHRT", "return", index=("order",))
     coupons: Table[ShopCouponId, Coupon] = table("SHCP", "coupon")
@@ -263,9 +282,9 @@ class Shop(State):
         return next(iter(self.accounts))
 
     @property
-    def cart(self) -> list[Line]:
+    def cart(self) -> list[CartLine]:
         """What the customer is about to buy."""
-        return self.lines.where(order=None)
+        return list(self.cart_lines)
 
     @property
     def points(self) -> int:
@@ -280,7 +299,7 @@ class Shop(State):
     def bought(self, product: ShopProductId) -> list[Line]:
         """The ordered lines of a product whose order was not cancelled."""
         rows = self.lines.where(product=product)
-        return [row for row in rows if row.order is not None and not self.orders[row.order].cancelled]
+        return [row for row in rows if not self.orders[row.order].cancelled]
 
 
 def words_of(text: str) -> tuple[str, ...]:

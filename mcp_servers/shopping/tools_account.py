@@ -25,9 +25,9 @@ def get_shop_account(shop: Shop) -> AccountDetails:
 
 
 @server.write(
-    "redeem {gift_card} with the code {code}",
+    "redeem {gift_card} at the online shop with the code {code}",
     "turn {gift_card} into shop credit, its code is {code}",
-    "use the code {code} to redeem {gift_card}",
+    "use the code {code} to redeem {gift_card} in the shop",
     "cash in {gift_card} at the shop, the code on it is {code}",
     destructive=True,
     idempotent=True,
@@ -72,7 +72,7 @@ def list_shop_addresses(shop: Shop, limit: Limit = ROWS) -> tuple[Address, ...]:
     "compare the shop's shipping prices to {address}",
 )
 def list_shop_delivery_options(shop: Shop, address: AddressRef) -> tuple[DeliveryOption, ...]:
-    """List ways to deliver the cart to an address, with price and arrival."""
+    """List ways to deliver the cart to an address, with cents and arrival."""
     lines = shop.cart
     subtotal = subtotal_of(lines)
     return tuple(

@@ -7,9 +7,9 @@ from .parameters import ROWS, CartLineRef, CouponRef, ItemRef, Limit, NewQuantit
 from .pricing import subtotal_of
 from .rules import require_stock
 from .server import server
-from .shown import cart_line, cart_of, coupon_line
-from .state import Line, Shop, ShopCouponId
-from .views import Cart, CartLine, CouponLine
+from .shown import cart_of, coupon_line
+from .state import CartLine, Shop, ShopCouponId
+from .views import Cart, CouponLine
 
 MOST_LINES = 20
 
@@ -37,11 +37,11 @@ def add_to_shop_cart(shop: Shop, item: ItemRef, quantity: Quantity) -> CartLine:
     line = next((line for line in shop.cart if line.item == item), None)
     require_stock(shop, row, quantity + (line.quantity if line else 0))
     if line is not None:
-        return cart_line(shop.lines.change(line.id, quantity=line.quantity + quantity))
+        return shop.cart_lines.change(line.id, quantity=line.quantity + quantity)
     if len(shop.cart) >= MOST_LINES:
         raise ToolError("cart_full", f"The cart holds {MOST_LINES} different items; check out or take one out first.")
-    new = Line(
-        id=shop.lines.new_id(),
+    new = CartLine(
+        id=shop.cart_lines.new_id(),
         item=item,
         product=row.product,
         title=row.title,
@@ -49,29 +49,25 @@ def add_to_shop_cart(shop: Shop, item: ItemRef, quantity: Quantity) -> CartLine:
         price=row.price,
         quantity=quantity,
     )
-    return cart_line(shop.lines.put(new))
+    return shop.cart_lines.put(new)
 
 
 @server.write(
-    "change {line} to {quantity} pieces",
-    "set the quantity of {line} to {quantity}",
-    "make it {quantity} pieces of {line}",
-    "I want {quantity} pieces of {line}",
+    "change {line} of the shop to {quantity} pieces",
+    "set the quantity of {line} of the shop to {quantity}",
+    "make it {quantity} pieces of {line} at the online shop",
+    "I want {quantity} pieces of {line} at the shop",
     idempotent=True,
 )
 def set_shop_cart_quantity(shop: Shop, line: CartLineRef, quantity: NewQuantity) -> Cart:
-    """Set how many pieces of an item the cart holds; 0 removes it."""
-    row = shop.lines[line]
-    if row.order is not None:
-        raise ToolError(
-            "not_in_cart", f"{line} was ordered with {row.order}; show_shop_cart tells what is in the cart."
-        )
+    """Set how many pieces of an item the cart holds; 0 takes it out."""
+    row = shop.cart_lines[line]
     if quantity > row.quantity:
         require_stock(shop, shop.items[row.item], quantity)
     if quantity:
-        shop.lines.change(line, quantity=quantity)
+        shop.cart_lines.change(line, quantity=quantity)
     else:
-        shop.lines.remove(line)
+        shop.cart_lines.remove(line)
     return cart_of(shop)
 
 

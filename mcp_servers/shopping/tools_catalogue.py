@@ -110,7 +110,7 @@ def list_shop_reviews(shop: Shop, product: ProductRef, limit: Limit = ROWS) -> t
 def review_shop_product(shop: Shop, product: ProductRef, stars: Stars, text: ReviewText) -> Review:
     """Review a product that was delivered to you."""
     row = shop.products[product]
-    orders = [shop.orders[line.order] for line in shop.bought(product) if line.order is not None]
+    orders = [shop.orders[line.order] for line in shop.bought(product)]
     if not orders:
         raise ToolError("not_bought", f"You never bought the {row.title}; only buyers review a product.")
     if all(order.status(shop.now) != "delivered" for order in orders):

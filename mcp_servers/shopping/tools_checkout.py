@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..kit import ToolError
 from .orders import Payment, book_order
-from .parameters import AddressRef, AskedCredit, AskedPoints, CardRef, Cvv, Way
+from .parameters import AddressRef, AskedCredit, AskedPoints, AskedWay, CardRef, Cvv
 from .pricing import coupon_of, discount_of, shipping_of, subtotal_of
-from .rules import require_delivery, require_in_time, require_stock, usable_card
+from .rules import offered, require_delivery, require_in_time, require_stock, usable_card
 from .server import server
 from .shown import order_details
 from .state import Delivery, Shop
@@ -14,14 +14,14 @@ from .views import OrderDetails
 
 
 @server.write(
-    "check out my shop cart with {delivery} delivery to {address}, paid by {card} with the CVV {cvv}"
-    "[, using {points} points][, using my credit: {use_credit}]",
-    "order what is in my shopping cart, {delivery} delivery to {address}, charge {card}, CVV {cvv}"
-    "[, pay {points} points of it][, use my shop credit: {use_credit}]",
-    "buy everything in my shop cart by {card}, CVV {cvv}, and send it to {address} by {delivery} delivery"
-    "[, spend {points} points][, credit first: {use_credit}]",
-    "place the shop order for my cart to {address} by {delivery} delivery and pay with {card}, whose CVV is {cvv}"
-    "[, take {points} points off][, with my credit: {use_credit}]",
+    "check out my shop cart to {address}, paid by {card} with the CVV {cvv}"
+    "[, by {delivery} delivery][, using {points} points][, using my credit: {use_credit}]",
+    "order what is in my shopping cart to {address} and charge {card}, CVV {cvv}"
+    "[, {delivery} delivery][, pay {points} points of it][, use my shop credit: {use_credit}]",
+    "buy everything in my shop cart by {card}, CVV {cvv}, and send it to {address}"
+    "[ by {delivery} delivery][, spend {points} points][, credit first: {use_credit}]",
+    "place the shop order for my cart to {address} and pay with {card}, whose CVV is {cvv}"
+    "[, way of delivery {delivery}][, take {points} points off][, with my credit: {use_credit}]",
     idempotent=True,
 )
 def check_out_shop_cart(
@@ -29,7 +29,7 @@ def check_out_shop_cart(
     card: CardRef,
     cvv: Cvv,
     address: AddressRef,
-    delivery: Way,
+    delivery: AskedWay = None,
     points: AskedPoints = 0,
     use_credit: AskedCredit = False,
 ) -> OrderDetails:
@@ -39,11 +39,12 @@ def check_out_shop_cart(
         raise ToolError("cart_empty", "There is nothing in the cart; add an item first.")
     for line in lines:
         require_stock(shop, shop.items[line.item], line.quantity)
-    require_delivery(shop, target, delivery, lines)
-    require_in_time(shop, delivery)
-    require_points(shop, delivery, points)
+    way = delivery or offered(target)[0]
+    require_delivery(shop, target, way, lines)
+    require_in_time(shop, way)
+    require_points(shop, way, points)
     payer = usable_card(shop, card, cvv)
-    order = book_order(shop, target, delivery, Payment(payer, points, use_credit))
+    order = book_order(shop, target, way, Payment(payer, points, use_credit))
     return order_details(shop, order)
 
 

@@ -9,7 +9,7 @@ from .parameters import ROWS, AddressRef, AskedPieces, AskedStatus, Limit, Order
 from .rules import require_delivery, unshipped
 from .server import server
 from .shown import order_details, order_line
-from .state import RETURN_DAYS, Line, Order, Return, Shop, ShopLineId
+from .state import RETURN_DAYS, Line, Order, Return, Shop, ShopOrderLineId
 from .views import CancelledOrder, OrderDetails, OrderLine
 
 FAULTS = ("damaged", "wrong item")
@@ -29,10 +29,10 @@ def list_shop_orders(shop: Shop, status: AskedStatus = None, limit: Limit = ROWS
 
 
 @server.read(
-    "show every detail of {order}",
-    "track {order} and tell me when it arrives",
-    "look up the items and the total of {order}",
-    "tell me where {order} is now",
+    "show every detail of {order} at the online shop",
+    "track {order} and tell me when the shop delivers it",
+    "look up the items and the total of {order} with the shop",
+    "ask the shop where {order} is now",
 )
 def get_shop_order(shop: Shop, order: OrderRef) -> OrderDetails:
     """Get an order with its status, items, payment and last day of return."""
@@ -40,10 +40,10 @@ def get_shop_order(shop: Shop, order: OrderRef) -> OrderDetails:
 
 
 @server.write(
-    "cancel the shop order {order}",
-    "call off {order} before it is shipped",
-    "stop {order}, I do not need it any more",
-    "withdraw {order} and get my money back",
+    "cancel {order} with the online shop",
+    "call off {order} before the shop sends it",
+    "stop {order} at the shop, I do not need it any more",
+    "withdraw {order} and get my money back from the shop",
     destructive=True,
     idempotent=True,
 )
@@ -61,14 +61,14 @@ def cancel_shop_order(shop: Shop, order: OrderRef) -> CancelledOrder:
 
 
 @server.write(
-    "send {order} to {address} instead",
-    "change the delivery address of {order} to {address}",
-    "redirect {order} to {address}",
-    "have {order} delivered to {address} rather than where it goes now",
+    "have the shop send {order} to {address} instead",
+    "change the shipping address of {order} to {address} at the shop",
+    "let the shop redirect {order} to {address}",
+    "have the shop deliver {order} to {address} rather than where it goes now",
     idempotent=True,
 )
 def change_shop_order_address(shop: Shop, order: OrderRef, address: AddressRef) -> OrderDetails:
-    """Send an order not packed yet to another address, by the same delivery."""
+    """Send an order that is not packed yet to another address."""
     row, target = unshipped(shop, order), shop.addresses[address]
     if row.status(shop.now) == "packed":
         raise ToolError("order_already_packed", f"Order {order} is packed and labelled; cancel it and order anew.")
@@ -79,29 +79,27 @@ def change_shop_order_address(shop: Shop, order: OrderRef, address: AddressRef) 
 
 
 @server.write(
-    "return {line} because of this: {reason}[, {quantity} pieces]",
-    "send {line} back to the shop, the reason is {reason}[, only {quantity} of them]",
-    "give {line} back for a refund, reason {reason}[, quantity {quantity}]",
-    "start a return of {line} with the reason {reason}[ for {quantity} pieces]",
+    "return {line} to the online shop because of this: {reason}[, {quantity} pieces]",
+    "send {line} back to the shop, the reason is {reason}[, {quantity} of them]",
+    "give {line} back to the shop for a refund, reason {reason}[, quantity {quantity}]",
+    "start a return of {line} at the shop with the reason {reason}[ for {quantity} pieces]",
     destructive=True,
 )
-def return_shop_item(shop: Shop, line: OrderedLineRef, reason: Why, quantity: AskedPieces = None) -> Return:
+def return_shop_item(shop: Shop, line: OrderedLineRef, reason: Why, quantity: AskedPieces = 1) -> Return:
     """Return pieces of an ordered item within 14 days of delivery, for a refund."""
     row, order = returnable(shop, line)
     if shop.products[row.product].category in UNRETURNABLE and reason not in FAULTS:
         raise ToolError("not_returnable", f"The {row.title} goes back only if it is damaged or the wrong item.")
     if row.kept == 0:
         raise ToolError("already_returned", f"All of {line} was returned already; nothing is left to return.")
-    if quantity is not None and quantity > row.kept:
+    if quantity > row.kept:
         raise ToolError("too_many_pieces", f"Only {row.kept} pieces of {line} are left to return; return fewer.")
-    return book_return(shop, order, row, quantity or row.kept, reason)
+    return book_return(shop, order, row, quantity, reason)
 
 
-def returnable(shop: Shop, id: ShopLineId) -> tuple[Line, Order]:
+def returnable(shop: Shop, id: ShopOrderLineId) -> tuple[Line, Order]:
     """A line and its order, which arrived in the last days. Raises ToolError otherwise."""
     line = shop.lines[id]
-    if line.order is None:
-        raise ToolError("not_ordered", f"{id} is still in the cart; set its quantity to 0 to take it out.")
     order = shop.orders[line.order]
     if order.cancelled:
         raise ToolError("order_cancelled", f"Order {order.id} is cancelled; nothing of it came.")

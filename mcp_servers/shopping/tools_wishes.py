@@ -24,10 +24,10 @@ def show_shop_wish_list(shop: Shop, limit: Limit = ROWS) -> tuple[WishLine, ...]
 
 
 @server.write(
-    "add {item} to my wish list",
+    "add {item} to my wish list at the shop",
     "put {item} on my shop wish list",
-    "save {item} as a wish for later",
-    "remember {item} on the wish list",
+    "save {item} as a shop wish for later",
+    "remember {item} on the wish list of the online shop",
     idempotent=True,
 )
 def add_to_shop_wish_list(shop: Shop, item: ItemRef) -> Wish:
@@ -42,10 +42,10 @@ def add_to_shop_wish_list(shop: Shop, item: ItemRef) -> Wish:
 
 
 @server.write(
-    "remove {wish} from my wish list",
+    "remove {wish} from my wish list at the shop",
     "take {wish} off the shop wish list",
-    "delete {wish}, I do not want it any more",
-    "drop {wish} from what I wished for",
+    "delete {wish} at the shop, I do not want it any more",
+    "drop {wish} from what I wished for in the online shop",
     idempotent=True,
 )
 def remove_from_shop_wish_list(shop: Shop, wish: WishRef) -> Wish:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..kit import Day, Entity, Minute
 from ..places import PlaceId
 from .state import (
+    CartLine,
     Category,
     Delivery,
     OrderStatus,
@@ -13,8 +14,8 @@ from .state import (
     ShopCouponId,
     ShopGiftCardId,
     ShopItemId,
-    ShopLineId,
     ShopOrderId,
+    ShopOrderLineId,
     ShopProductId,
     ShopWishId,
 )
@@ -68,18 +69,6 @@ class WishLine(Entity):
     price: int
     stock: int
     alert: bool
-
-
-class CartLine(Entity):
-    """Some of one item in the cart; `price` is in cents for one piece."""
-
-    __label__ = "the {title} in the cart"
-    id: ShopLineId
-    item: ShopItemId
-    title: str
-    option: str
-    price: int
-    quantity: int
 
 
 class Cart(Entity):
@@ -164,7 +153,7 @@ class OrderedItem(Entity):
     """Some of one item that was ordered; `returned` pieces of it went back."""
 
     __label__ = "the ordered {title}"
-    id: ShopLineId
+    id: ShopOrderLineId
     product: ShopProductId
     title: str
     option: str

@@ -57,7 +57,7 @@ def proven(project: Project) -> Job:
 
 
 def test_every_server_has_a_card_and_a_page_with_all_of_its_tools(page: Callable[..., Any]) -> None:
-    cards = page("servers").content.decode()
+    cards = html.unescape(page("servers").content.decode())
     for name, server in SERVERS.items():
         assert server.description in cards
         own = page("server", name).content.decode()
