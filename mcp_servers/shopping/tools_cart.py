@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..kit import ToolError
 from .parameters import ROWS, CartLineRef, CouponRef, ItemRef, Limit, NewQuantity, Quantity
-from .pricing import subtotal_of
+from .pricing import counts, subtotal_of
 from .rules import require_stock
 from .server import server
 from .shown import cart_of, coupon_line
@@ -78,8 +78,9 @@ def set_shop_cart_quantity(shop: Shop, line: CartLineRef, quantity: NewQuantity)
     "look up the discounts I can use in the online shop[, {limit} at most]",
 )
 def list_shop_coupons(shop: Shop, limit: Limit = ROWS) -> tuple[CouponLine, ...]:
-    """List your coupons with their conditions, those that expire first at the top."""
-    rows = sorted(shop.coupons, key=lambda row: (row.order is not None, row.expires, row.id))
+    """List your coupons with their conditions, the next to expire first; spent ones last."""
+    today = shop.now.date()
+    rows = sorted(shop.coupons, key=lambda row: (row.order is not None or row.expires < today, row.expires, row.id))
     return tuple(coupon_line(row) for row in rows[:limit])
 
 
@@ -93,7 +94,7 @@ def list_shop_coupons(shop: Shop, limit: Limit = ROWS) -> tuple[CouponLine, ...]
 def apply_shop_coupon(shop: Shop, coupon: CouponRef) -> Cart:
     """Apply a coupon to the cart, in place of another one."""
     row = shop.coupons[coupon]
-    if row.applied:
+    if row.applied and counts(shop, row, shop.cart):
         raise ToolError("coupon_applied", f"{coupon} is applied to the cart already; check out to use it.")
     require_usable(shop, coupon)
     for other in [other for other in shop.coupons if other.applied]:

@@ -342,6 +342,7 @@ def test_a_coupon_that_the_cart_no_longer_deserves_does_not_count() -> None:
     do(session, "apply_shop_coupon", coupon=good.id)
     cart = do(session, "set_shop_cart_quantity", line=line["id"], quantity=1)
     assert cart["discount"] == 0 and "coupon" not in cart
+    assert refused(session, "apply_shop_coupon", coupon=good.id) == "minimum_not_met"
     assert buy(session)["discount"] == 0
     assert not any(row["applied"] for row in do(session, "list_shop_coupons", limit=50))
     do(session, "add_to_shop_cart", item=item.id, quantity=-(-good.minimum // item.price))
@@ -404,11 +405,12 @@ def test_wishes_are_shown_latest_first() -> None:
     assert [row["id"] for row in do(session, "show_shop_wish_list")] == made[:0:-1]
 
 
-def test_coupons_are_listed_by_their_last_day_and_used_ones_last(shop: Session[Shop]) -> None:
-    rows = do(shop, "list_shop_coupons", limit=50)
-    assert [row["used"] for row in rows] == sorted(row["used"] for row in rows)
-    days = [row["expires"] for row in rows if not row["used"]]
-    assert days == sorted(days) and len(rows) == 4
+def test_coupons_are_listed_by_their_last_day_and_spent_ones_last(shop: Session[Shop]) -> None:
+    rows, today = do(shop, "list_shop_coupons", limit=50), shop.state.now.date().isoformat()
+    spent = [row["used"] or row["expires"] < today for row in rows]
+    assert spent == sorted(spent) and set(spent) == {True, False} and len(rows) == 4
+    days = [row["expires"] for row, over in zip(rows, spent, strict=True) if not over]
+    assert days == sorted(days)
     assert len(do(shop, "list_shop_coupons", limit=2)) == 2
 
 
