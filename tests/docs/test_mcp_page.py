@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,8 @@ def test_the_configuration_of_claude_desktop_starts_a_server() -> None:
         async with Client(server) as client:
             return [tool.name for tool in (await client.list_tools()).tools]
 
-    assert asyncio.run(listed()) == BANKING
+    with ThreadPoolExecutor(1) as apart:  # a browser test may have left an event loop in this thread
+        assert apart.submit(asyncio.run, listed()).result() == BANKING
 
 
 def test_the_python_client_over_http_reads_its_accounts(gateway: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,8 @@ def tools_at(url: str) -> list[str]:
             return [tool.name for tool in (await client.list_tools()).tools]
 
     try:
-        return asyncio.run(listed())
+        with ThreadPoolExecutor(1) as apart:  # a browser test may have left an event loop in this thread
+            return apart.submit(asyncio.run, listed()).result()
     except Exception:  # whatever the client makes of a closed port
         return []
 
