@@ -33,7 +33,7 @@ from . import (
 from .kit import Server, Tool
 
 HERE = Path(__file__).parent
-SHARED = ("crossing", "faults", "people", "places", "words", "world")
+SHARED = ("crossing", "distance", "faults", "people", "places", "words", "world")
 
 SERVERS: dict[str, Server[Any]] = {
     server.name: server

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import COMPANIES, beginning, cast
 from .history import MEMOS, Line, Plan, plan_lines
 from .state import Account, AccountStatus, Bank, Card, CardStatus, Currency, Payee, ScheduledPayment, Transaction
@@ -56,12 +56,6 @@ def seed(seed: int, size: str) -> Bank:
     put_scheduled(bank, draw, scale.scheduled)
     put_cards(bank, draw, scale.cards)
     return bank
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def draw_iban(draw: Draw) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..crossing import bookings, invoices
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import beginning, cast
 from .months import after, day_in, month_of, months
 from .state import (
@@ -73,12 +73,6 @@ def seed(seed: int, size: str) -> Budgets:
         put_budget(budgets, draw, scale, "personal" if place == 0 else names[place], place)
     put_receipts(budgets, draw)
     return budgets
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause, table.tried = f"seed/{mark}", 0
-    return table.new_id()
 
 
 def put_budget(budgets: Budgets, draw: Draw, scale: Size, name: str, place: int) -> None:

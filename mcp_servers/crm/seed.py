@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import COMPANIES, EmailAddress, beginning, cast
 from ..people import Person as CastMember
 from ..words import Words
@@ -63,12 +63,6 @@ def seed(seed: int, size: str) -> Crm:
         add_talk(crm, draw, person, draw.choice(list(crm.team)).id, f"talk/{number}")
     give_room(crm, draw)
     return crm
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def put_team(crm: Crm, draw: Draw, team: list[CastMember]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from .state import ROOT, Disk, FileTagId, FileVersion, Member, Node, NodeId, NodeKind, bytes_of, packed
 from .texts import TOPICS, Writer
 
@@ -140,9 +140,3 @@ class Planter:
     def past(self) -> datetime:
         """A moment of the past thirteen months."""
         return self.disk.now - timedelta(days=self.draw.integer(1, 400), minutes=self.draw.integer(0, 540))
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause, table.tried = f"seed/{mark}", 0
-    return table.new_id()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from ..distance import metres
 from ..kit import ToolError
 from ..places import PlaceId
-from .nearby import metres
 from .state import Delivery, Order, Restaurant
 from .views import OrderStatus, OrderView
 

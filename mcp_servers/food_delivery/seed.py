@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, Table
+from ..distance import metres
+from ..kit import Draw, fresh
 from ..people import beginning
 from ..places import Place, places
 from .menus import OPTIONS, menu
-from .nearby import metres
 from .past import add_orders
 from .state import Address, Cuisine, Delivery, Dish, Extra, Line, Promo, Restaurant
 
@@ -59,12 +59,6 @@ def seed(seed: int, size: str) -> Delivery:
     add_orders(delivery, draw, scale.orders)
     put_cart(delivery, draw)
     return delivery
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def draw_restaurant(delivery: Delivery, draw: Draw, place: Place) -> Restaurant:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from ..kit import Draw
+from ..kit import Draw, fresh
 from .kinds import KINDS, DeviceKind
 from .names import DEVICES, FIRMWARES, LIGHT_WATTS, WATTS
-from .plans import fresh
 from .state import EventPart, Home, HomeEvent, HomeRoom, SmartDevice
 
 FIRST: tuple[DeviceKind, ...] = ("light", "plug", "thermostat", "light")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from .kinds import KINDS, SENSES
 from .loops import keeps_up
 from .names import SCENES
@@ -13,12 +13,6 @@ from .sensing import reading
 from .state import Comparison, DeviceSchedule, GuestCode, Home, HomeAutomation, HomeScene, SceneAction
 
 Id = TypeVar("Id", bound=str)
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def put_scenes(home: Home, draw: Draw, count: int) -> None:

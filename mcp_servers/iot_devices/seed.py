@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple
 
-from ..kit import Draw
+from ..kit import Draw, fresh
 from ..people import beginning, cast
 from .devices import put_devices
 from .kinds import SENSES, SENSOR_CELLS
 from .names import ROOMS, SENSORS, SIDES
-from .plans import fresh, put_automations, put_codes, put_scenes, put_schedules
+from .plans import put_automations, put_codes, put_scenes, put_schedules
 from .state import (
     AlarmMode,
     DoorState,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from .names import PROJECTS
 from .state import Project, SoftwareVersionId, Sprint, SprintId, SprintStatus, Tracker, Version
 
@@ -22,12 +22,6 @@ class Plan(NamedTuple):
     released: SoftwareVersionId
     ready: SoftwareVersionId
     coming: SoftwareVersionId
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def add_project(tracker: Tracker, draw: Draw, key: str, place: int, size: int, past: int) -> Plan:

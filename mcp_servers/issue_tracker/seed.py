@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple
 
-from ..kit import Draw
+from ..kit import Draw, fresh
 from ..people import EmailAddress, beginning, cast
 from .history import add_comments, add_links, add_work
 from .names import CHORES, FAULTS, GOALS, PARTS, PROJECTS, STEPS, WISHES
-from .projects import Plan, add_project, fresh
+from .projects import Plan, add_project
 from .state import (
     LABELS,
     Issue,

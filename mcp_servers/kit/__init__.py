@@ -4,7 +4,7 @@ from .draw import Draw, is_held_out, is_held_out_seed
 from .errors import NotFound, ToolError
 from .server import Seen, Sensitive, Server, Tool
 from .session import Reply, Session, Step
-from .state import Entity, State, Table, table
+from .state import Entity, State, Table, fresh, table
 from .times import Day, Minute
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Table",
     "Tool",
     "ToolError",
+    "fresh",
     "is_held_out",
     "is_held_out_seed",
     "table",

@@ -213,6 +213,12 @@ class Table(Generic[Id, Row]):
         return {id: pair for id, pair in pairs.items() if pair[0] is not pair[1] and pair[0] != pair[1]}
 
 
+def fresh(table: Table[Id, Any], mark: object) -> Id:
+    """An id for a seeded row, derived from its mark alone: a long table need not try the ids of all its rows before."""
+    table.cause, table.tried = f"seed/{mark}", 0
+    return table.new_id()
+
+
 class _Taken:
     """The ids a table has or had, without copying them."""
 

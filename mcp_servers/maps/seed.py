@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar, get_args
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import EmailAddress, beginning, cast
 from ..places import Place, PlaceKind, places
 from .geometry import metres
@@ -77,12 +77,6 @@ def seed(seed: int, size: str) -> TownMap:
     put_lists(town, draw, scale.lists)
     put_trips(town, draw, scale.trips)
     return town
-
-
-def fresh(table: Table[Id, MapReview], mark: int) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def put_town(town: TownMap, draw: Draw, count: int) -> None:

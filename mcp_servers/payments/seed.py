@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import date, datetime, time, timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..crossing import Invoice as Billed
 from ..crossing import invoices
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import COMPANIES, EmailAddress, beginning, cast
 from .state import (
     Customer,
@@ -66,12 +66,6 @@ def seed(seed: int, size: str) -> Till:
     settle_cards(till, draw)
     put_merchant(till, draw, owner.id, owner.name)
     return till
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause, table.tried = f"seed/{mark}", 0
-    return table.new_id()
 
 
 def put_webhooks(till: Till, draw: Draw, count: int) -> None:

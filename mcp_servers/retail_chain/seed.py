@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import beginning
 from ..places import Place, places
 from .goods import RANGE
@@ -49,12 +49,6 @@ def seed(seed: int, size: str) -> Chain:
     put_promotions(chain, draw, scale.promotions)
     add_past(chain, draw, scale.purchases)
     return chain
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def draw_store(chain: Chain, draw: Draw, place: Place) -> Store:

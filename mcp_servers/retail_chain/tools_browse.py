@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from .nearby import metres
+from ..distance import metres
 from .parameters import (
     ROWS,
     AskedCategory,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from ..distance import metres
 from ..kit import ToolError
-from .nearby import metres
 from .parameters import ProductRef, Quantity, Source, Target
 from .server import server
 from .shelves import add_units, available, carried, require_open, take_in, view

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import EmailAddress, Person, beginning, cast
 from .phrases import BIOS, ENDINGS, OPENINGS, REMARKS, TAGS
 from .state import (
@@ -64,12 +64,6 @@ def seed(seed: int, size: str) -> Network:
     put_comments(net, draw, scale)
     pin_some(net, draw)
     return net
-
-
-def fresh(table: Table[Id, Any], mark: object) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def put_profiles(net: Network, draw: Draw, people: tuple[Person, ...]) -> None:

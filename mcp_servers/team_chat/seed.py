@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import NamedTuple, TypeVar, get_args
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import EmailAddress, beginning, cast
 from .phrases import ABOUT, CHANNELS, TEXTS
 from .state import (
@@ -62,12 +62,6 @@ def seed(seed: int, size: str) -> Chat:
     put_reactions(chat, draw, scale, members)
     put_pins(chat, draw, scale, members)
     return chat
-
-
-def fresh(table: Table[Id, Any], mark: object) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def put_channels(chat: Chat, draw: Draw, scale: Size) -> dict[ChatChannelId, list[EmailAddress]]:

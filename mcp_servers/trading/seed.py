@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import NamedTuple, TypeVar, get_args
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import beginning
 from ..words import Words
 from .hours import ONE_DAY, Exchange, next_closing, quoted_round, sessions
@@ -71,12 +71,6 @@ def seed(seed: int, size: str) -> Broker:
     put_portfolios(broker, draw, scale)
     put_watchlists(broker, draw, scale.watchlists)
     return broker
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause, table.tried = f"seed/{mark}", 0
-    return table.new_id()
 
 
 def put_stocks(broker: Broker, draw: Draw, count: int) -> None:

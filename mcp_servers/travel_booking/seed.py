@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from ..crossing import BookingCode, bookings
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import EmailAddress, Person, beginning, cast
 from ..places import CITIES, town
 from .fares import BAG_FEE, FARES, MOST_BAGS, cabin_for, miles_for, price_of, refund_of
@@ -60,12 +60,6 @@ def seed(seed: int, size: str) -> Travel:
     put_hotels(travel, draw, names, scale.hotels, scale.rooms)
     put_stays(travel, draw, scale.stays)
     return travel
-
-
-def fresh(table: Table[Id, Flight] | Table[Id, FlightBooking], mark: object) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def put_travellers(travel: Travel, draw: Draw, people: list[Person]) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..places import Place
 from .care import STATIONS, price_of
 from .motion import MINUTE, distance, energy_for, minutes_for
@@ -32,12 +32,6 @@ class Past(NamedTuple):
 
     legs: list[Leg]
     energy: int
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def plan_legs(draw: Draw, car: Vehicle, places: Sequence[Place], last: Place, now: datetime, count: int) -> Past:

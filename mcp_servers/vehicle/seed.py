@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
-from ..kit import Draw
+from ..kit import Draw, fresh
 from ..people import beginning, cast
 from ..places import Place, places
 from .care import HOUR, STATIONS, is_fully_booked, is_open
-from .history import fresh, put_history
+from .history import put_history
 from .motion import USUAL_SPEED, distance, minutes_for
 from .state import Drive, DriverProfile, Garage, Route, ServiceBooking, ServiceKind, Vehicle, VehicleId, VehicleTrip
 

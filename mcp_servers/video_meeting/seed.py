@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
-from ..kit import Draw, Table
+from ..kit import Draw, fresh
 from ..people import EmailAddress, beginning, cast
 from .phrases import TITLES
 from .state import KEPT, PLANS, MeetingGuest, MeetingSession, Recording, Studio, VideoMeeting, draw_delay, is_weak
@@ -126,12 +126,6 @@ def seed(seed: int, size: str) -> Studio:
     for place in range(scale.others_past + scale.others_ahead):
         put_others(planner, scale.days, past=place < scale.others_past)
     return studio
-
-
-def fresh(table: Table[Id, Any], mark: str) -> Id:
-    """A new id derived from a mark, so that a long table need not try the ids of all its rows before."""
-    table.cause = f"seed/{mark}"
-    return table.new_id()
 
 
 def draw_code(draw: Draw) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from mcp_servers.distance import metres, narrowing
 from mcp_servers.kit import Session
 from mcp_servers.places import Place, PlaceId
 from mcp_servers.retail_chain import server
-from mcp_servers.retail_chain.nearby import metres, narrowing
 from mcp_servers.retail_chain.shelves import TIERS, available, discounted, price_in, spent, tier
 from mcp_servers.retail_chain.state import Chain, Pickup, Product, Purchase, Stock, Store
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isqrt
 
-from ..places import Place
+from .places import Place
 
 METRES_PER_DEGREE = 111_320
 
