@@ -55,7 +55,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "servestatic.middleware.ServeStaticMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -125,7 +125,8 @@ LOGOUT_REDIRECT_URL = "sign-in"
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "prove_web" / "static"]
-WHITENOISE_USE_FINDERS = True
+SERVESTATIC_USE_FINDERS = True
+SERVESTATIC_ALLOW_ALL_ORIGINS = False
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

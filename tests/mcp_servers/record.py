@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from walk import Call, Walker
-
 from mcp_servers.kit import Reply, Server, Session
+from mcp_servers.kit.walk import Call, Walker
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from library.tools import server as library
 from mini import Till
 from mini import server as mini
 from pydantic import Field
-from walk import WRONG, Walker
 
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit import Server, Session, Tool
+from mcp_servers.kit.walk import WRONG, Walker
 
 ALL = (*SERVERS.values(), mini, library)
 JSON = st.recursive(

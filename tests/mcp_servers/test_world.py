@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from walk import Call, Walker
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Reply
+from mcp_servers.kit.walk import Call, Walker
 from mcp_servers.world import World, replay
 
 ALL = tuple(SERVERS)

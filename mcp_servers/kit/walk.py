@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
-from mcp_servers.kit import Draw, Seen, State, Tool
+from .draw import Draw
+from .server import Seen, Tool
+from .state import State
 
 Call = tuple[str, str]
 WRONG: tuple[Any, ...] = (None, True, -1, 0, 10**12, 2.5, "", "ACC-0000", "no such thing", [], {}, ["x"], {"a": 1})
