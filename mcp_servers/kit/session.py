@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from .arguments import canonical
 from .errors import ToolError
@@ -18,8 +18,7 @@ S = TypeVar("S", bound=State)
 TICK = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What a tool answered: the JSON text a model is shown, and whether it did what was asked."""
 
     ok: bool
@@ -30,9 +29,9 @@ class Reply:
         return json.loads(self.text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Step(Generic[S]):
-    """One call of a session, and the state after it. Step 0 is the opening: no tool, no reply."""
+    """One call of a session, and the state after it; never changed. Step 0 is the opening: no tool, no reply."""
 
     number: int
     tool: str

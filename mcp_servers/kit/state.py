@@ -7,11 +7,12 @@ only, so a fork costs the same in a small world and a large one, and a draft tha
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
+from operator import attrgetter
 from typing import (
     Any,
     ClassVar,
@@ -32,6 +33,7 @@ from .draw import derive_id
 from .errors import NotFound
 
 MODULUS = 1 << 128
+PENDING = 32
 new = object.__new__
 
 
@@ -65,17 +67,12 @@ class Base:
     def __init__(self, rows: dict[str, Any], index: tuple[str, ...], sum: int):
         self.rows, self.sum = rows, sum
         self.position = {id: place for place, id in enumerate(rows)}
-        self.index: dict[str, dict[Any, list[str]]] = {name: {} for name in index}
-        for name, ids in self.index.items():
-            for id, row in rows.items():
-                for value in indexed(row, name):
-                    ids.setdefault(value, []).append(id)
-
-
-def indexed(row: Any, name: str) -> tuple[Any, ...]:
-    """The values a row is found by: a tuple is found by each of its elements."""
-    value = getattr(row, name)
-    return value if isinstance(value, tuple) else (value,)
+        self.index: dict[str, dict[Any, list[Any]]] = {name: {} for name in index}
+        for name, found in self.index.items():
+            for row in rows.values():
+                value = getattr(row, name)
+                for one in value if isinstance(value, tuple) else (value,):
+                    found.setdefault(one, []).append(row)
 
 
 @dataclass
@@ -94,13 +91,15 @@ class About:
 class Table(Generic[Id, Row]):
     """Rows of one kind by id, in the order they came to be."""
 
-    __slots__ = ("about", "base", "cause", "changes", "sum", "tried")
+    __slots__ = ("about", "base", "cause", "changes", "counted", "pending", "tried")
 
     def __init__(self, prefix: str, noun: str, index: tuple[str, ...] = (), width: int = 4):
         self.about = About(prefix, noun, index, width)
         self.base = Base({}, index, 0)
         self.changes: dict[str, Row | None] = {}
-        self.sum, self.cause, self.tried = 0, "seed", 0
+        self.counted = 0  # the sum of the hashes of all rows, but for what is pending: pairs of an old row and a new
+        self.pending: list[Change] = []
+        self.cause, self.tried = "seed", 0
 
     @property
     def prefix(self) -> str:
@@ -124,21 +123,26 @@ class Table(Generic[Id, Row]):
     def get(self, id: str) -> Row | None:
         """The row, or None."""
         changes = self.changes
-        if changes and id in changes:
+        if id in changes:
             return changes[id]
-        return cast("Row | None", self.base.rows.get(id))
+        row: Row | None = self.base.rows.get(id)
+        return row
 
     def __contains__(self, id: str) -> bool:
         return self.get(id) is not None
 
     def __iter__(self) -> Iterator[Row]:
-        changes = self.changes
-        for id, row in self.base.rows.items():
-            current = changes.get(id, row) if changes else row
+        return self.current() if self.changes else iter(self.base.rows.values())
+
+    def current(self) -> Iterator[Row]:
+        """The rows of a table with changes."""
+        rows, changes = self.base.rows, self.changes
+        for id, row in rows.items():
+            current = changes.get(id, row)
             if current is not None:
                 yield current
         for id, new in changes.items():
-            if new is not None and id not in self.base.rows:
+            if new is not None and id not in rows:
                 yield new
 
     def __len__(self) -> int:
@@ -146,20 +150,28 @@ class Table(Generic[Id, Row]):
         return len(rows) + sum((row is not None) - (id in rows) for id, row in self.changes.items())
 
     def where(self, **wanted: Any) -> list[Row]:
-        """The rows with these field values, oldest first; the first field must be indexed when tables are large."""
+        """The rows with these field values, oldest first; the first field must be indexed when tables are large.
+
+        A field that holds a tuple has each of its elements as a value.
+        """
         (name, value), *rest = wanted.items()
-        rows, changes = self.base.rows, self.changes
-        if name not in self.base.index:
-            found = [row for row in self if value in indexed(row, name)]
-        else:
-            ids = self.base.index[name].get(value, ())
-            found = [rows[id] for id in ids if id not in changes]
-            if changes:
-                found += [row for row in changes.values() if row is not None and value in indexed(row, name)]
-                position, last = self.base.position, len(rows)
-                found.sort(key=lambda row: position.get(row.id, last))
-        for field_name, want in rest:
-            found = [row for row in found if want in indexed(row, field_name)]
+        found = self.indexed(name, value) if name in self.base.index else having(self, name, value)
+        for another, value in rest:
+            found = having(found, another, value)
+        return found
+
+    def indexed(self, name: str, value: Any) -> list[Row]:
+        """The rows with this value in an indexed field, oldest first."""
+        rows: list[Row] = self.base.index[name].get(value, [])
+        changes = self.changes
+        if not changes:
+            return rows.copy()
+        found = [row for row in rows if row.id not in changes]
+        changed = having((row for row in changes.values() if row is not None), name, value)
+        if changed:
+            found += changed
+            position, last = self.base.position, len(self.base.rows)
+            found.sort(key=lambda row: position.get(row.id, last))
         return found
 
     def new_id(self) -> Id:
@@ -171,9 +183,9 @@ class Table(Generic[Id, Row]):
 
     def put(self, row: Row) -> Row:
         """Add the row, or put it in the place of the one with its id."""
-        old = self.get(row.id)
-        self.sum = (self.sum + row_hash(self, row) - (row_hash(self, old) if old is not None else 0)) % MODULUS
-        self.changes[row.id] = row
+        id = row.id
+        self.pending.append((self.get(id), row))
+        self.changes[id] = row
         return row
 
     def change(self, id: Id, **values: Any) -> Row:
@@ -182,23 +194,39 @@ class Table(Generic[Id, Row]):
         names = old.__dataclass_fields__
         if not values.keys() <= names.keys():
             raise TypeError(f"A {self.about.noun} has no field {', '.join(sorted(values.keys() - names.keys()))}.")
-        row = new(type(old))
+        row: Row = new(type(old))
         fields, before = row.__dict__, old.__dict__
         for name in names:
-            fields[name] = values[name] if name in values else before[name]
-        return self.put(cast(Row, row))
+            fields[name] = before[name]
+        fields.update(values)
+        return self.put(row)
 
     def remove(self, id: Id) -> Row:
         row = self[id]
-        self.sum = (self.sum - row_hash(self, row)) % MODULUS
+        self.pending.append((row, None))
         self.changes[id] = None
         return row
+
+    @property
+    def sum(self) -> int:
+        """The sum of the hashes of all rows: what was written since it was last asked for is counted now."""
+        if self.pending:
+            for old, row in self.pending:
+                self.counted += (row_hash(self, row) if row is not None else 0) - (
+                    row_hash(self, old) if old is not None else 0
+                )
+            self.counted %= MODULUS
+            self.pending = []
+        return self.counted
 
     def copy(self, cause: str = "") -> Table[Id, Row]:
         """A table to write on, for the call that is the cause."""
         twin: Table[Id, Row] = new(Table)
         twin.about, twin.base, twin.changes = self.about, self.base, self.changes.copy()
-        twin.sum, twin.cause, twin.tried = self.sum, cause, 0
+        if len(self.pending) > PENDING:
+            self.sum  # noqa: B018
+        twin.counted, twin.pending = self.counted, self.pending.copy()
+        twin.cause, twin.tried = cause, 0
         return twin
 
     def settle(self) -> None:
@@ -229,18 +257,24 @@ class _Taken:
         return id in self.rows or id in self.changes
 
 
+def having(rows: Iterable[Row], name: str, value: Any) -> list[Row]:
+    """Those with this value in a field, or among the elements of the tuple there."""
+    field = attrgetter(name)
+    return [row for row in rows if (kept := field(row)) == value or (kept.__class__ is tuple and value in kept)]
+
+
 def row_hash(table: Table[Any, Any], row: Any) -> int:
     """A row as one of 2^128 numbers, from its table's name and its JSON, fields in their order.
 
     Kept on the row with the table's name, for a row may be in tables of several servers.
     """
     name = table.about.name
-    kept = row.__dict__.get("_hash")
+    kept: tuple[str, int] | None = row.__dict__.get("_hash")
     if kept is None or kept[0] != name:
         text = name.encode() + adapter(table.about.kind).dump_json(row)
         kept = (name, int.from_bytes(blake2b(text, digest_size=16).digest(), "big"))
-        object.__setattr__(row, "_hash", kept)
-    return cast(int, kept[1])
+        row.__dict__["_hash"] = kept
+    return kept[1]
 
 
 @cache
@@ -319,7 +353,7 @@ class State(Fields):
         fresh = self.draft()
         for own in fresh.tables().values():
             rows = [dataclasses.replace(row) for row in own]
-            own.sum = sum(row_hash(own, row) for row in rows) % MODULUS
+            own.counted, own.pending = sum(row_hash(own, row) for row in rows) % MODULUS, []
         return fresh.digest()
 
 
