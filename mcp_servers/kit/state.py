@@ -67,12 +67,17 @@ class Base:
     def __init__(self, rows: dict[str, Any], index: tuple[str, ...], sum: int):
         self.rows, self.sum = rows, sum
         self.position = {id: place for place, id in enumerate(rows)}
-        self.index: dict[str, dict[Any, list[Any]]] = {name: {} for name in index}
-        for name, found in self.index.items():
-            for row in rows.values():
-                value = getattr(row, name)
-                for one in value if isinstance(value, tuple) else (value,):
-                    found.setdefault(one, []).append(row)
+        self.index = {name: by_value(rows.values(), name) for name in index}
+
+
+def by_value(rows: Iterable[Any], name: str) -> dict[Any, list[Any]]:
+    """The rows by what they have in a field; one that has a tuple there is found by each of its elements."""
+    found: dict[Any, list[Any]] = {}
+    for row in rows:
+        value = getattr(row, name)
+        for one in value if isinstance(value, tuple) else (value,):
+            found.setdefault(one, []).append(row)
+    return found
 
 
 @dataclass
@@ -91,12 +96,13 @@ class About:
 class Table(Generic[Id, Row]):
     """Rows of one kind by id, in the order they came to be."""
 
-    __slots__ = ("about", "base", "cause", "changes", "counted", "pending", "tried")
+    __slots__ = ("about", "base", "cause", "changes", "counted", "index", "pending", "tried")
 
     def __init__(self, prefix: str, noun: str, index: tuple[str, ...] = (), width: int = 4):
         self.about = About(prefix, noun, index, width)
         self.base = Base({}, index, 0)
         self.changes: dict[str, Row | None] = {}
+        self.index: dict[str, dict[Any, list[Row]]] = {}  # of the changed rows, by field, made when it is first needed
         self.counted = 0  # the sum of the hashes of all rows, but for what is pending: pairs of an old row and a new
         self.pending: list[Change] = []
         self.cause, self.tried = "seed", 0
@@ -167,7 +173,9 @@ class Table(Generic[Id, Row]):
         if not changes:
             return rows.copy()
         found = [row for row in rows if row.id not in changes]
-        changed = having((row for row in changes.values() if row is not None), name, value)
+        if name not in self.index:
+            self.index[name] = by_value((row for row in changes.values() if row is not None), name)
+        changed = self.index[name].get(value)
         if changed:
             found += changed
             position, last = self.base.position, len(self.base.rows)
@@ -186,6 +194,7 @@ class Table(Generic[Id, Row]):
         id = row.id
         self.pending.append((self.get(id), row))
         self.changes[id] = row
+        self.index = {}
         return row
 
     def change(self, id: Id, **values: Any) -> Row:
@@ -205,6 +214,7 @@ class Table(Generic[Id, Row]):
         row = self[id]
         self.pending.append((row, None))
         self.changes[id] = None
+        self.index = {}
         return row
 
     @property
@@ -225,14 +235,14 @@ class Table(Generic[Id, Row]):
         twin.about, twin.base, twin.changes = self.about, self.base, self.changes.copy()
         if len(self.pending) > PENDING:
             self.sum  # noqa: B018
-        twin.counted, twin.pending = self.counted, self.pending.copy()
+        twin.index, twin.counted, twin.pending = self.index, self.counted, self.pending.copy()
         twin.cause, twin.tried = cause, 0
         return twin
 
     def settle(self) -> None:
         """Make what is here the seeded rows that later sessions share."""
         self.base = Base({row.id: row for row in self}, self.about.index, self.sum)
-        self.changes = {}
+        self.changes, self.index = {}, {}
 
     def changes_since(self, before: Table[Id, Row]) -> dict[str, Change]:
         """Each id whose row differs, with the row before and after (None: not there)."""

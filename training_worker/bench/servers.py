@@ -15,7 +15,7 @@ from mcp_servers.kit.walk import Walker
 from mcp_servers.world import World
 
 SEED, TIMES = 7, 200
-WALKS, STEPS = 100, 120
+WALKS, SHORT, LONG = 120, 30, 120  # calls of a walk: as many as a conversation has; more where a tool needs it
 ALL = tuple(SERVERS)
 Found = tuple[Session[Any], str, str]  # a session, and the name and the arguments of a call that succeeds in it
 
@@ -38,7 +38,7 @@ def working_calls(server: str, size: str = "default") -> dict[str, Found]:
             break
         session = SERVERS[server].open(SEED + number // 20, size)
         walker = Walker(tools, [session.state], "bench", server, number)
-        for _ in range(STEPS):
+        for _ in range(SHORT if number < WALKS / 2 else LONG):
             name, arguments = walker.next()
             before = session.fork()
             reply = session.call(name, arguments)
