@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ..kit import NotFound, ToolError
-from .state import Disk, Node, NodeId
+from .state import Disk, Node, NodeId, Shell
 
 READ, WRITE, ENTER = 4, 2, 1
 MOST_LINKS = 8
@@ -14,15 +14,14 @@ LONGEST_NAME, LONGEST_PATH = 80, 400
 BAD_NAME = re.compile(r'[\x00-\x1f\x7f/\\*?"<>|:]|^\s|\s$|^(\.{1,2}|~)$')
 
 
-def allows(disk: Disk, node: Node, bit: int) -> bool:
-    """Whether the permission bits let the user read, write or enter: those of the owner, else the group, else all."""
-    shell = disk.shell
+def allows(shell: Shell, node: Node, bits: int) -> bool:
+    """Whether the permission bits let the user read, write and enter: those of the owner, else the group, else all."""
     shift = 6 if node.owner == shell.user else 3 if node.group in shell.groups else 0
-    return bool(node.mode >> shift & bit)
+    return node.mode >> shift & bits == bits
 
 
 def require(disk: Disk, node: Node, bit: int) -> None:
-    if not allows(disk, node, bit):
+    if not allows(disk.shell, node, bit):
         verb = {READ: "read", WRITE: "change", ENTER: "enter"}[bit]
         raise ToolError(
             "permission_denied",
@@ -33,14 +32,15 @@ def require(disk: Disk, node: Node, bit: int) -> None:
 def locate(disk: Disk, path: str, follow: bool = True) -> Node:
     """The node a path leads to; with `follow` a link at its end is followed too."""
     node, pending = start(disk, path)
-    links, tail = 0, len(pending) + 1
+    links, tail, shell = 0, len(pending) + 1, disk.shell
     while pending:
         part = pending.pop()
         if node.kind != "directory":
             raise ToolError("not_a_directory", f"{disk.path(node)} is not a folder, so {path} leads nowhere; fix it.")
         if part == ".":
             continue
-        require(disk, node, ENTER)
+        if not allows(shell, node, ENTER):
+            require(disk, node, ENTER)
         child = (disk.nodes[node.parent] if node.parent else node) if part == ".." else disk.child(node.id, part)
         if child is None:
             raise missing(path, dangling=len(pending) >= tail)
@@ -137,14 +137,14 @@ def require_open(disk: Disk, folder: Node) -> None:
 def within(disk: Disk, nodes: Iterable[Node], under: Node) -> Iterator[tuple[Node, str]]:
     """Those of the nodes that a search from a folder on comes by, with their paths."""
     known: dict[NodeId | None, str | None] = {None: None}
-    prefix = disk.path(under).rstrip("/")
+    prefix, shell = disk.path(under).rstrip("/"), disk.shell
 
     def opened(id: NodeId | None) -> str | None:
         """The path of a folder the search looks into; None when it lies elsewhere or is closed."""
         if id is not None and id not in known:
             folder = disk.nodes[id]
             above = prefix if id == under.id else opened(folder.parent)
-            enters = above is not None and allows(disk, folder, READ) and allows(disk, folder, ENTER)
+            enters = above is not None and allows(shell, folder, READ | ENTER)
             known[id] = (above if id == under.id else f"{above}/{folder.name}") if enters else None
         return known[id]
 

@@ -42,21 +42,20 @@ def folder_entry(node: Node, path: str) -> FolderEntry:
     return FolderEntry(id=DirectoryPath(path), name=name_of(node))
 
 
+def archive_entry(node: Node, path: str) -> ArchiveEntry:
+    return ArchiveEntry(id=ArchivePath(path), name=node.name, bytes=node.size)
+
+
 def entries(found: list[tuple[Node, str]], limit: int) -> Entries:
     """So many of each kind, in their order; kinds of which there is nothing are left out."""
-    folders = [folder_entry(node, path) for node, path in found if node.kind == "directory"]
-    archives = [
-        ArchiveEntry(id=ArchivePath(path), name=node.name, bytes=node.size)
-        for node, path in found
-        if node.kind == "archive"
-    ]
-    files = [file_entry(node, path) for node, path in found if node.kind not in ("directory", "archive")]
-    more = sum(max(0, len(rows) - limit) for rows in (folders, files, archives))
+    folders = [row for row in found if row[0].kind == "directory"]
+    archives = [row for row in found if row[0].kind == "archive"]
+    files = [row for row in found if row[0].kind not in ("directory", "archive")]
     return Entries(
-        folders=tuple(folders[:limit]) or None,
-        files=tuple(files[:limit]) or None,
-        archives=tuple(archives[:limit]) or None,
-        more=more or None,
+        folders=tuple(folder_entry(*row) for row in folders[:limit]) or None,
+        files=tuple(file_entry(*row) for row in files[:limit]) or None,
+        archives=tuple(archive_entry(*row) for row in archives[:limit]) or None,
+        more=sum(max(0, len(rows) - limit) for rows in (folders, files, archives)) or None,
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from operator import attrgetter
 from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
@@ -132,7 +134,7 @@ class Disk(State):
 
     def children(self, folder: NodeId) -> list[Node]:
         """What a folder holds, by name."""
-        return sorted(self.nodes.where(parent=folder), key=lambda node: node.name)
+        return sorted(self.nodes.where(parent=folder), key=attrgetter("name"))
 
     def below(self, node: Node) -> Iterator[Node]:
         """The node and all that is in it, folders before their contents."""
@@ -149,7 +151,10 @@ class Disk(State):
 
     def path(self, node: Node) -> str:
         """The absolute path of a node; of one in the trash, the path within it."""
-        names = [node.name, *(folder.name for folder in self.above(node))]
+        names = [node.name]
+        while node.parent is not None:
+            node = self.nodes[node.parent]
+            names.append(node.name)
         return "/".join(reversed(names)) or "/"
 
     def is_trashed(self, node: Node) -> bool:
@@ -158,7 +163,13 @@ class Disk(State):
 
     def logins(self) -> dict[str, EmailAddress]:
         """The people who may own something here: by login, their addresses. The user comes first."""
-        return {login(person.name): person.id for person in cast(self.seed, COLLEAGUES)}
+        return logins(self.seed)
+
+
+@lru_cache(maxsize=64)
+def logins(seed: int) -> dict[str, EmailAddress]:
+    """By login, the addresses of the user and the colleagues of a world."""
+    return {login(person.name): person.id for person in cast(seed, COLLEAGUES)}
 
 
 def login(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ..kit import Entity, ToolError
 from .parameters import ROWS, AskedDirectory, Depth, DirectoryRef, Limit, NextDirectory, Sort
 from .paths import ENTER, READ, allows, locate_directory, require
@@ -73,13 +75,6 @@ def change_directory(disk: Disk, directory: NextDirectory) -> WorkingDirectory:
     return working_directory(disk)
 
 
-ORDERS = {
-    "name": lambda node: (0, node.name),
-    "size": lambda node: (-node.size, node.name),
-    "modified": lambda node: (-int(f"{node.modified:%Y%m%d%H%M}"), node.name),
-}
-
-
 @server.read(
     "list the files and folders here[, that is in {directory}][, sorted by {sort}][, at most {limit} of each]",
     "show what lies in the working directory[, or rather in {directory}][, ordered by {sort}][, up to {limit} of each]",
@@ -91,7 +86,9 @@ def list_directory(disk: Disk, directory: AskedDirectory = None, sort: Sort = "n
     folder = locate_directory(disk, directory or ".")
     require(disk, folder, READ)
     path = disk.path(folder).rstrip("/")
-    rows = sorted(disk.nodes.where(parent=folder.id), key=ORDERS[sort])
+    rows = disk.children(folder.id)
+    if sort != "name":
+        rows.sort(key=attrgetter(sort), reverse=True)
     return entries([(node, f"{path}/{node.name}") for node in rows], limit)
 
 
@@ -108,10 +105,10 @@ def show_directory_tree(
     folder = locate_directory(disk, directory)
     require(disk, folder, READ)
     found: list[Branch] = []
-    waiting = [(folder, 0)]
+    waiting, shell = [(folder, 0)], disk.shell
     while waiting and len(found) < limit:
         node, level = waiting.pop()
-        inside = disk.children(node.id) if allows(disk, node, READ) and allows(disk, node, ENTER) else None
+        inside = disk.children(node.id) if allows(shell, node, READ | ENTER) else None
         found.append(branch(disk, node, level, inside))
         if level < depth:
             waiting += [(child, level + 1) for child in reversed(inside or ()) if child.kind == "directory"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fnmatch import translate
+from functools import lru_cache
 from itertools import islice
 
 from ..kit import Entity, ToolError
@@ -53,6 +54,7 @@ def searched(disk: Disk, directory: str | None) -> Node:
     return under
 
 
+@lru_cache(maxsize=256)
 def glob(pattern: str) -> re.Pattern[str]:
     """A name with wildcards as a regular expression, one that never goes back over what a star took."""
     return re.compile(translate(pattern.replace("[", "[[]")), re.IGNORECASE)
@@ -77,7 +79,7 @@ def search_file_contents(disk: Disk, text: Words, directory: Under = None, limit
         raise ToolError("no_words", "There is no word or number to search for; name at least one.")
     holding = min((disk.nodes.where(words=word) for word in dict.fromkeys(words)), key=len)
     phrase = re.compile(rf"(?<![^\W_]){GAP.join(words)}(?![^\W_])")
-    readable = within(disk, (node for node in holding if allows(disk, node, READ)), under)
+    readable = within(disk, (node for node in holding if allows(disk.shell, node, READ)), under)
     found = ((node, path, line_of(node, phrase)) for node, path in readable)
     matches = (
         Match(id=FilePath(path), name=node.name, line=line[0], text=line[1]) for node, path, line in found if line

@@ -61,7 +61,7 @@ def get_disk_usage(disk: Disk, directory: DirectoryRef) -> Usage:
     files, folders, waiting = list[tuple[Node, str]](), 0, [(folder, disk.path(folder).rstrip("/"))]
     while waiting:
         parent, path = waiting.pop()
-        if allows(disk, parent, READ) and allows(disk, parent, ENTER):
+        if allows(shell, parent, READ | ENTER):
             for node in disk.children(parent.id):
                 if node.kind == "directory":
                     waiting.append((node, f"{path}/{node.name}"))
