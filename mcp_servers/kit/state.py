@@ -121,7 +121,8 @@ class Table(Generic[Id, Row]):
         self.about.width = digits
 
     def __getitem__(self, id: Id) -> Row:
-        row = self.get(id)
+        changes = self.changes
+        row: Row | None = changes[id] if id in changes else self.base.rows.get(id)
         if row is None:
             raise NotFound(f"There is no {self.about.noun} {id}.")
         return row
