@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
 from .draw import Draw
 from .server import Seen, Tool
+from .session import Session, Step
 from .state import State
 
 Call = tuple[str, str]
 WRONG: tuple[Any, ...] = (None, True, -1, 0, 10**12, 2.5, "", "ACC-0000", "no such thing", [], {}, ["x"], {"a": 1})
-FAULTY = 0.12
+FAULTY, NEAR = 0.12, 0.4
+DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d)?")
+NUMBERS, MOMENTS, DAYS = "numbers", "moments", "days"
+MINUTE, DAY, STEPS = timedelta(minutes=1), timedelta(days=1), (-1, 0, 0, 1)
 
 
 class Walker:
@@ -32,6 +37,15 @@ class Walker:
         pool = list(self.tools.values()) if self.draw.chance(0.05) or not ready else ready
         tool = self.draw.choice(pool)
         return tool.name, json.dumps(self.arguments(tool))
+
+    def walk(self, session: Session[Any]) -> Step[Any]:
+        """Make one more call of the session and learn from what it answers."""
+        name, arguments = self.next()
+        reply = session.call(name, arguments)
+        self.now = session.state.now
+        if reply.ok:
+            self.learn(name, reply.text)
+        return session.head
 
     def learn(self, name: str, text: str) -> None:
         """Keep the ids and field values of a result."""
@@ -91,14 +105,28 @@ class Walker:
             case {"type": "integer"}:
                 return self.number(schema)
             case {"format": "date-time"}:
-                minutes = self.draw.choice((-60, 15, 60, 90, 24 * 60, self.draw.integer(0, 20_000)))
-                return (self.now + timedelta(minutes=minutes)).isoformat(timespec="minutes")
+                return self.moment().isoformat(timespec="minutes")
             case {"format": "date"}:
-                return (self.now + timedelta(days=self.draw.integer(-2, 20))).date().isoformat()
+                return self.day().isoformat()
         return self.text(schema, known)
+
+    def moment(self) -> datetime:
+        """One soon or far, or one next to a moment seen: limits are where rules go wrong."""
+        if self.seen.get(MOMENTS) and self.draw.chance(NEAR):
+            return datetime.fromisoformat(self.draw.choice(self.seen[MOMENTS])) + self.draw.choice(STEPS) * MINUTE
+        minutes = self.draw.choice((-60, 15, 60, 90, 24 * 60, self.draw.integer(0, 20_000)))
+        return self.now + minutes * MINUTE
+
+    def day(self) -> date:
+        if self.seen.get(DAYS) and self.draw.chance(NEAR):
+            return date.fromisoformat(self.draw.choice(self.seen[DAYS])) + self.draw.choice(STEPS) * DAY
+        return (self.now + self.draw.integer(-2, 20) * DAY).date()
 
     def number(self, schema: Mapping[str, Any]) -> int:
         low, high = schema.get("minimum", 0), schema.get("maximum", 10_000)
+        near = [number for number in self.seen.get(NUMBERS, ()) if low <= number <= high]
+        if near and self.draw.chance(NEAR):
+            return int(min(high, max(low, self.draw.choice(near) + self.draw.choice(STEPS))))
         options = [low, high, self.draw.integer(low, min(high, low + 20)), self.draw.integer(low, high)]
         return int(self.draw.choice([*options, *schema.get("examples", ()), *schema.get("examples", ())]))
 
@@ -122,6 +150,7 @@ def found(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
                 yield from found(part, value[name])
                 if isinstance(value[name], str | int):
                     yield f".{name}", value[name]
+                    yield from limits(value[name])
     elif isinstance(value, list):
         for one in value:
             yield from found(get_args(hint)[0], one)
@@ -129,6 +158,16 @@ def found(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
         for part in get_args(hint):
             if dataclasses.is_dataclass(part) == isinstance(value, dict):
                 yield from found(part, value)
+
+
+def limits(value: str | int) -> Iterator[tuple[str, Any]]:
+    """Numbers, moments and days that a result tells, as things to come close to."""
+    if isinstance(value, bool):
+        return
+    if isinstance(value, int):
+        yield NUMBERS, value
+    elif DATE.fullmatch(value):
+        yield MOMENTS if "T" in value else DAYS, value
 
 
 def secrets(tools: Mapping[str, Tool], states: Iterable[State]) -> dict[str, list[Any]]:

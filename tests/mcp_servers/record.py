@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -50,14 +51,10 @@ def record(server: Server[Any], seed: int, size: str, steps: int, key: str = "")
     opening, moments = session.state.full_digest(), []
     walker = Walker(server.tools, [session.state], server.name, seed, size, key)
     for _ in range(steps):
-        name, arguments = walker.next()
-        before = session.digest()
-        reply = session.call(name, arguments)
-        after, full = session.digest(), session.state.full_digest()
-        moments.append(Moment(name, arguments, reply, before, after, full, server.broken(session.state)))
-        walker.now = session.state.now
-        if reply.ok:
-            walker.learn(name, reply.text)
+        before, step = session.digest(), walker.walk(session)
+        assert step.reply is not None
+        after, full, broken = session.digest(), session.state.full_digest(), server.broken(session.state)
+        moments.append(Moment(step.tool, step.arguments, step.reply, before, after, full, broken))
     return Record(server, seed, size, opening, moments, session)
 
 
@@ -87,13 +84,13 @@ def the_digest_is_up_to_date(walked: Record) -> None:
 def an_idempotent_call_twice_is_as_once(walked: Record) -> None:
     for number, moment in enumerate(walked.moments, 1):
         if moment.reply.ok and walked.server.tools[moment.tool].idempotent:
-            assert not changes_once_more(walked, number), f"step {number}, {moment.tool}, is not idempotent"
+            then = walked.session.at(number - 1).state.now  # what time alone does is no effect of the call
+            assert not changes_once_more(walked, number, then), f"step {number}, {moment.tool}, is not idempotent"
 
 
-def changes_once_more(walked: Record, number: int) -> bool:
-    """Whether the call of a step, made once more right after it, changes any row."""
-    session, moment = walked.session.fork(), walked.moments[number - 1]
-    session.reset(number)
-    once = session.state.tables_digest()
+def changes_once_more(walked: Record, number: int, now: datetime | None = None) -> bool:
+    """Whether the call of a step, made once more right after it, changes any row; with `now` as if at that time."""
+    moment, once = walked.moments[number - 1], walked.session.at(number).state
+    session = Session.start(walked.server, once.draft(now=now))
     session.call(moment.tool, moment.arguments)
-    return session.state.tables_digest() != once
+    return session.state.tables_digest() != once.tables_digest()

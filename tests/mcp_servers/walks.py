@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,14 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
 from record import Record, record  # noqa: E402
 
-from mcp_servers.kit import Server  # noqa: E402
+from mcp_servers.kit import Server, Session  # noqa: E402
+from mcp_servers.kit.walk import Walker  # noqa: E402
 
 ON_RECORD = HERE / "walks.json"
 HELD_OUT = 1_000_000_000
 SMALL = [*range(12), *range(HELD_OUT, HELD_OUT + 4)]
 DEFAULT = [*range(3), HELD_OUT]
+LONG, STEPS = range(100, 130), 120
 
 
 def walks(server: Server[Any]) -> list[Record]:
@@ -31,12 +34,27 @@ def walks(server: Server[Any]) -> list[Record]:
 
 
 def come_to(server: Server[Any]) -> str:
-    """A digest of every call of the walks, every reply, and the world in the end."""
+    """A digest of every call of the walks, every reply, and the worlds after it or in the end."""
     digest = sha256()
     for walked in walks(server):
         for moment in walked.moments:
             digest.update(f"{moment.tool}{moment.arguments}{moment.reply.text}{moment.after}".encode())
+    for session in long_walks(server):
+        for step in session.history()[1:]:
+            digest.update(f"{step.tool}{step.arguments}{step.reply}".encode())
+        digest.update(session.digest().encode())
     return digest.hexdigest()[:16]
+
+
+@cache
+def long_walks(server: Server[Any]) -> list[Session[Any]]:
+    """Sessions after many calls, without the digests in between."""
+    sessions = [server.open(seed, "small") for seed in LONG]
+    for seed, session in zip(LONG, sessions, strict=True):
+        walker = Walker(server.tools, [session.state], "long", server.name, seed)
+        for _ in range(STEPS):
+            walker.walk(session)
+    return sessions
 
 
 def on_record() -> dict[str, str]:

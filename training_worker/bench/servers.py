@@ -39,13 +39,9 @@ def working_calls(server: str, size: str = "default") -> dict[str, Found]:
         session = SERVERS[server].open(SEED + number // 20, size)
         walker = Walker(tools, [session.state], "bench", server, number)
         for _ in range(SHORT if number < WALKS / 2 else LONG):
-            name, arguments = walker.next()
-            before = session.fork()
-            reply = session.call(name, arguments)
-            walker.now = session.state.now
-            if reply.ok:
-                walker.learn(name, reply.text)
-                found.setdefault(name, (before, name, arguments))
+            before, step = session.fork(), walker.walk(session)
+            if step.reply and step.reply.ok:
+                found.setdefault(step.tool, (before, step.tool, step.arguments))
     return found
 
 
