@@ -114,10 +114,17 @@ def servers_table() -> Table:
 
 
 def by_size() -> Table:
-    table = Table("size", "rows in all", "fork", "digest after a write", title="medians over the servers")
+    """What a larger world costs: nothing for a fork or a digest, and for a call less than its size."""
+    title = "fork and digest: medians over the servers; calls: over the tools, beside the default size"
+    table = Table("size", "rows in all", "fork", "digest after a write", "one call", "most beside default", title=title)
+    usual = servers.calls_by_tool("default")
     for size in ("small", "default", "large"):
         rows, fork, digest = servers.by_size(size)
-        table.add_row(size, f"{rows:,}", micro(fork), micro(digest))
+        calls = servers.calls_by_tool(size)
+        median = statistics.median(calls[name] for name in calls)
+        most = max(calls.keys() & usual.keys(), key=lambda name: calls[name] / usual[name])
+        growth = f"{calls[most] / usual[most]:,.1f}x  {most}"
+        table.add_row(size, f"{rows:,}", micro(fork), micro(digest), micro(median), growth)
     return table
 
 
