@@ -15,7 +15,10 @@ from training_worker.prove import graph
 
 @dataclass(frozen=True)
 class Edge:
-    """One tool's result feeds another's parameters; `proofs` are the runs behind each, by parameter."""
+    """One tool's result feeds another's parameters; `proofs` are the runs behind each, by parameter.
+
+    An implicit edge has no proofs but `enables`, the runs that show that the producer lets the consumer do its work.
+    """
 
     producer: str
     producer_server: str
@@ -24,6 +27,8 @@ class Edge:
     id_type: str
     created: bool
     proofs: tuple[tuple[str, dict[str, Any]], ...]
+    implicit: bool = False
+    enables: dict[str, Any] | None = None
 
     @property
     def crosses(self) -> bool:
@@ -43,13 +48,14 @@ class Proven:
         return self.fingerprint == fingerprint(tuple(SERVERS))
 
     def search(self, text: str, server: str, kind: str) -> list[Edge]:
-        """Edges with all words in their tools, id type or parameters; of a server; `created` or `crosses` only."""
+        """Edges with all words in their tools, id type or parameters; of a server; of one kind only."""
         wanted = text.lower().split()
         return [
             edge
             for edge in self.edges
             if (not server or server in (edge.producer_server, edge.consumer_server))
             and (kind != "created" or edge.created)
+            and (kind != "implicit" or edge.implicit)
             and (kind != "crosses" or edge.crosses)
             and all(word in words(edge) for word in wanted)
         ]
@@ -83,7 +89,17 @@ def read(path: Path, changed: int) -> Proven | None:
         return None
     server = found.nodes(data="server")
     edges = tuple(
-        Edge(a, server[a], b, server[b], edge["id_type"], edge["created"], tuple(edge["feeds"].items()))
+        Edge(
+            a,
+            server[a],
+            b,
+            server[b],
+            edge["id_type"],
+            edge["created"],
+            tuple(edge["feeds"].items()),
+            edge.get("kind") == "implicit",
+            edge.get("enables"),
+        )
         for a, b, edge in found.edges(data=True)
     )
     unproven = tuple((a, b, parameter) for a, b, parameter in found.graph["unproven"])

@@ -26,7 +26,7 @@ def test_edges_that_lead_forward_hold_a_chain_together(graph: nx.DiGraph) -> Non
         forward = nx.Graph()
         forward.add_nodes_from(chain)
         pairs = [(a, b) for position, a in enumerate(chain) for b in chain[position + 1 :]]
-        forward.add_edges_from((a, b) for a, b in pairs if graph.has_edge(a, b))
+        forward.add_edges_from((a, b, graph.edges[a, b]) for a, b in pairs if graph.has_edge(a, b))
         assert nx.is_connected(forward), chain
 
 
@@ -37,7 +37,7 @@ def test_a_tool_without_edges_is_a_chain_of_its_own() -> None:
 
 
 def test_a_chain_ends_where_the_graph_ends() -> None:
-    pair = nx.DiGraph([("look", "act")])
+    pair = nx.DiGraph([("look", "act", {"kind": "explicit"})])
     assert {draw_chain(pair, "act", Draw("pair", time)) for time in range(20)} == {("look", "act")}
 
 
@@ -50,5 +50,5 @@ def test_lengths_come_as_often_as_they_should(length: int, graph: nx.DiGraph) ->
 def test_the_order_in_which_edges_were_added_does_not_matter(graph: nx.DiGraph) -> None:
     turned = nx.DiGraph()
     turned.add_nodes_from(reversed(list(graph.nodes)))
-    turned.add_edges_from(reversed(list(graph.edges)))
+    turned.add_edges_from(reversed(list(graph.edges(data=True))))
     assert drawn(turned) == drawn(graph)

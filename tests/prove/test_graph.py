@@ -16,7 +16,7 @@ import pytest
 
 from mcp_servers.world import World
 from tests.prove.known import SERVERS, TOOLS
-from training_worker.prove.graph import build, candidates, load_or_build, part, prove, servers_of
+from training_worker.prove.graph import FORMAT, build, candidates, load_or_build, part, prove, servers_of
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.trajectory import dumps
 
@@ -115,7 +115,7 @@ def test_the_cached_graph_is_read_and_equals_the_one_built(graph: nx.DiGraph, tm
     (path,) = (tmp_path / "new").iterdir()
     told: list[int] = []
     again = load_or_build(tmp_path / "new", lambda done, total: told.append(done), SERVERS)
-    assert told == [] and path.name == f"graph-{graph.graph['fingerprint']}.json"
+    assert told == [] and path.name == f"graph-{FORMAT}-{graph.graph['fingerprint']}.json"
     assert as_text(first) == as_text(again) == as_text(graph)
 
 

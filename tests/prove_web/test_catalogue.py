@@ -49,7 +49,24 @@ def proven(project: Project) -> Job:
         "with_foreign": run(False),
         "without": run(False),
     }
-    found.add_edge("create_event", "get_event", id_type="EventId", created=True, feeds={"event": proof})
+    found.add_edge(
+        "create_event",
+        "get_event",
+        kind="explicit",
+        id_type="EventId",
+        created=True,
+        feeds={"event": proof},
+        enables=None,
+    )
+    enabling = {
+        "seed": 9,
+        "earlier": [["set_vehicle_lock", {"to": "unlocked"}]],
+        "refused": run(False),
+        "producer": run(True),
+        "enabled": run(True),
+        "shares": {},
+    }
+    found.add_edge("start_engine", "shift_gear", kind="implicit", id_type="", created=False, feeds={}, enables=enabling)
     job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", state=State.DONE)
     job.out.mkdir(parents=True)
     (job.out / "graph.json").write_text(json.dumps(nx.node_link_data(found, edges="edges")), "utf-8")
@@ -131,11 +148,17 @@ def test_without_a_graph_the_page_tells_what_to_do(page: Callable[..., Any]) -> 
 
 def test_the_graph_shows_each_edge_with_the_runs_that_prove_it(page: Callable[..., Any], proven: Job) -> None:
     shown = page("graph", q="EventId", server="calendar", kind="created").content.decode()
-    assert "1 of 1 edges" in shown
+    assert "1 of 2 edges" in shown
     assert "four runs in the world of seed 9" in shown
     assert "<script>alert" not in shown
     assert "1 pair fits by type without a proof" in shown
     assert "No edge like this" in page("graph", kind="crosses").content.decode()
+
+
+def test_an_implicit_edge_shows_the_runs_that_make_it_one(page: Callable[..., Any], proven: Job) -> None:
+    shown = html.unescape(page("graph", kind="implicit").content.decode())
+    assert "1 of 2 edges" in shown and "start_engine" in shown and "create_event" not in shown
+    assert "three runs in the world of seed 9, after 1 earlier write" in shown and "set_vehicle_lock" in shown
 
 
 def test_a_torn_graph_is_said_to_be_torn(page: Callable[..., Any], proven: Job) -> None:

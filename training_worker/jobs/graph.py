@@ -20,7 +20,8 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
         raise Refused("No edge of the graph could be proven; the servers cannot be chained.")
     shutil.copyfile(graph_path(cache(folder)), folder / "out" / "graph.json")
     created = sum(data["created"] for _, _, data in graph.edges(data=True))
-    counts = {"tools": len(graph), "edges": graph.number_of_edges(), "created": created}
+    implicit = sum(kind == "implicit" for _, _, kind in graph.edges(data="kind"))
+    counts = {"tools": len(graph), "edges": graph.number_of_edges(), "created": created, "implicit": implicit}
     return {**counts, "unproven": len(graph.graph["unproven"])}
 
 

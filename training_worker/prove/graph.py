@@ -2,8 +2,9 @@
 
 A pair (A, B) is a candidate when A's result carries an id type B requires. It becomes an *explicit* edge when B, in a
 fork, does what is asked with an id that A gave, and refuses an id that another world gave. Where B also refuses the
-same id when A was not run, A had created it: the edge is `created`. What was run is kept as evidence. (Paper, section
-2, step 1, which asks a language model about each pair instead.)
+same id when A was not run, A had created it: the edge is `created`. An *implicit* edge says that A must run first for
+another reason, see `enabling`. What was run is kept as evidence. (Paper, section 2, step 1, which asks a language model
+about each pair instead.)
 """
 
 from __future__ import annotations
@@ -21,20 +22,13 @@ from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
 
+from .enabling import Enabling, enablings
+from .runs import WORLD_SEEDS, Run, run_of
 from .shapes import found_in
 from .synthesis.sampler import Context, NothingFits, fill, sample
 
-WORLD_SEEDS = range(900_000_000, 900_000_006)
 TRIES_PER_WORLD = 6
-
-
-@dataclass(frozen=True)
-class Run:
-    """One call made to prove an edge, and what came of it."""
-
-    arguments: dict[str, Any]
-    ok: bool
-    text: str
+FORMAT = 2  # goes up when an edge comes to say something else, so that no graph of before is taken for one of now
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ def attempt(seed: int, opening: World, context: Context, draw: Draw, pair: tuple
     a, b, parameter, id_type = pair
     after = opening.fork()
     try:
-        producer = run(after, a, fill(a, {}, context, draw, after))
+        producer = run_of(after, a.name, fill(a, {}, context, draw, after))
         if not producer.ok:
             return None
         given = [found.id for found in found_in(a.name, json.loads(producer.text)) if found.type == id_type]
@@ -103,15 +97,10 @@ def attempt(seed: int, opening: World, context: Context, draw: Draw, pair: tuple
     return Proof(
         seed,
         producer,
-        run(after.fork(), b, own),
-        run(after.fork(), b, own | {parameter: foreign}),
-        run(opening.fork(), b, own),
+        run_of(after.fork(), b.name, own),
+        run_of(after.fork(), b.name, own | {parameter: foreign}),
+        run_of(opening.fork(), b.name, own),
     )
-
-
-def run(world: World, tool: Tool, arguments: dict[str, Any]) -> Run:
-    reply = world.call(tool.name, arguments)
-    return Run(arguments, reply.ok, reply.text)
 
 
 def servers_of(*tools: Tool) -> tuple[str, ...]:
@@ -128,9 +117,10 @@ def laboratory(seed: int, servers: tuple[str, ...]) -> tuple[World, Context]:
 def build(
     progress: Callable[[int, int], None] = lambda done, total: None, servers: Collection[str] = tuple(SERVERS)
 ) -> nx.DiGraph:
-    """The graph over the tools of some servers: nodes with their server, edges with id type and evidence.
+    """The graph over the tools of some servers: nodes with their server, edges with their kind and evidence.
 
-    Unproven pairs stay out. What is proven of two tools does not depend on which other servers there are.
+    An *explicit* edge has proofs by parameter in `feeds`, an *implicit* one the runs in `enables`; one that is both is
+    explicit. Pairs unproven stay out. What is proven of two tools does not depend on which other servers there are.
     """
     graph = nx.DiGraph(fingerprint=fingerprint(servers), unproven=[])
     tools = {name: (server, tool) for name, (server, tool) in TOOLS.items() if server.name in servers}
@@ -141,14 +131,26 @@ def build(
         proof = prove(a, b, parameter, id_type)
         if proof is not None and proof.holds:
             if not graph.has_edge(a.name, b.name):
-                graph.add_edge(a.name, b.name, id_type=id_type, feeds={}, created=False)
+                graph.add_edge(a.name, b.name, kind="explicit", id_type=id_type, feeds={}, created=False, enables=None)
             edge = graph.edges[a.name, b.name]
             edge["feeds"][parameter] = asdict(proof)
             edge["created"] = edge["created"] or proof.created
         else:
             graph.graph["unproven"].append([a.name, b.name, parameter])
-        progress(done, len(pairs))
+        progress(done, len(pairs) + len(servers))
+    for done, name in enumerate((name for name in SERVERS if name in servers), len(pairs) + 1):
+        for (first, then), evidence in enablings(SERVERS[name]).items():
+            if not graph.has_edge(first, then):
+                graph.add_edge(first, then, kind="implicit", id_type="", feeds={}, created=False)
+            graph.edges[first, then]["enables"] = as_json(evidence)
+        progress(done, len(pairs) + len(servers))
     return graph
+
+
+def as_json(evidence: Enabling) -> dict[str, Any]:
+    """As it comes back from a file."""
+    told: dict[str, Any] = json.loads(json.dumps(asdict(evidence)))
+    return told
 
 
 def read(path: Path) -> nx.DiGraph | None:
@@ -168,7 +170,7 @@ def part(graph: nx.DiGraph, servers: Collection[str]) -> nx.DiGraph:
 
 def graph_path(folder: Path, servers: Collection[str] = tuple(SERVERS)) -> Path:
     """Where the graph of these servers as they are now is cached."""
-    return folder / f"graph-{fingerprint(servers)}.json"
+    return folder / f"graph-{FORMAT}-{fingerprint(servers)}.json"
 
 
 def load_or_build(

@@ -15,7 +15,11 @@ from prove_web.live.models import Job, Kind
 from ..proven import newest
 from .parts import page_or_part, paged, typed
 
-KINDS = {"created": "The producer creates the id", "crosses": "Between two servers"}
+KINDS = {
+    "created": "The producer creates the id",
+    "crosses": "Between two servers",
+    "implicit": "The one must run first",
+}
 
 
 @in_project(Action.VIEW)

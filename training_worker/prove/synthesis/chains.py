@@ -9,15 +9,27 @@ from mcp_servers.kit import Draw
 LENGTHS = {2: 0.35, 3: 0.3, 4: 0.2, 5: 0.15}
 
 
-def draw_chain(graph: nx.DiGraph, target: str, draw: Draw) -> tuple[str, ...]:
-    """2 to 5 different tools with `target` among them, each after those that feed it; shorter where the graph ends."""
+def draw_chain(graph: nx.DiGraph, target: str, draw: Draw, implicit: bool = True) -> tuple[str, ...]:
+    """2 to 5 different tools with `target` among them, each after those that feed it; shorter where the graph ends.
+
+    With `implicit` a tool may also come after one that enables it.
+    """
+    kinds = ("explicit", "implicit") if implicit else ("explicit",)
     chain = [target]
     length = draw.weighted(tuple(LENGTHS), tuple(LENGTHS.values()))
     while len(chain) < length:
         before = [
-            (source, tool) for tool in chain for source in sorted(graph.predecessors(tool)) if source not in chain
+            (source, tool)
+            for tool in chain
+            for source in sorted(graph.predecessors(tool))
+            if source not in chain and graph.edges[source, tool]["kind"] in kinds
         ]
-        after = [(tool, sink) for tool in chain for sink in sorted(graph.successors(tool)) if sink not in chain]
+        after = [
+            (tool, sink)
+            for tool in chain
+            for sink in sorted(graph.successors(tool))
+            if sink not in chain and graph.edges[tool, sink]["kind"] in kinds
+        ]
         if not before and not after:
             break
         if before and (not after or draw.chance(0.5)):

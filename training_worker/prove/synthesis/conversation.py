@@ -26,10 +26,12 @@ LAST_SEED = 40
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a data set is made by. `seed` (0 to 40) sets its worlds apart from those of other seeds."""
+    """What a data set is made by. `seed` (0 to 40) sets its worlds apart from those of other seeds; with `implicit`
+    chains follow implicit edges too, which the small policy that comes with the site was not shown."""
 
     seed: int = 0
     size: str = "small"
+    implicit: bool = False
     knobs: Knobs = field(default_factory=Knobs)
 
     def __post_init__(self) -> None:
@@ -60,7 +62,7 @@ def make(index: int, split: Split, graph: nx.DiGraph, recipe: Recipe) -> tuple[E
 def converse(id: str, target: str, seed: int, split: Split, graph: nx.DiGraph, recipe: Recipe, draw: Draw) -> Example:
     """Draw, run and validate one conversation; raises NothingFits, StepRefused or Rejected."""
     kind = draw_kind(recipe.knobs, draw)
-    chain = draw_chain(graph, target, draw)
+    chain = draw_chain(graph, target, draw, recipe.implicit)
     candidates = draw_candidates(chain, kind, recipe.knobs, draw, graph)
     servers = tuple(sorted({TOOLS[name][0].name for name in (*candidates, *chain)}))
     world = World.open(seed, servers, recipe.size)

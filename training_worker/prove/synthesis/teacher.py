@@ -60,9 +60,10 @@ class Done:
 def run_chain(chain: tuple[str, ...], graph: nx.DiGraph, world: World, context: Context, draw: Draw) -> list[Done]:
     """Run a chain in a world. Raises NothingFits or StepRefused when this world cannot serve it."""
     done: list[Done] = []
-    for name in chain:
+    for position, name in enumerate(chain):
         tool = TOOLS[name][1]
         bound, words, fed_by = bind(tool, graph, done, draw)
+        bound = shared(graph, done, name) | ways(graph, tool, chain[position + 1 :]) | bound
         ask, optional = choose(tool, draw)
         arguments = fill(tool, bound, context, draw, world, optional)
         reply = world.call(name, arguments)
@@ -71,6 +72,34 @@ def run_chain(chain: tuple[str, ...], graph: nx.DiGraph, world: World, context: 
         found = found_in(name, json.loads(reply.text))
         done.append(Done(name, arguments, reply.text, world.digest(), fed_by, words, ask, found))
     return done
+
+
+def enabling(graph: nx.DiGraph, first: str, then: str) -> dict[str, Any]:
+    """The evidence that one tool enables another; empty when it does not."""
+    edge = graph.get_edge_data(first, then)
+    return edge["enables"] if edge and edge["kind"] == "implicit" else {}
+
+
+def shared(graph: nx.DiGraph, done: list[Done], name: str) -> dict[str, Any]:
+    """The ids that a step has in common with those that enable it: what is unlocked is then opened."""
+    return {
+        own: step.arguments[other]
+        for step in done
+        for own, other in enabling(graph, step.tool, name).get("shares", {}).items()
+        if other in step.arguments
+    }
+
+
+def ways(graph: nx.DiGraph, tool: Tool, later: tuple[str, ...]) -> dict[str, Any]:
+    """How a step is done so that it enables the first of the later ones that it can: gear D, not any gear."""
+    evidence = next(filter(None, (enabling(graph, tool.name, name) for name in later)), None)
+    if evidence is None:
+        return {}
+    return {
+        name: value
+        for name, value in evidence["producer"]["arguments"].items()
+        if name in tool.required and name not in tool.ids and name not in tool.sensitive and name not in tool.seen
+    }
 
 
 def bind(
