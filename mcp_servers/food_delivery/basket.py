@@ -10,19 +10,20 @@ MOST_PORTIONS = 30
 MOST_OFFERS = 5
 
 
-def subtotal(delivery: Delivery) -> int:
+def subtotal(cart: list[Line]) -> int:
     """What all dishes of the cart cost, in cents."""
-    return sum(line.price * line.quantity for line in delivery.cart)
+    return sum([line.price * line.quantity for line in cart])
 
 
-def restaurant_of(delivery: Delivery) -> FoodRestaurantId | None:
+def restaurant_of(cart: list[Line]) -> FoodRestaurantId | None:
     """The one restaurant the cart is from, or None when it is empty."""
-    return next((line.restaurant for line in delivery.cart), None)
+    return cart[0].restaurant if cart else None
 
 
 def applied(delivery: Delivery) -> Promo | None:
     """The promo code on the cart."""
-    return next((promo for promo in delivery.promos if promo.applied), None)
+    found = delivery.promos.where(applied=True)
+    return found[0] if found else None
 
 
 def discount_of(promo: Promo | None, cents: int) -> int:
@@ -35,20 +36,22 @@ def offers(delivery: Delivery, restaurant: FoodRestaurantId | None) -> tuple[Off
     promos = delivery.promos.where(restaurant=restaurant) if restaurant else []
     unused = [promo for promo in promos + delivery.promos.where(restaurant=None) if promo.order is None]
     return tuple(
-        Offer(code=promo.code, percent=promo.percent, most=promo.most, minimum=promo.minimum, ends=promo.ends)
-        for promo in unused[:MOST_OFFERS]
+        [
+            Offer(code=promo.code, percent=promo.percent, most=promo.most, minimum=promo.minimum, ends=promo.ends)
+            for promo in unused[:MOST_OFFERS]
+        ]
     )
 
 
-def require_portions(delivery: Delivery, dish: Dish, quantity: int) -> None:
+def require_portions(cart: list[Line], dish: Dish, quantity: int) -> None:
     """Raise ToolError unless the cart may hold so many more of a dish."""
-    inside = sum(line.quantity for line in delivery.cart if line.dish == dish.id)
+    inside = sum([line.quantity for line in cart if line.dish == dish.id])
     if inside + quantity > dish.left:
         raise ToolError(
             "item_sold_out",
             f"The {dish.name} has {dish.left} portions left and {inside} are in the cart; take fewer or another dish.",
         )
-    if sum(line.quantity for line in delivery.cart) + quantity > MOST_PORTIONS:
+    if sum([line.quantity for line in cart]) + quantity > MOST_PORTIONS:
         raise ToolError("cart_full", f"A cart holds {MOST_PORTIONS} portions; order these first or take fewer.")
 
 
@@ -88,7 +91,8 @@ def require_usable(delivery: Delivery, promo: Promo) -> None:
 
 def require_fitting(delivery: Delivery, promo: Promo) -> None:
     """Raise ToolError unless the cart is one that the code is for."""
-    owner, cents = restaurant_of(delivery), subtotal(delivery)
+    cart = delivery.cart
+    owner, cents = restaurant_of(cart), subtotal(cart)
     if owner is None:
         raise ToolError("cart_empty", "Your food cart is empty; add dishes first.")
     if promo.restaurant is not None and promo.restaurant != owner:
@@ -103,31 +107,35 @@ def require_fitting(delivery: Delivery, promo: Promo) -> None:
 def drop_promo(delivery: Delivery) -> None:
     """Take the code off the cart when the cart no longer reaches its minimum."""
     promo = applied(delivery)
-    if promo is not None and (subtotal(delivery) < promo.minimum or len(delivery.cart) == 0):
+    if promo is not None and (not delivery.cart or subtotal(delivery.cart) < promo.minimum):
         delivery.promos.change(promo.id, applied=False)
 
 
-def cart_view(delivery: Delivery) -> CartView:
-    """The cart as the user sees it."""
-    owner, promo, cents = restaurant_of(delivery), applied(delivery), subtotal(delivery)
+def cart_view(delivery: Delivery, found: tuple[Offer, ...] | None = None) -> CartView:
+    """The cart as the user sees it, with the promo codes found for it."""
+    cart, promo = delivery.cart, applied(delivery)
+    owner, cents = restaurant_of(cart), subtotal(cart)
     restaurant = None if owner is None else delivery.restaurants[owner]
     lack = 0 if restaurant is None else max(0, restaurant.minimum - cents)
     return CartView(
         restaurant=owner,
         name=restaurant.name if restaurant else None,
         lines=tuple(
-            CartLineView(
-                id=FoodCartLineId(line.id),
-                dish=line.dish,
-                name=line.name,
-                quantity=line.quantity,
-                price=line.price,
-                option=line.option,
-            )
-            for line in delivery.cart
+            [
+                CartLineView(
+                    id=FoodCartLineId(line.id),
+                    dish=line.dish,
+                    name=line.name,
+                    quantity=line.quantity,
+                    price=line.price,
+                    option=line.option,
+                )
+                for line in cart
+            ]
         ),
         subtotal=cents,
         code=promo.code if promo else None,
         discount=discount_of(promo, cents) if promo else None,
         missing=lack or None,
+        offers=found,
     )

@@ -55,7 +55,7 @@ def orders_keep_to_their_restaurant(delivery: Delivery) -> bool:
 @server.invariant
 def the_cart_is_of_one_restaurant(delivery: Delivery) -> bool:
     """All dishes of the cart are of one restaurant, each in one line for each option, at the price of the menu."""
-    owner, ways = restaurant_of(delivery), [(line.dish, line.option) for line in delivery.cart]
+    owner, ways = restaurant_of(delivery.cart), [(line.dish, line.option) for line in delivery.cart]
     for line in delivery.cart:
         dish = delivery.dishes[line.dish]
         if not line.restaurant == dish.restaurant == owner or line.price != dish.price + extra(dish, line.option):
@@ -101,8 +101,8 @@ def at_most_one_promo_is_applied(delivery: Delivery) -> bool:
     return len(found) <= 1 and all(
         promo.order is None
         and len(delivery.cart) > 0
-        and subtotal(delivery) >= promo.minimum
-        and promo.restaurant in (None, restaurant_of(delivery))
+        and subtotal(delivery.cart) >= promo.minimum
+        and promo.restaurant in (None, restaurant_of(delivery.cart))
         for promo in found
     )
 

@@ -52,8 +52,8 @@ class Restaurant(Entity):
         return midnight + timedelta(minutes=self.opens), midnight + timedelta(minutes=self.closes)
 
     def is_open(self, moment: datetime) -> bool:
-        hours = self.hours(moment.date())
-        return hours is not None and hours[0] <= moment < hours[1]
+        minutes = moment.hour * 60 + moment.minute
+        return self.opens <= minutes < self.closes and moment.weekday() not in self.closed
 
     def next_open(self, moment: datetime) -> datetime:
         """This moment if it is open then, else when it opens next."""
@@ -158,7 +158,7 @@ class Delivery(State):
     places: Table[PlaceId, Place] = table("PLC", "place")
     restaurants: Table[FoodRestaurantId, Restaurant] = table("FRES", "restaurant", index=("cuisine",))
     dishes: Table[DishId, Dish] = table("FDSH", "dish", index=("restaurant",))
-    promos: Table[FoodPromoId, Promo] = table("FPRO", "promo code", index=("code", "restaurant"))
+    promos: Table[FoodPromoId, Promo] = table("FPRO", "promo code", index=("code", "restaurant", "applied", "order"))
     addresses: Table[PlaceId, Address] = table("FADR", "delivery address")
     orders: Table[FoodOrderId, Order] = table("FORD", "food order", index=("restaurant",))
     lines: Table[FoodLineId, Line] = table("FLIN", "dish in your cart or orders", index=("order",))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..kit import ToolError
 from .basket import (
     applied,
@@ -31,17 +29,17 @@ from .views import CartView
 )
 def add_dish_to_cart(delivery: Delivery, dish: DishRef, quantity: Portions = 1, option: OptionName = None) -> CartView:
     """Add a dish to your cart, which holds dishes of one restaurant."""
-    row = delivery.dishes[dish]
-    owner = restaurant_of(delivery)
+    row, cart = delivery.dishes[dish], delivery.cart
+    owner = restaurant_of(cart)
     if owner is not None and owner != row.restaurant:
         name = delivery.restaurants[owner].name
         raise ToolError(
             "other_restaurant_in_cart", f"Your cart holds dishes from {name}; order these or take them out first."
         )
-    for line in delivery.cart:
+    for line in cart:
         if (line.dish, line.option) == (dish, option):
             raise ToolError("already_in_cart", f"It is in your cart as {line.id}; change its portions there.")
-    require_portions(delivery, row, quantity)
+    require_portions(cart, row, quantity)
     put_dish(delivery, row, quantity, option)
     return cart_view(delivery)
 
@@ -61,7 +59,7 @@ def change_cart_dish(delivery: Delivery, line: LineRef, quantity: NewPortions) -
     if quantity == 0:
         delivery.lines.remove(line)
     else:
-        require_portions(delivery, delivery.dishes[row.dish], quantity - row.quantity)
+        require_portions(delivery.cart, delivery.dishes[row.dish], quantity - row.quantity)
         delivery.lines.change(line, quantity=quantity)
     drop_promo(delivery)
     return cart_view(delivery)
@@ -75,7 +73,7 @@ def change_cart_dish(delivery: Delivery, line: LineRef, quantity: NewPortions) -
 )
 def view_food_cart(delivery: Delivery) -> CartView:
     """View your cart with its dishes, subtotal, discount and promo codes for it."""
-    return replace(cart_view(delivery), offers=offers(delivery, restaurant_of(delivery)))
+    return cart_view(delivery, offers(delivery, restaurant_of(delivery.cart)))
 
 
 @server.write(
@@ -91,7 +89,7 @@ def apply_food_promo(delivery: Delivery, code: Code) -> CartView:
     if not found:
         raise ToolError("no_such_promo", f"There is no promo code {code}; get_restaurant shows a restaurant's offers.")
     promo, old = found[0], applied(delivery)
-    if old == promo:
+    if promo.applied:
         raise ToolError("promo_already_applied", f"{promo.code} is on your cart already; nothing is left to do.")
     require_usable(delivery, promo)
     require_fitting(delivery, promo)
@@ -115,6 +113,6 @@ def reorder_food(delivery: Delivery, order: OrderRef) -> CartView:
         raise ToolError("cart_not_empty", "Your food cart is not empty; order what is in it or take it out first.")
     for line in lines:
         dish = delivery.dishes[line.dish]
-        require_portions(delivery, dish, line.quantity)
+        require_portions(delivery.cart, dish, line.quantity)
         put_dish(delivery, dish, line.quantity, line.option)
     return cart_view(delivery)

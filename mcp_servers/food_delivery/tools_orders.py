@@ -41,10 +41,11 @@ def place_food_order(
     delivery: Delivery, address: AddressRef, deliver_at: DeliverAt = None, tip: OrderTip = None
 ) -> OrderView:
     """Order what is in your cart, for now or for a later time."""
-    owner = restaurant_of(delivery)
+    cart = delivery.cart
+    owner = restaurant_of(cart)
     if owner is None:
         raise ToolError("cart_empty", "Your food cart is empty; add dishes first.")
-    restaurant, cents = delivery.restaurants[owner], subtotal(delivery)
+    restaurant, cents = delivery.restaurants[owner], subtotal(cart)
     far = require_range(delivery, restaurant, address)
     if cents < restaurant.minimum:
         raise ToolError(
@@ -98,7 +99,7 @@ def require_times(delivery: Delivery, restaurant: Restaurant, far: int, arrives:
 def write_order(
     delivery: Delivery, restaurant: Restaurant, address: PlaceId, far: int, tip: int, times: Times
 ) -> Order:
-    cents, promo, fee = subtotal(delivery), applied(delivery), fee_for(restaurant, far)
+    cents, promo, fee = subtotal(delivery.cart), applied(delivery), fee_for(restaurant, far)
     discount, id = discount_of(promo, cents), delivery.orders.new_id()
     return delivery.orders.put(
         Order(

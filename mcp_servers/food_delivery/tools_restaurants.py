@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from ..distance import metres
 from ..kit import ToolError
 from .basket import offers
-from .kitchen import distance, fee_for, rating
+from .kitchen import fee_for, rating
 from .parameters import ROWS, AskedAddress, AskedCuisine, AskedName, Limit, Mark, Only, RestaurantRef, Without
 from .server import server
-from .state import Delivery, Dish, Restaurant
+from .state import Delivery, Dish
 from .views import MenuLine, RestaurantDetails, RestaurantLine
 
 
@@ -32,33 +31,29 @@ def find_restaurants(
     limit: Limit = ROWS,
 ) -> tuple[RestaurantLine, ...]:
     """Find restaurants that deliver to an address, nearest first."""
-    place, wanted = delivery.home.id if address is None else address, (name or "").strip().casefold()
-    delivery.places[place]
-    found: Iterable[Restaurant] = delivery.restaurants
-    if cuisine is not None:
-        found = delivery.restaurants.where(cuisine=cuisine)
-    fitting = (row for row in found if wanted in row.name.casefold() and is_wanted(delivery, row, only))
-    pairs = ((distance(delivery, row, place), row) for row in fitting)
-    near = sorted(((far, row.id, row) for far, row in pairs if far <= row.radius), key=lambda one: one[:2])
+    place, wanted = delivery.home if address is None else delivery.places[address], (name or "").strip().casefold()
+    found = list(delivery.restaurants) if cuisine is None else delivery.restaurants.where(cuisine=cuisine)
+    if wanted:
+        found = [row for row in found if wanted in row.name.casefold()]
+    if only is not None:
+        found = [row for row in found if (row.is_open(delivery.now) if only == "open" else row.favourite)]
+    pairs = [(metres(delivery.places[row.place], place), row) for row in found]
+    near = sorted([(far, row.id, row) for far, row in pairs if far <= row.radius])
     return tuple(
-        RestaurantLine(
-            id=row.id,
-            name=row.name,
-            cuisine=row.cuisine,
-            metres=far,
-            open=row.is_open(delivery.now),
-            minimum=row.minimum,
-            fee=fee_for(row, far),
-            rating=rating(delivery, row)[0],
-        )
-        for far, _, row in near[:limit]
+        [
+            RestaurantLine(
+                id=row.id,
+                name=row.name,
+                cuisine=row.cuisine,
+                metres=far,
+                open=row.is_open(delivery.now),
+                minimum=row.minimum,
+                fee=fee_for(row, far),
+                rating=rating(delivery, row)[0],
+            )
+            for far, _, row in near[:limit]
+        ]
     )
-
-
-def is_wanted(delivery: Delivery, row: Restaurant, only: Only) -> bool:
-    if only == "open":
-        return row.is_open(delivery.now)
-    return row.favourite or only is None
 
 
 @server.read(
@@ -71,14 +66,14 @@ def get_restaurant(delivery: Delivery, restaurant: RestaurantRef) -> RestaurantD
     """Get a restaurant's hours, minimum order, fee, radius and offers."""
     row = delivery.restaurants[restaurant]
     stars, votes = rating(delivery, row)
-    hours = row.hours(delivery.now.date())
+    rests = delivery.now.weekday() in row.closed
     return RestaurantDetails(
         id=row.id,
         name=row.name,
         cuisine=row.cuisine,
         place=row.place,
         street=delivery.places[row.place].street,
-        hours=f"{hours[0]:%H:%M}-{hours[1]:%H:%M}" if hours else None,
+        hours=None if rests else f"{clock(row.opens)}-{clock(row.closes)}",
         opens=None if row.is_open(delivery.now) else row.next_open(delivery.now),
         minimum=row.minimum,
         fee=row.fee,
@@ -89,6 +84,11 @@ def get_restaurant(delivery: Delivery, restaurant: RestaurantRef) -> RestaurantD
         favourite=row.favourite,
         offers=offers(delivery, row.id),
     )
+
+
+def clock(minutes: int) -> str:
+    """A time of the day, given in minutes after midnight."""
+    return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 @server.read(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import islice
+from operator import attrgetter
 
 from ..kit import ToolError
 from .kitchen import status_of, view
@@ -25,8 +26,9 @@ def list_food_orders(
     rows = list(delivery.orders)
     if restaurant is not None:
         rows = delivery.orders.where(restaurant=delivery.restaurants[restaurant].id)
-    views = (view(delivery, row) for row in sorted(rows, key=lambda row: (row.placed, row.id), reverse=True))
-    return tuple([one for one in views if status in (None, one.status)][:limit])
+    rows.sort(key=attrgetter("placed", "id"), reverse=True)
+    found = (row for row in rows if status in (None, status_of(delivery, row)))
+    return tuple([view(delivery, row) for row in islice(found, limit)])
 
 
 @server.read(
@@ -85,10 +87,9 @@ def cancel_food_order(delivery: Delivery, order: OrderRef) -> OrderView:
     row = require_not_cooked(delivery, order)
     for line in delivery.lines.where(order=order):
         delivery.dishes.change(line.dish, left=delivery.dishes[line.dish].left + line.quantity)
-    for promo in delivery.promos:
-        if promo.order == order:
-            delivery.promos.change(promo.id, order=None)
-    return view(delivery, delivery.orders.put(replace(row, cancelled=delivery.now, refunded=row.total)))
+    for promo in delivery.promos.where(order=order):
+        delivery.promos.change(promo.id, order=None)
+    return view(delivery, delivery.orders.change(order, cancelled=delivery.now, refunded=row.total))
 
 
 def require_not_cooked(delivery: Delivery, id: FoodOrderId) -> Order:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from .kinds import KINDS
 from .state import Home, RobotVacuum, SmartDevice, SmartDeviceId
@@ -17,22 +17,16 @@ def minutes_between(start: datetime, end: datetime) -> int:
     return (end - start) // MINUTE
 
 
-def course(home: Home, row: SmartDevice) -> Iterator[SmartDevice]:
-    """The device as it was last changed, and then as each thing that happened by itself left it, until now."""
-    following: SmartDevice | None = row
-    while following is not None:
-        row = following
-        yield row
-        following = next_of(home, row)
-
-
 def next_of(home: Home, row: SmartDevice) -> SmartDevice | None:
     """The device after the next thing that happens to it by itself, unless that is still to come."""
     if row.kind == "sprinkler" and row.level:
         end = row.changed + timedelta(minutes=row.level)
         return after(row, end, 0) if end <= home.now else None
+    if not row.online:
+        return None
     due = [plan for plan in home.schedules.where(device=row.id) if row.changed < plan.at <= home.now]
-    due = [plan for plan in due if row.online and (row.updating_until is None or plan.at >= row.updating_until)]
+    if row.updating_until is not None:
+        due = [plan for plan in due if plan.at >= row.updating_until]
     if not due:
         return None
     plan = min(due, key=lambda plan: plan.at)
@@ -40,13 +34,20 @@ def next_of(home: Home, row: SmartDevice) -> SmartDevice | None:
 
 
 def after(row: SmartDevice, moment: datetime, level: int) -> SmartDevice:
-    """The device at another level from a moment on, with its meter read at that moment."""
-    return replace(row, level=level, usual=level or row.usual, changed=moment, meter=meter_at(row, moment))
+    """The device at another level from a moment on."""
+    return changed(row, moment, level=level, usual=level or row.usual)
+
+
+def changed(row: SmartDevice, moment: datetime, **values: Any) -> SmartDevice:
+    """The device with other values from a moment on, with its meter read at that moment."""
+    return replace(row, changed=moment, meter=meter_at(row, moment), **values)
 
 
 def current(home: Home, id: SmartDeviceId) -> SmartDevice:
-    """The device as it is now."""
-    *_, row = course(home, home.devices[id])
+    """The device as it is now: what happened to it by itself since it was last changed is done, one after the other."""
+    row = home.devices[id]
+    while (following := next_of(home, row)) is not None:
+        row = following
     if row.updating_until is not None and row.updating_until <= home.now:
         row = replace(row, firmware=row.latest, updating_until=None)
     return row

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from ..kit import ToolError
-from .clock import battery, current, meter_at
+from .clock import after, battery, current
 from .kinds import KINDS
 from .sensing import is_raining
 from .state import EventPart, Home, HomeEvent, SmartDevice, SmartDeviceId
@@ -79,8 +78,14 @@ def require_level(row: SmartDevice, level: int) -> None:
         )
 
 
-def at_level(home: Home, row: SmartDevice, level: int, moment: datetime) -> SmartDevice:
-    """The device at another level. Raises ToolError when it may not have that level at that moment."""
+def at_level(home: Home, row: SmartDevice, level: int) -> SmartDevice:
+    """The device at another level from now on. Raises ToolError when it may not have that level."""
+    require_level_at(home, row, level, home.now)
+    return after(row, home.now, level)
+
+
+def require_level_at(home: Home, row: SmartDevice, level: int, moment: datetime) -> None:
+    """Raises ToolError when the device may not have that level at that moment."""
     require_level(row, level)
     if row.kind == "speaker" and level > QUIET_VOLUME:
         require_noise_allowed(home, f"no speaker goes above {QUIET_VOLUME}", moment)
@@ -88,7 +93,6 @@ def at_level(home: Home, row: SmartDevice, level: int, moment: datetime) -> Smar
         raise ToolError("raining", f"It is raining, so {row.id} ({row.name}) does not water; try again next hour.")
     if row.kind == "camera" and not level:
         require_disarmed(home, "cameras stay on")
-    return replace(row, level=level, usual=level or row.usual)
 
 
 def require_planned(row: SmartDevice) -> None:
@@ -99,14 +103,8 @@ def require_planned(row: SmartDevice) -> None:
 
 
 def act(home: Home, what: str, *rows: SmartDevice) -> None:
-    """Write the devices that are to be other than they are now, their meters read, with one line of the log."""
-    changes = [(old, row) for row in rows for old in [current(home, row.id)] if row != old]
-    for old, row in changes:
-        home.devices.put(replace(row, meter=meter_at(old, home.now), changed=home.now))
-    log(home, what, *(home.devices[row.id] for _, row in changes))
-
-
-def log(home: Home, what: str, *rows: SmartDevice) -> None:
-    """A line of the log about devices as they are."""
-    parts = tuple(EventPart(device=row.id, level=row.level, meter=row.meter) for row in rows)
+    """Write devices as they are to be from now on, with one line of the log."""
+    for row in rows:
+        home.devices.put(row)
+    parts = tuple([EventPart(device=row.id, level=row.level, meter=row.meter) for row in rows])
     home.events.put(HomeEvent(id=home.events.new_id(), at=home.now, what=what, parts=parts))

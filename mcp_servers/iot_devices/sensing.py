@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 
 from ..kit import Draw
 from .clock import cells_left, current, minutes_between
@@ -23,17 +24,27 @@ def reading(home: Home, row: HomeSensor) -> HomeReading:
 
 def noise(home: Home, row: HomeSensor, minutes: int, low: int, high: int) -> int:
     """A whole number that stays the same for so many minutes."""
-    return Draw("sensor", home.seed, row.id, minutes_between(EPOCH, home.now) // minutes).integer(low, high)
+    return drawn(low, high, "sensor", home.seed, row.id, minutes_between(EPOCH, home.now) // minutes)
+
+
+@lru_cache(maxsize=1 << 14)
+def drawn(low: int, high: int, *key: object) -> int:
+    return Draw(*key).integer(low, high)
 
 
 def is_raining(home: Home) -> bool:
     """Whether it rains in this hour."""
-    return Draw("rain", home.seed, home.now.isoformat(timespec="hours")).chance(0.25)
+    return rains(home.seed, home.now.isoformat(timespec="hours"))
+
+
+@lru_cache(maxsize=1 << 14)
+def rains(seed: int, hour: str) -> bool:
+    return Draw("rain", seed, hour).chance(0.25)
 
 
 def temperature(home: Home, row: HomeSensor) -> int:
     """Tenths of a degree: the room goes to what its thermostats are set to, by one tenth a minute."""
-    found = 175 + Draw("outside", home.seed, home.now.date()).integer(-25, 25) - abs(home.now.hour - 14)
+    found = 175 + drawn(-25, 25, "outside", home.seed, home.now.date()) - abs(home.now.hour - 14)
     for known in home.devices.where(room=row.room, kind="thermostat"):
         heater = current(home, known.id)
         if heater.level and heater.online:

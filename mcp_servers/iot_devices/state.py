@@ -230,5 +230,5 @@ class Home(State):
 
     def live_codes(self, **wanted: str) -> list[GuestCode]:
         """The guest codes, all or those of a door or a guest, that have not expired."""
-        rows = self.codes.where(**wanted) if wanted else list(self.codes)
-        return [row for row in rows if row.until > self.now]
+        now, rows = self.now, self.codes.where(**wanted) if wanted else self.codes
+        return [row for row in rows if row.until > now]

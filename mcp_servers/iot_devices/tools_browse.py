@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .clock import current
 from .parameters import (
     ROWS,
     AskedFloor,
@@ -36,7 +37,7 @@ def get_home_overview(home: Home, floor: AskedFloor = None, limit: Limit = None)
         vacuum=vacuum_view(home),
         quiet_hours=quiet_hours(home),
         raining=is_raining(home),
-        rooms=tuple(room_view(home, row) for row in rooms[: limit or ROWS]),
+        rooms=tuple([room_view(home, row) for row in rooms[: limit or ROWS]]),
     )
 
 
@@ -53,8 +54,9 @@ def list_smart_devices(
     wanted = {"room": None if room is None else home.rooms[room].id, "kind": kind}
     given = {name: value for name, value in wanted.items() if value is not None}
     rows = home.devices.where(**given) if given else list(home.devices)
-    rows = [row for row in rows if link is None or row.online == (link == "online")]
-    return tuple(view(home, row.id) for row in rows[: limit or ROWS])
+    if link is not None:
+        rows = [row for row in rows if row.online == (link == "online")]
+    return tuple([view(current(home, row.id)) for row in rows[: limit or ROWS]])
 
 
 @server.read(
@@ -81,7 +83,7 @@ def read_home_sensors(
     wanted = {"room": None if room is None else home.rooms[room].id, "quantity": quantity}
     given = {name: value for name, value in wanted.items() if value is not None}
     rows = home.sensors.where(**given) if given else list(home.sensors)
-    return tuple(reading(home, row) for row in rows[: limit or ROWS])
+    return tuple([reading(home, row) for row in rows[: limit or ROWS]])
 
 
 @server.read(
@@ -94,5 +96,5 @@ def list_home_guests(home: Home, name: AskedGuest = None, limit: Limit = None) -
     """List the people who can be given a code, with those they have."""
     wanted = (name or "").strip().casefold()
     rows = [row for row in home.guests if wanted in row.name.casefold()][: limit or ROWS]
-    codes = [tuple(code_view(code) for code in home.live_codes(guest=row.id)) for row in rows]
-    return tuple(GuestView(id=row.id, name=row.name, codes=own or None) for row, own in zip(rows, codes, strict=True))
+    codes = [tuple([code_view(code) for code in home.live_codes(guest=row.id)]) for row in rows]
+    return tuple([GuestView(id=row.id, name=row.name, codes=own or None) for row, own in zip(rows, codes, strict=True)])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from ..kit import ToolError
-from .clock import battery, current, vacuum_now
+from .clock import battery, changed, current, vacuum_now
 from .parameters import CleanedRoom, DeviceRef
 from .rules import act, reachable, require_battery, require_disarmed, require_noise_allowed
 from .server import server
@@ -77,7 +77,7 @@ def update_device_firmware(home: Home, device: DeviceRef) -> DeviceDetails:
     if row.kind == "sprinkler" and row.level:
         raise ToolError("device_running", f"{device} ({row.name}) is watering; turn it off first.")
     require_battery(device, row.name, battery(home, row), LEAST_FOR_UPDATE)
-    act(home, f"update to {row.latest}", replace(row, updating_until=home.now + UPDATE_TIME))
+    act(home, f"update to {row.latest}", changed(row, home.now, updating_until=home.now + UPDATE_TIME))
     return details(home, device)
 
 
@@ -94,5 +94,6 @@ def restart_smart_device(home: Home, device: DeviceRef) -> DeviceView:
     if row.online:
         raise ToolError("not_offline", f"{device} ({row.name}) is online; it needs no restart.")
     require_battery(device, row.name, battery(home, row))
-    act(home, "restarted", replace(row, online=True))
-    return view(home, device)
+    started = changed(row, home.now, online=True)
+    act(home, "restarted", started)
+    return view(started)

@@ -8,7 +8,7 @@ from ..kit import ToolError
 from .clock import current
 from .kinds import KINDS
 from .parameters import At, ChildLockPin, DeviceRef, GroupKind, GroupRoom, Level, Power
-from .rules import act, at_level, reachable, require_future, require_no_child_lock, require_planned
+from .rules import act, at_level, reachable, require_future, require_level_at, require_no_child_lock, require_planned
 from .server import server
 from .shown import DeviceView
 from .state import DeviceSchedule, Home, SmartDevice
@@ -23,7 +23,7 @@ def is_switched(row: SmartDevice, power: str) -> bool:
 
 def switched(home: Home, row: SmartDevice, power: str) -> SmartDevice:
     """The device on, at its usual level, or off."""
-    return row if is_switched(row, power) else at_level(home, row, row.usual if power == "on" else 0, home.now)
+    return at_level(home, row, row.usual if power == "on" else 0)
 
 
 @server.write(
@@ -41,8 +41,9 @@ def switch_smart_device(home: Home, device: DeviceRef, power: Power, pin: ChildL
     require_no_child_lock(home, row, pin)
     if is_switched(row, power):
         raise ToolError(f"already_{power}", f"{device} ({row.name}) is {power} already; nothing is left to do.")
-    act(home, f"turned {power}", switched(home, row, power))
-    return view(home, device)
+    changed = switched(home, row, power)
+    act(home, f"turned {power}", changed)
+    return view(changed)
 
 
 @server.write(
@@ -62,8 +63,9 @@ def switch_device_group(home: Home, room: GroupRoom, kind: GroupKind, power: Pow
         require_no_child_lock(home, row)
     if all(is_switched(row, power) for row in rows):
         raise ToolError(f"already_{power}", f"Every {kind} in {room} is {power} already; nothing is left to do.")
-    act(home, f"turned {power}", *(switched(home, row, power) for row in rows))
-    return tuple(view(home, row.id) for row in rows)
+    changed = {row.id: switched(home, row, power) for row in rows if not is_switched(row, power)}
+    act(home, f"turned {power}", *changed.values())
+    return tuple([view(changed.get(row.id, row)) for row in rows])
 
 
 @server.write(
@@ -81,8 +83,9 @@ def set_device_level(home: Home, device: DeviceRef, level: Level, pin: ChildLock
     require_no_child_lock(home, row, pin)
     if row.level == level:
         raise ToolError("unchanged", f"{device} ({row.name}) is at {level} already; choose another level.")
-    act(home, f"set to {level}", at_level(home, row, level, home.now))
-    return view(home, device)
+    changed = at_level(home, row, level)
+    act(home, f"set to {level}", changed)
+    return view(changed)
 
 
 @server.write(
@@ -100,6 +103,6 @@ def schedule_smart_device(home: Home, device: DeviceRef, at: At, level: Level) -
     require_future(home, at, FURTHEST)
     if any(plan.at == at for plan in home.schedules.where(device=device)):
         raise ToolError("schedule_exists", f"{device} ({row.name}) has a schedule for that minute; choose another.")
-    at_level(home, row, level, at)
+    require_level_at(home, row, level, at)
     id = home.schedules.new_id()
     return home.schedules.put(DeviceSchedule(id=id, device=device, name=row.name, at=at, level=level, created=home.now))

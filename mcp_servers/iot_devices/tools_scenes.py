@@ -82,6 +82,5 @@ def activate(home: Home, id: HomeSceneId) -> HomeScene:
     pairs = [(reachable(home, action.device), action.level) for action in scene.actions]
     if all(row.level == level for row, level in pairs):
         raise ToolError("scene_active", f"{id} ({scene.name}) is active already; nothing is left to do.")
-    rows = [row if row.level == level else at_level(home, row, level, home.now) for row, level in pairs]
-    act(home, f"scene {scene.name}", *rows)
+    act(home, f"scene {scene.name}", *[at_level(home, row, level) for row, level in pairs if row.level != level])
     return scene

@@ -20,8 +20,7 @@ def state_of(row: SmartDevice) -> str:
     return "closed"
 
 
-def view(home: Home, id: SmartDeviceId) -> DeviceView:
-    row = current(home, id)
+def view(row: SmartDevice) -> DeviceView:
     return DeviceView(id=row.id, name=row.name, kind=row.kind, state=state_of(row))
 
 
@@ -30,7 +29,7 @@ def door_view(home: Home, row: HomeDoor) -> DoorView:
 
 
 def room_view(home: Home, row: HomeRoom) -> RoomView:
-    doors = tuple(door_view(home, door) for door in home.doors.where(room=row.id))
+    doors = tuple([door_view(home, door) for door in home.doors.where(room=row.id)])
     return RoomView(id=row.id, name=row.name, floor=row.floor, doors=doors or None)
 
 

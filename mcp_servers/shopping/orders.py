@@ -64,7 +64,7 @@ def book_order(shop: Shop, address: Address, delivery: Delivery, payment: Paymen
         item = shop.items[line.item]
         shop.items.change(item.id, stock=item.stock - line.quantity)
         put_line(shop, order, line)
-    for row in [row for row in shop.coupons if row.applied]:
+    for row in shop.coupons.where(applied=True):
         shop.coupons.change(row.id, applied=False, order=order.id if coupon and row.id == coupon.id else None)
     add_credit(shop, -credit)
     book_points(shop, order, "spent", -payment.points, shop.now)
@@ -134,7 +134,8 @@ def book_return(shop: Shop, order: Order, line: Line, quantity: int, reason: Rea
 
 def add_credit(shop: Shop, cents: int) -> None:
     if cents:
-        shop.accounts.change(shop.account.id, credit=shop.account.credit + cents)
+        account = shop.account
+        shop.accounts.change(account.id, credit=account.credit + cents)
 
 
 def book_points(shop: Shop, order: Order, kind: PointsKind, points: int, at: datetime) -> None:

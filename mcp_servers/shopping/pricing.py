@@ -11,22 +11,24 @@ CENTS_A_POINT = 100
 
 def subtotal_of(lines: Lines, shop: Shop | None = None, category: Category | None = None) -> int:
     """The cents of some lines; with a category, of those of its products alone."""
-    return sum(
-        line.price * line.quantity
-        for line in lines
-        if shop is None or category is None or shop.products[line.product].category == category
-    )
+    if shop is None or category is None:
+        return sum([line.price * line.quantity for line in lines])
+    return sum([line.price * line.quantity for line in lines if shop.products[line.product].category == category])
 
 
 def counts(shop: Shop, coupon: Coupon, lines: Lines) -> bool:
     """Whether a coupon can be used today for these lines."""
-    fitting = subtotal_of(lines, shop, coupon.category)
-    return coupon.order is None and shop.now.date() <= coupon.expires and fitting >= max(coupon.minimum, 1)
+    if coupon.order is not None or coupon.expires < shop.now.date():
+        return False
+    return subtotal_of(lines, shop, coupon.category) >= max(coupon.minimum, 1)
 
 
 def coupon_of(shop: Shop, lines: Lines) -> Coupon | None:
     """The coupon that is applied to the cart, as long as the cart still deserves it."""
-    return next((row for row in shop.coupons if row.applied and counts(shop, row, lines)), None)
+    for row in shop.coupons.where(applied=True):
+        if counts(shop, row, lines):
+            return row
+    return None
 
 
 def discount_of(shop: Shop, coupon: Coupon | None, lines: Lines) -> int:

@@ -24,14 +24,15 @@ def require_stock(shop: Shop, item: Item, quantity: int) -> None:
 def require_within_limit(shop: Shop, item: Item, quantity: int) -> None:
     """Raise ToolError when the pieces would exceed what one customer may have of the product."""
     limit = shop.products[item.product].limit
-    besides = sum(line.quantity for line in shop.cart if line.product == item.product and line.item != item.id)
-    owned = sum(line.kept for line in shop.bought(item.product))
-    if limit is not None and besides + owned + quantity > limit:
-        raise ToolError(
-            "quantity_limit",
-            f"One customer may have {limit} of the {item.title}; you have {owned}, and {besides} more in the cart; "
-            "take fewer.",
-        )
+    if limit is not None:
+        besides = sum(line.quantity for line in shop.cart if line.product == item.product and line.item != item.id)
+        owned = sum(line.kept for line in shop.bought(item.product))
+        if besides + owned + quantity > limit:
+            raise ToolError(
+                "quantity_limit",
+                f"One customer may have {limit} of the {item.title}; you have {owned}, and {besides} more in the cart; "
+                "take fewer.",
+            )
     if quantity > MOST_PIECES:
         raise ToolError("quantity_limit", f"A cart holds at most {MOST_PIECES} pieces of one item; take fewer.")
 

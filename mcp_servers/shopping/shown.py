@@ -33,12 +33,11 @@ def item_line(shop: Shop, item: Item) -> ItemLine:
 
 
 def product_line(shop: Shop, product: Product) -> ProductLine:
-    items = shop.items.where(product=product.id)
     return ProductLine(
         id=product.id,
         title=product.title,
         price=product.price,
-        in_stock=any(shop.available(item) > 0 for item in items),
+        in_stock=shop.in_stock(product.id),
         rating=product.rating,
     )
 
@@ -111,7 +110,7 @@ def account_details(shop: Shop) -> AccountDetails:
         owner=account.owner,
         credit=account.credit,
         points=points,
-        points_to_come=sum(row.points for row in shop.points_lines) - points,
+        points_to_come=sum([row.points for row in shop.points_lines]) - points,
         cards=tuple(map(card_line, shop.cards)),
         gift_cards=tuple(map(gift_card_line, shop.gift_cards)),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Literal, NewType, TypeAlias
 
 from ..kit import Day, Entity, Minute, State, Table, table
@@ -55,7 +56,7 @@ class Product(Entity):
     ratings: int = 0
     limit: int | None = None
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """The words of its title, each once."""
         return words_of(self.title)
@@ -80,6 +81,11 @@ class Item(Entity):
     supply: int
     restock: int = 0
     restock_at: Minute | None = None
+
+    @property
+    def sold(self) -> bool:
+        """Whether all there was before a restock is sold."""
+        return self.stock <= 0
 
 
 class Review(Entity):
@@ -263,14 +269,14 @@ class Shop(State):
     """The shop as one customer meets it."""
 
     products: Table[ShopProductId, Product] = table("SHPR", "product", index=("words", "category"))
-    items: Table[ShopItemId, Item] = table("SHVA", "item", index=("product",))
+    items: Table[ShopItemId, Item] = table("SHVA", "item", index=("product", "sold"))
     reviews: Table[ShopReviewId, Review] = table("SHRV", "review", index=("product",))
     wishes: Table[ShopWishId, Wish] = table("SHWI", "wish", index=("item",))
     cart_lines: Table[ShopCartLineId, CartLine] = table("SHCL", "line of the cart")
     lines: Table[ShopOrderLineId, Line] = table("SHLN", "line of an order", index=("order", "product"))
     orders: Table[ShopOrderId, Order] = table("SHOR", "shop order")
     returns: Table[ShopReturnId, Return] = table("SHRT", "return", index=("order",))
-    coupons: Table[ShopCouponId, Coupon] = table("SHCP", "coupon")
+    coupons: Table[ShopCouponId, Coupon] = table("SHCP", "coupon", index=("applied",))
     gift_cards: Table[ShopGiftCardId, GiftCard] = table("SHGC", "gift card")
     cards: Table[ShopCardId, PaymentCard] = table("SHCC", "payment card")
     addresses: Table[PlaceId, Address] = table("PLC", "delivery address")
@@ -289,12 +295,17 @@ class Shop(State):
     @property
     def points(self) -> int:
         """The points that can be spent now."""
-        return sum(row.points for row in self.points_lines if row.at <= self.now)
+        now = self.now
+        return sum([row.points for row in self.points_lines if row.at <= now])
 
     def available(self, item: Item) -> int:
         """How many pieces of an item can be bought now."""
         arrived = item.restock_at is not None and item.restock_at <= self.now
         return item.stock + (item.restock if arrived else 0)
+
+    def in_stock(self, product: ShopProductId) -> bool:
+        """Whether a product can be bought now in one of its options."""
+        return any(self.available(item) > 0 for item in self.items.where(product=product))
 
     def bought(self, product: ShopProductId) -> list[Line]:
         """The ordered lines of a product whose order was not cancelled."""

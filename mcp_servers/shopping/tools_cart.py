@@ -34,11 +34,12 @@ def show_shop_cart(shop: Shop) -> Cart:
 def add_to_shop_cart(shop: Shop, item: ItemRef, quantity: Quantity) -> CartLine:
     """Add pieces of an item to the cart, on top of those in it."""
     row = shop.items[item]
-    line = next((line for line in shop.cart if line.item == item), None)
+    lines = shop.cart
+    line = next((line for line in lines if line.item == item), None)
     require_stock(shop, row, quantity + (line.quantity if line else 0))
     if line is not None:
         return shop.cart_lines.change(line.id, quantity=line.quantity + quantity)
-    if len(shop.cart) >= MOST_LINES:
+    if len(lines) >= MOST_LINES:
         raise ToolError("cart_full", f"The cart holds {MOST_LINES} different items; check out or take one out first.")
     new = CartLine(
         id=shop.cart_lines.new_id(),
@@ -97,7 +98,7 @@ def apply_shop_coupon(shop: Shop, coupon: CouponRef) -> Cart:
     if row.applied and counts(shop, row, shop.cart):
         raise ToolError("coupon_applied", f"{coupon} is applied to the cart already; check out to use it.")
     require_usable(shop, coupon)
-    for other in [other for other in shop.coupons if other.applied]:
+    for other in shop.coupons.where(applied=True):
         shop.coupons.change(other.id, applied=False)
     shop.coupons.change(coupon, applied=True)
     return cart_of(shop)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
+from operator import attrgetter
 
 from ..kit import ToolError
 from .parameters import (
@@ -23,6 +25,13 @@ from .server import server
 from .shown import product_details, product_line
 from .state import Category, Product, Review, Shop, words_of
 from .views import ProductDetails, ProductLine
+
+SORT_KEYS: dict[Sort, Callable[[Product], int]] = {
+    "best rated": lambda product: -1000 * product.stars // max(product.ratings, 1),
+    "cheapest": lambda product: product.price,
+    "dearest": lambda product: -product.price,
+    "newest": lambda product: -product.added.toordinal(),
+}
 
 
 @server.read(
@@ -46,35 +55,27 @@ def search_shop_products(
     limit: Limit = ROWS,
 ) -> tuple[ProductLine, ...]:
     """Search the shop's products by words, category, price, rating and stock."""
+    lacking = {item.product for item in shop.items.where(sold=True)} if in_stock is False else None
     rows = [
         row
         for row in matching(shop, query, category)
         if (max_price is None or row.price <= max_price)
         and (min_stars is None or (row.ratings > 0 and row.stars >= min_stars * row.ratings))
+        and (lacking is None or row.id in lacking)
     ]
-    rows.sort(key=lambda row: sort_key(row, sort))
-    lines = (product_line(shop, row) for row in rows)
-    return tuple(islice((line for line in lines if in_stock in (None, line.in_stock)), limit))
+    rows.sort(key=attrgetter("id"))
+    rows.sort(key=SORT_KEYS[sort])
+    found = (row for row in rows if in_stock is None or shop.in_stock(row.id) == in_stock)
+    return tuple([product_line(shop, row) for row in islice(found, limit)])
 
 
 def matching(shop: Shop, query: str | None, category: Category | None) -> list[Product]:
     """The products with all these words in the title, of this category."""
-    first, *rest = words_of(query or "") or ("",)
-    rows = shop.products.where(words=first) if first else list(shop.products)
-    if not first and category is not None:
-        rows = shop.products.where(category=category)
-    return [row for row in rows if set(rest) <= set(row.words) and category in (None, row.category)]
-
-
-def sort_key(product: Product, sort: Sort) -> tuple[int, str]:
-    """What a list is sorted by; equal ones by id."""
-    keys = {
-        "best rated": -1000 * product.stars // max(product.ratings, 1),
-        "cheapest": product.price,
-        "dearest": -product.price,
-        "newest": -product.added.toordinal(),
-    }
-    return keys[sort], product.id
+    words = words_of(query or "")
+    if not words:
+        return list(shop.products) if category is None else shop.products.where(category=category)
+    rows = shop.products.where(words=words[0])
+    return [row for row in rows if category in (None, row.category) and all(word in row.words for word in words[1:])]
 
 
 @server.read(

@@ -42,7 +42,8 @@ def check_out_shop_cart(
     way = delivery or offered(target)[0]
     require_delivery(shop, target, way, lines)
     require_in_time(shop, way)
-    require_points(shop, way, points)
+    if points:
+        require_points(shop, way, points)
     payer = usable_card(shop, card, cvv)
     order = book_order(shop, target, way, Payment(payer, points, use_credit))
     return order_details(shop, order)
@@ -50,9 +51,10 @@ def check_out_shop_cart(
 
 def require_points(shop: Shop, delivery: Delivery, points: int) -> None:
     """Raise ToolError when the points are not there, or more than the order costs."""
-    lines, subtotal = shop.cart, subtotal_of(shop.cart)
+    lines, owned = shop.cart, shop.points
+    if points > owned:
+        raise ToolError("not_enough_points", f"You have {owned} points to spend; use fewer.")
+    subtotal = subtotal_of(lines)
     total = subtotal - discount_of(shop, coupon_of(shop, lines), lines) + shipping_of(delivery, subtotal)
-    if points > shop.points:
-        raise ToolError("not_enough_points", f"You have {shop.points} points to spend; use fewer.")
     if points > total:
         raise ToolError("too_many_points", f"The order costs {total} cents; use at most {total} points.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import attrgetter
+
 from ..kit import ToolError
 from .goods import UNRETURNABLE
 from .orders import book_return, cancel_order
@@ -23,9 +26,9 @@ FAULTS = ("damaged", "wrong item")
 )
 def list_shop_orders(shop: Shop, status: AskedStatus = None, limit: Limit = ROWS) -> tuple[OrderLine, ...]:
     """List your orders at the shop, newest first."""
-    rows = [row for row in shop.orders if status in (None, row.status(shop.now))]
-    rows.sort(key=lambda row: (row.placed, row.id), reverse=True)
-    return tuple(order_line(shop, row) for row in rows[:limit])
+    rows = sorted(shop.orders, key=attrgetter("placed", "id"), reverse=True)
+    found = (row for row in rows if status in (None, row.status(shop.now)))
+    return tuple([order_line(shop, row) for row in islice(found, limit)])
 
 
 @server.read(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 
 from ..kit import ToolError
@@ -15,21 +16,24 @@ FURTHEST = timedelta(days=365)
 
 def strangers(seed: int, room: HotelRoom, night: date) -> int:
     """How many rooms of this kind strangers have that night: from none to all, the same whenever asked."""
-    mark = blake2b(f"{seed}/{room.id}/{night.isoformat()}".encode(), digest_size=2).digest()
-    return min(mark) * (room.count + 1) // 256
+    return demand(seed, room.id, night) * (room.count + 1) // 256
+
+
+@lru_cache(maxsize=1 << 16)
+def demand(seed: int, room: HotelRoomId, night: date) -> int:
+    """How much strangers want a kind of room that night, from 0 to 255."""
+    return min(blake2b(f"{seed}/{room}/{night.isoformat()}".encode(), digest_size=2).digest())
 
 
 def rooms_left(travel: Travel, room: HotelRoom, night: date, besides: HotelStayId | None = None) -> int:
     """How many rooms of this kind nobody has that night; the stay `besides` does not count."""
-    own = sum(
-        row.active and row.id != besides and row.arrival <= night <= row.days[-1]
-        for row in travel.stays.where(room=room.id)
-    )
-    return room.count - strangers(travel.seed, room, night) - own
+    stays = travel.stays.where(room=room.id)
+    own = [row for row in stays if row.arrival <= night <= row.last and row.active and row.id != besides]
+    return room.count - strangers(travel.seed, room, night) - len(own)
 
 
 def fewest_left(travel: Travel, room: HotelRoom, arrival: date, nights: int) -> int:
-    return min(rooms_left(travel, room, night) for night in nights_from(arrival, nights))
+    return min([rooms_left(travel, room, night) for night in nights_from(arrival, nights)])
 
 
 def require_ahead(travel: Travel, arrival: date) -> None:
@@ -58,7 +62,7 @@ def require_not_elsewhere(
 ) -> None:
     """Raises ToolError when another stay has the traveller in a bed on one of these nights."""
     for row in travel.stays.where(traveller=traveller):
-        if row.active and row.id != besides and row.arrival <= nights[-1] and nights[0] <= row.days[-1]:
+        if row.active and row.id != besides and row.arrival <= nights[-1] and nights[0] <= row.last:
             raise ToolError(
                 "overlapping_stay",
                 f"{row.id} has the traveller at {travel.hotel_of(row).name} from {row.arrival} for {row.nights} "

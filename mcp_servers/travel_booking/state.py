@@ -24,6 +24,7 @@ StayStatus = Literal["booked", "cancelled"]
 PaymentReason = Literal["flight", "change", "bags", "hotel", "refund"]
 MilesReason = Literal["earlier flights", "check-in", "upgrade", "upgrade returned"]
 
+CABINS: tuple[Cabin, ...] = ("economy", "business")
 ONE_DAY = timedelta(days=1)
 
 
@@ -59,6 +60,11 @@ class Flight(Entity):
     @property
     def day(self) -> date:
         return self.departs.date()
+
+    @property
+    def route(self) -> str:
+        """Where it goes from and to."""
+        return f"{self.origin} - {self.destination}"
 
     @property
     def miles(self) -> int:
@@ -132,6 +138,11 @@ class HotelStay(Entity):
     refunded: int = 0
 
     @property
+    def last(self) -> date:
+        """The day on which the last night begins."""
+        return self.arrival + (self.nights - 1) * ONE_DAY
+
+    @property
     def days(self) -> list[date]:
         """The nights by the day they begin on."""
         return nights_from(self.arrival, self.nights)
@@ -167,7 +178,7 @@ class Travel(State):
     """Everything one user has at the travel agency."""
 
     travellers: Table[EmailAddress, Traveller] = table("TRV", "traveller", index=("passport",))
-    flights: Table[FlightId, Flight] = table("FLT", "flight", index=("origin", "destination", "day"))
+    flights: Table[FlightId, Flight] = table("FLT", "flight", index=("origin", "destination", "route", "day"))
     bookings: Table[BookingCode, FlightBooking] = table("BKG", "flight booking", index=("flight", "traveller"))
     hotels: Table[HotelId, Hotel] = table("HTL", "hotel", index=("city",))
     rooms: Table[HotelRoomId, HotelRoom] = table("HRM", "hotel room", index=("hotel",))

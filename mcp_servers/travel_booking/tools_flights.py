@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ..kit import ToolError
-from .fares import FARES, cabin_for, upgrade_miles
+from .fares import upgrade_miles
 from .parameters import (
     ROWS,
     AskedCabin,
@@ -15,12 +17,11 @@ from .parameters import (
     Limit,
 )
 from .rules import city_named, require_open
-from .seats import WINDOWS, cabin_of, free_seats
+from .seats import free_seats
 from .server import server
-from .state import Cabin, Flight, Travel
-from .views_flights import FlightDetails, FlightStatus, FlightView, SeatView, fare_offer, flight_view
+from .state import CABINS, Flight, Travel
+from .views_flights import FlightDetails, FlightStatus, FlightView, SeatView, fare_offers, flight_view, seat_view
 
-CABINS: tuple[Cabin, ...] = ("economy", "business")
 MOST_ALTERNATIVES = 3
 
 
@@ -47,8 +48,8 @@ def search_flights(
         raise ToolError("in_the_past", f"{day} is past; today is {travel.now.date()}. Name a day to come.")
     asked = {name: value for name, value in wanted.items() if value is not None}
     rows = [row for row in (travel.flights.where(**asked) if asked else travel.flights) if row.departs > travel.now]
-    rows.sort(key=lambda row: (row.departs, row.number))
-    return tuple(flight_view(row) for row in rows[: limit or ROWS])
+    rows.sort(key=attrgetter("departs", "number"))
+    return tuple([flight_view(row) for row in rows[: limit or ROWS]])
 
 
 @server.read(
@@ -71,15 +72,15 @@ def get_flight(travel: Travel, flight: FlightRef) -> FlightDetails:
         status=status_of(travel, row),
         miles=row.miles,
         upgrade_miles=upgrade_miles(row),
-        fares=tuple(fare_offer(travel, row, fare, cabin_for(fare)) for fare in FARES),
-        alternatives=tuple(other.id for other in on_route(travel, row) if other.id != flight)[:MOST_ALTERNATIVES],
+        fares=fare_offers(travel, row),
+        alternatives=tuple([other.id for other in on_route(travel, row) if other.id != flight][:MOST_ALTERNATIVES]),
     )
 
 
 def on_route(travel: Travel, flight: Flight) -> list[Flight]:
     """The coming flights between the same cities, the next first."""
-    rows = travel.flights.where(origin=flight.origin, destination=flight.destination)
-    return sorted((row for row in rows if row.departs > travel.now), key=lambda row: (row.departs, row.number))
+    rows = travel.flights.where(route=flight.route)
+    return sorted([row for row in rows if row.departs > travel.now], key=attrgetter("departs", "number"))
 
 
 def status_of(travel: Travel, flight: Flight) -> FlightStatus:
@@ -104,10 +105,5 @@ def list_free_seats(
     """List the seats of a flight that are free, economy first, front to back."""
     row = travel.flights[flight]
     require_open(travel, row)
-    found = [
-        SeatView(seat_number=seat, cabin=cabin_of(seat), position="window" if seat[-1] in WINDOWS else "aisle")
-        for one in CABINS
-        if cabin in (None, one)
-        for seat in free_seats(travel, row, one)
-    ]
+    found = [seat_view(seat) for one in CABINS if cabin in (None, one) for seat in free_seats(travel, row, one)]
     return tuple([seat for seat in found if position in (None, seat.position)][: limit or ROWS])

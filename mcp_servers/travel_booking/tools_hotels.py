@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import attrgetter
+
 from .hotels import fewest_left, require_ahead
 from .parameters import ROWS, Arrival, AskedStars, City, HotelRef, Limit, Nights
 from .rules import city_named
@@ -35,7 +38,8 @@ def list_free_rooms(
     """List the rooms of a hotel that are free on all nights, cheapest first."""
     row = travel.hotels[hotel]
     require_ahead(travel, arrival)
-    found = [
+    rooms = sorted(travel.rooms.where(hotel=hotel), key=attrgetter("price", "id"))
+    found = (
         RoomOffer(
             id=room.id,
             kind=room.kind,
@@ -45,7 +49,7 @@ def list_free_rooms(
             night_price=room.price,
             total=room.price * nights,
         )
-        for room in travel.rooms.where(hotel=hotel)
+        for room in rooms
         if (left := fewest_left(travel, room, arrival, nights)) > 0
-    ]
-    return tuple(sorted(found, key=lambda offer: (offer.night_price, offer.id))[: limit or ROWS])
+    )
+    return tuple(islice(found, limit or ROWS))

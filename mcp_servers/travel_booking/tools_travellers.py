@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, time, timedelta
+from operator import attrgetter
 
 from ..kit import ToolError
 from .parameters import ROWS, AskedName, AskedTraveller, Expires, Limit, NewPassport, Since, TravellerRef, Until
@@ -60,11 +61,9 @@ def renew_passport(
 def get_miles_account(travel: Travel, traveller: TravellerRef, limit: Limit = None) -> MilesAccount:
     """Get a traveller's miles and the latest movements."""
     row = travel.travellers[traveller]
-    lines = [
-        MilesLine(at=entry.at, miles=entry.miles, reason=entry.reason, booking=entry.booking)
-        for entry in reversed(travel.miles.where(traveller=traveller))
-    ]
-    return MilesAccount(id=row.id, name=row.name, miles=row.miles, entries=tuple(lines[: limit or ROWS]))
+    rows = travel.miles.where(traveller=traveller)[::-1][: limit or ROWS]
+    lines = [MilesLine(at=entry.at, miles=entry.miles, reason=entry.reason, booking=entry.booking) for entry in rows]
+    return MilesAccount(id=row.id, name=row.name, miles=row.miles, entries=tuple(lines))
 
 
 @server.read(
@@ -86,19 +85,16 @@ def get_itinerary(
     if until is not None and until < first:
         raise ToolError("empty_period", f"{until} is before {first}; name a later last day.")
     who = None if traveller is None else travel.travellers[traveller].id
+    end = datetime.max if until is None else datetime.combine(until, time.max)
     bookings = travel.bookings if who is None else travel.bookings.where(traveller=who)
-    flights = sorted(
-        ((travel.flight_of(row).departs, row.id, row) for row in bookings if row.active), key=lambda found: found[:2]
+    flown = sorted(
+        (at, row.id, row) for row in bookings if row.active and start <= (at := travel.flight_of(row).departs) <= end
     )
     stays = travel.stays if who is None else travel.stays.where(traveller=who)
-    rooms = sorted(
-        ((row.arrival, row.id, row) for row in stays if row.active and row.days[-1] >= first),
-        key=lambda found: found[:2],
-    )
-    flown = [row for at, _, row in flights if start <= at and at.date() <= (until or at.date())]
-    slept = [row for at, _, row in rooms if at <= (until or at)]
+    slept = [row for row in stays if row.active and row.last >= first and row.arrival <= (until or row.arrival)]
+    slept.sort(key=attrgetter("arrival", "id"))
     return Itinerary(
-        flights=tuple(booking_view(travel, row) for row in flown[: limit or ROWS]),
-        stays=tuple(stay_view(travel, row) for row in slept[: limit or ROWS]),
-        total=sum(row.total for row in flown) + sum(row.price for row in slept),
+        flights=tuple([booking_view(travel, row) for _, _, row in flown[: limit or ROWS]]),
+        stays=tuple([stay_view(travel, row) for row in slept[: limit or ROWS]]),
+        total=sum([row.total for _, _, row in flown]) + sum([row.price for row in slept]),
     )

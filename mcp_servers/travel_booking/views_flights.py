@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from ..kit import Entity, Minute
-from .fares import FARES, price_of
-from .seats import places_left
-from .state import Cabin, Fare, Flight, FlightId, Travel
+from .fares import FARES, cabin_for, price_of
+from .seats import WINDOWS, cabin_of, places_left
+from .state import CABINS, Cabin, Fare, Flight, FlightId, Travel
 
 FlightStatus = Literal["scheduled", "in the air", "landed"]
 
@@ -75,14 +76,24 @@ def flight_view(flight: Flight) -> FlightView:
     )
 
 
-def fare_offer(travel: Travel, flight: Flight, fare: Fare, cabin: Cabin) -> FareOffer:
-    rule = FARES[fare]
-    return FareOffer(
-        fare=fare,
-        price=price_of(flight, fare),
-        places_left=places_left(travel, flight, cabin),
-        bags=rule.bags,
-        change_fee=rule.change_fee,
-        refund_percent=rule.refund,
-        window_hours=rule.window,
+def fare_offers(travel: Travel, flight: Flight) -> tuple[FareOffer, ...]:
+    left = {cabin: places_left(travel, flight, cabin) for cabin in CABINS}
+    return tuple(
+        [
+            FareOffer(
+                fare=fare,
+                price=price_of(flight, fare),
+                places_left=left[cabin_for(fare)],
+                bags=rule.bags,
+                change_fee=rule.change_fee,
+                refund_percent=rule.refund,
+                window_hours=rule.window,
+            )
+            for fare, rule in FARES.items()
+        ]
     )
+
+
+@lru_cache(maxsize=128)
+def seat_view(seat: str) -> SeatView:
+    return SeatView(seat_number=seat, cabin=cabin_of(seat), position="window" if seat[-1] in WINDOWS else "aisle")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from functools import lru_cache
 
 from ..kit import Draw
-from ..places import Place, PlaceKind
+from ..places import Place, PlaceId, PlaceKind
 from .state import Drive, Garage
 
 STATIONS: dict[PlaceKind, Drive] = {"fuel station": "petrol", "charging station": "electric"}
@@ -17,13 +18,23 @@ HOUR = timedelta(hours=1)
 def price_of(garage: Garage, place: Place) -> int | None:
     """Cents for a litre or a kWh; None where there is no station."""
     drive = STATIONS.get(place.kind)
-    return None if drive is None else Draw("price", garage.seed, place.id).integer(*PRICES[drive])
+    return None if drive is None else price(garage.seed, place.id, drive)
+
+
+@lru_cache(maxsize=1 << 14)
+def price(seed: int, station: PlaceId, drive: Drive) -> int:
+    return Draw("price", seed, station).integer(*PRICES[drive])
 
 
 def is_busy(garage: Garage, place: Place) -> bool:
     """Whether all pumps of a station are taken in these ten minutes."""
     now = garage.now
-    return Draw("pumps", garage.seed, place.id, now.date(), now.hour, now.minute // 10).chance(0.15)
+    return is_busy_then(garage.seed, place.id, now.date(), now.hour, now.minute // 10)
+
+
+@lru_cache(maxsize=1 << 14)
+def is_busy_then(seed: int, station: PlaceId, day: date, hour: int, part: int) -> bool:
+    return Draw("pumps", seed, station, day, hour, part).chance(0.15)
 
 
 def is_open(moment: datetime) -> bool:
@@ -34,4 +45,9 @@ def is_open(moment: datetime) -> bool:
 
 def is_fully_booked(garage: Garage, moment: datetime) -> bool:
     """Whether the workshop has no place left in the hour of this moment."""
-    return Draw("workshop", garage.seed, moment.date(), moment.hour).chance(0.25)
+    return is_full_hour(garage.seed, moment.date(), moment.hour)
+
+
+@lru_cache(maxsize=1 << 14)
+def is_full_hour(seed: int, day: date, hour: int) -> bool:
+    return Draw("workshop", seed, day, hour).chance(0.25)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from ..places import Place
 from .state import Garage, Vehicle, VehicleTrip
@@ -12,6 +13,7 @@ USUAL_SPEED = 50
 MINUTE = timedelta(minutes=1)
 
 
+@lru_cache(maxsize=1 << 14)
 def cosine(latitude: int) -> int:
     """A thousand times the cosine of a latitude, by Bhaskara's formula: cos d = (32400 - 4 d^2) / (32400 + d^2)."""
     degrees = abs(latitude) // 1_000_000
@@ -40,17 +42,26 @@ def energy_for(car: Vehicle, metres: int) -> int:
     return metres * car.per_km // 1000
 
 
+def on_the_way(trip: VehicleTrip, place: Place, metres: int) -> tuple[int, int]:
+    """Where a trip to a place has got to after so many metres, in micro-degrees."""
+    return (
+        trip.latitude + (place.latitude - trip.latitude) * metres // trip.distance,
+        trip.longitude + (place.longitude - trip.longitude) * metres // trip.distance,
+    )
+
+
 def ended(car: Vehicle, trip: VehicleTrip, place: Place, moment: datetime, metres: int) -> tuple[Vehicle, VehicleTrip]:
     """Car and trip after the trip has ended, at its destination or on the way there."""
     arrived, used = metres == trip.distance, energy_for(car, metres)
+    latitude, longitude = on_the_way(trip, place, metres)
     car = replace(
         car,
         trip=None,
         cruise=None,
         energy=car.energy - used,
         odometer=car.odometer + metres,
-        latitude=trip.latitude + (place.latitude - trip.latitude) * metres // trip.distance,
-        longitude=trip.longitude + (place.longitude - trip.longitude) * metres // trip.distance,
+        latitude=latitude,
+        longitude=longitude,
         place=trip.destination if arrived else None,
         destination=None if arrived else trip.destination,
     )
@@ -88,5 +99,5 @@ def position(garage: Garage) -> tuple[int, int]:
     """Where the car is, in micro-degrees."""
     car, trip = present(garage)
     if trip is not None and trip.ended is None:
-        car, _ = ended(car, trip, garage.places[trip.destination], garage.now, driven(trip, garage.now))
+        return on_the_way(trip, garage.places[trip.destination], driven(trip, garage.now))
     return car.latitude, car.longitude

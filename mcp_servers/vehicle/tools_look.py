@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from itertools import islice
 
 from .care import price_of
-from .motion import distance, driven, energy_for, energy_now, position, present
+from .motion import distance, driven, energy_for, position, present
 from .parameters import ROWS, AskedKind, AskedName, Limit, Since
 from .server import server
 from .shown import DriverProfileView, NearbyPlace, TripView, VehicleStatus
@@ -23,7 +24,8 @@ def get_vehicle_status(garage: Garage) -> VehicleStatus:
     car, trip = present(garage)
     running = trip if trip is not None and trip.ended is None else None
     metres = driven(running, garage.now) if running else 0
-    energy, coming = energy_now(garage), [row.at for row in garage.bookings if row.at > garage.now]
+    energy = car.energy - energy_for(car, metres)
+    coming = [row.at for row in garage.bookings if row.at > garage.now]
     return VehicleStatus(
         model=car.model,
         drive=car.drive,
@@ -38,7 +40,7 @@ def get_vehicle_status(garage: Garage) -> VehicleStatus:
         metres_left=running.distance - metres if running else None,
         cruise_kmh=car.cruise,
         open=car.open or None,
-        windows_open=tuple(name for name, open in zip(WINDOWS, car.windows, strict=True) if open) or None,
+        windows_open=tuple([name for name, open in zip(WINDOWS, car.windows, strict=True) if open]) or None,
         climate_celsius=car.climate,
         features=car.features or None,
         energy=energy // 1000,
@@ -60,12 +62,15 @@ def find_vehicle_places(
     garage: Garage, name: AskedName = None, kind: AskedKind = None, limit: Limit = None
 ) -> tuple[NearbyPlace, ...]:
     """Find places by name or kind, the nearest to the car first."""
-    here, wanted = position(garage), (name or "").strip().casefold()
-    rows = list(garage.places) if kind is None else garage.places.where(kind=kind)
-    found = sorted((distance(*here, row), row.id, row) for row in rows if wanted in row.name.casefold())
+    (latitude, longitude), wanted = position(garage), (name or "").strip().casefold()
+    rows = garage.places if kind is None else garage.places.where(kind=kind)
+    named = [row for row in rows if wanted in row.name.casefold()] if wanted else rows
+    near = nsmallest(limit or ROWS, [(distance(latitude, longitude, row), row.id, row) for row in named])
     return tuple(
-        NearbyPlace(id=row.id, name=row.name, kind=row.kind, metres=metres, price=price_of(garage, row))
-        for metres, _, row in found[: limit or ROWS]
+        [
+            NearbyPlace(id=row.id, name=row.name, kind=row.kind, metres=metres, price=price_of(garage, row))
+            for metres, _, row in near
+        ]
     )
 
 
@@ -106,6 +111,6 @@ def trip_view(garage: Garage, row: VehicleTrip) -> TripView:
 def list_vehicle_trips(garage: Garage, since: Since = None, limit: Limit = None) -> tuple[TripView, ...]:
     """List the car's trips with distance and energy used, newest first."""
     _, latest = present(garage)
-    rows = [latest if latest is not None and row.id == latest.id else row for row in garage.trips]
-    rows = [row for row in reversed(rows) if since is None or row.started.date() >= since]
-    return tuple(trip_view(garage, row) for row in rows[: limit or ROWS])
+    rows = (row for row in reversed(list(garage.trips)) if since is None or row.started.date() >= since)
+    found = [latest if latest and row.id == latest.id else row for row in islice(rows, limit or ROWS)]
+    return tuple([trip_view(garage, row) for row in found])
