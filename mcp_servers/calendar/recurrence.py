@@ -15,7 +15,12 @@ FREQUENCIES = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}
 
 
 @lru_cache(maxsize=4096)
-def occurrences(start: datetime, frequency: Frequency, count: int) -> Mapping[date, datetime]:
-    """The starts of a series by day, in order. Monthly on the 31st leaves out the months without one (RFC 5545)."""
+def occurrences(
+    start: datetime, frequency: Frequency, count: int, skipped: tuple[date, ...] = ()
+) -> Mapping[date, datetime]:
+    """The starts of a series by day, in order, without the days that are skipped.
+
+    Monthly on the 31st leaves out the months without one (RFC 5545).
+    """
     starts = rrule(FREQUENCIES[frequency], dtstart=start, count=count)
-    return MappingProxyType({moment.date(): moment for moment in starts})
+    return MappingProxyType({day: moment for moment in starts if (day := moment.date()) not in skipped})

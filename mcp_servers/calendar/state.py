@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..kit import Day, Entity, Minute, State, Table, table
@@ -52,12 +53,17 @@ class Event(Entity):
     def length(self) -> timedelta:
         return timedelta(minutes=self.duration)
 
-    @property
-    def day(self) -> date | None:
-        """The day an event that does not repeat begins on."""
-        return self.start.date() if self.series is None else None
+    @cached_property
+    def day(self) -> date | tuple[()]:
+        """The day a confirmed event begins on, if it does not repeat."""
+        return self.start.date() if self.series is None and self.status == "confirmed" else ()
 
     @property
+    def repeats_in(self) -> CalendarId | tuple[()]:
+        """The calendar of a confirmed event, if it repeats."""
+        return () if self.series is None or self.status != "confirmed" else self.calendar
+
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """The words of its title, each once."""
         return words_of(self.title)
@@ -88,7 +94,7 @@ class Agenda(State):
 
     calendars: Table[CalendarId, Calendar] = table("CAL", "calendar")
     contacts: Table[EmailAddress, Person] = table("CON", "contact")
-    events: Table[EventId, Event] = table("EVT", "event", index=("day", "words"))
+    events: Table[EventId, Event] = table("EVT", "event", index=("day", "repeats_in", "words"))
     series: Table[SeriesId, Series] = table("SER", "series")
     invitations: Table[InvitationId, Invitation] = table("INV", "invitation", index=("event", "invitee"))
 
@@ -97,36 +103,31 @@ class Agenda(State):
         """The user."""
         return cast(self.seed, 1)[0].id
 
-    def planned(self, event: Event) -> dict[date, datetime]:
+    def planned(self, event: Event) -> Mapping[date, datetime]:
         """The starts of an event by day, in order, without the days that are skipped."""
         if event.series is None:
             return {event.start.date(): event.start}
         rule = self.series[event.series]
-        found = occurrences(event.start, rule.frequency, rule.count)
-        return {day: start for day, start in found.items() if day not in rule.skipped}
+        return occurrences(event.start, rule.frequency, rule.count, rule.skipped)
 
     def upcoming(self, event: Event) -> list[datetime]:
         """The starts of an event that are still to come."""
         return [start for start in self.planned(event).values() if start > self.now]
 
-    def on(self, day: date) -> Iterator[tuple[datetime, Event]]:
-        """The confirmed events that begin on a day, each with its start there."""
-        for event in self.events.where(day=day, status="confirmed"):
-            yield event.start, event
-        for rule in self.series:
-            event = self.events[rule.event]
-            start = occurrences(event.start, rule.frequency, rule.count).get(day)
-            if start is not None and event.status == "confirmed" and day not in rule.skipped:
-                yield start, event
+    def timetable(self, calendars: tuple[CalendarId, ...], first: date, last: date) -> Iterator[tuple[datetime, Event]]:
+        """The confirmed events of calendars that begin on these days, by start."""
+        repeating = [event for calendar in calendars for event in self.events.where(repeats_in=calendar)]
+        planned = [(event, self.planned(event)) for event in repeating]
+        for day in map(date.fromordinal, range(first.toordinal(), last.toordinal() + 1)):
+            found = [(event.start, event) for event in self.events.where(day=day) if event.calendar in calendars]
+            found += [(starts[day], event) for event, starts in planned if day in starts]
+            found.sort(key=lambda pair: (pair[0], pair[1].id))
+            yield from found
 
     def between(self, calendar: CalendarId, start: datetime, end: datetime) -> list[tuple[datetime, Event]]:
         """The confirmed events of a calendar that take any of this time, by start. None exceeds a day."""
-        days = range(start.toordinal() - 1, end.toordinal() + 1)
-        found = [pair for day in days for pair in self.on(date.fromordinal(day)) if pair[1].calendar == calendar]
-        return sorted(
-            (pair for pair in found if pair[0] < end and start < pair[0] + pair[1].length),
-            key=lambda pair: (pair[0], pair[1].id),
-        )
+        found = self.timetable((calendar,), start.date() - ONE_DAY, end.date())
+        return [pair for pair in found if pair[0] < end and start < pair[0] + pair[1].length]
 
 
 def words_of(text: str) -> tuple[str, ...]:

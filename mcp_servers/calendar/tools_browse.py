@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from itertools import islice
 
@@ -10,7 +9,7 @@ from ..kit import ToolError
 from ..people import Person
 from .parameters import ROWS, AskedCalendar, AskedName, EventRef, Limit, Query, Since, Until
 from .server import server
-from .state import Agenda, Calendar, Event, words_of
+from .state import Agenda, Calendar, words_of
 from .views import EventDetails, EventLine, details_of
 
 USUAL_DAYS, MOST_DAYS = 28, 366
@@ -58,17 +57,12 @@ def list_events(
     if last - first > timedelta(days=MOST_DAYS):
         raise ToolError("period_too_long", f"A list covers up to {MOST_DAYS} days; choose days closer together.")
     earliest = agenda.now if since is None else datetime.combine(first, time())
-    found = (pair for pair in timetable(agenda, first, last) if pair[0] >= earliest)
+    calendars = tuple(row.id for row in agenda.calendars if calendar in (None, row.id))
+    found = (pair for pair in agenda.timetable(calendars, first, last) if pair[0] >= earliest)
     return tuple(
         EventLine(id=event.id, title=event.title, start=start, duration=event.duration, series=event.series)
-        for start, event in islice((pair for pair in found if calendar in (None, pair[1].calendar)), limit)
+        for start, event in islice(found, limit)
     )
-
-
-def timetable(agenda: Agenda, first: date, last: date) -> Iterator[tuple[datetime, Event]]:
-    """The confirmed events of these days by start."""
-    for day in range(first.toordinal(), last.toordinal() + 1):
-        yield from sorted(agenda.on(date.fromordinal(day)), key=lambda pair: (pair[0], pair[1].id))
 
 
 @server.read(
@@ -80,7 +74,8 @@ def timetable(agenda: Agenda, first: date, last: date) -> Iterator[tuple[datetim
 def search_events(agenda: Agenda, query: Query, limit: Limit = ROWS) -> tuple[EventLine, ...]:
     """Search events, past ones too, by words of the title."""
     first, *rest = words_of(query)
-    rows = [row for row in agenda.events.where(words=first, status="confirmed") if set(rest) <= set(row.words)]
+    found = agenda.events.where(words=first, status="confirmed")
+    rows = [row for row in found if all(word in row.words for word in rest)]
     rows.sort(key=lambda row: (row.start, row.id))
     return tuple(
         EventLine(id=row.id, title=row.title, start=row.start, duration=row.duration, series=row.series)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 from ..kit import ToolError
@@ -64,7 +63,7 @@ def reschedule_event(agenda: Agenda, event: EventRef, start: Start) -> EventStat
         starts = list(occurrences(start, rule.frequency, rule.count).values())
     require_free(agenda, row.calendar, starts, row.duration, besides=event)
     for invitation in agenda.invitations.where(event=event):
-        agenda.invitations.put(replace(invitation, answer="pending", expires=start))
+        agenda.invitations.change(invitation.id, answer="pending", expires=start)
     return state_of(agenda.events.change(event, start=start))
 
 
@@ -95,7 +94,7 @@ def cancel_event(agenda: Agenda, event: EventRef) -> EventState:
     """Cancel an event for good, with all its occurrences and open invitations."""
     own_event(agenda, event)
     for invitation in agenda.invitations.where(event=event, answer="pending"):
-        agenda.invitations.put(replace(invitation, answer="withdrawn"))
+        agenda.invitations.change(invitation.id, answer="withdrawn")
     return state_of(agenda.events.change(event, status="cancelled", reminders=()))
 
 

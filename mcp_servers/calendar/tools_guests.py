@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..kit import ToolError
 from .parameters import ROWS, AskedAnswer, AttendeeRef, EventRef, InvitationRef, Limit, Response
 from .rules import own_event, require_free, spoken
@@ -71,9 +69,9 @@ def attendance(agenda: Agenda, event: Event) -> Attendance:
 )
 def list_invitations(agenda: Agenda, answer: AskedAnswer = None, limit: Limit = ROWS) -> tuple[InvitationLine, ...]:
     """List the invitations you got, by start."""
-    rows = [line_of(agenda, row) for row in agenda.invitations.where(invitee=agenda.me)]
-    rows.sort(key=lambda row: (row.start, row.id))
-    return tuple([row for row in rows if answer in (None, row.answer)][:limit])
+    rows = [row for row in agenda.invitations.where(invitee=agenda.me) if answer in (None, row.answer)]
+    rows.sort(key=lambda row: (agenda.events[row.event].start, row.id))
+    return tuple(line_of(agenda, row) for row in rows[:limit])
 
 
 @server.write(
@@ -96,6 +94,6 @@ def respond_to_invitation(agenda: Agenda, invitation: InvitationRef, response: R
     if status == "confirmed":
         require_free(agenda, event.calendar, [event.start], event.duration)
     reminders = () if status == "declined" else event.reminders
-    agenda.events.put(replace(event, status=status, reminders=reminders))
-    agenda.invitations.put(replace(row, answer=answer))
+    agenda.events.change(event.id, status=status, reminders=reminders)
+    agenda.invitations.change(invitation, answer=answer)
     return InvitationAnswer(id=row.id, event=event.id, meeting=event.title, start=event.start, answer=answer)

@@ -26,12 +26,13 @@ def find_free_slots(agenda: Agenda, calendar: CalendarRef, day: OnDay, duration:
     agenda.calendars[calendar]
     closing = datetime.combine(day, CLOSING)
     require_future(agenda, closing)
-    free_from, slots = max(datetime.combine(day, OPENING), agenda.now + timedelta(minutes=1)), []
+    free_from, gaps = max(datetime.combine(day, OPENING), agenda.now + timedelta(minutes=1)), []
     for start, event in agenda.between(calendar, free_from, closing):
-        slots.append(Slot(start=free_from, end=start))
+        gaps.append((free_from, start))
         free_from = max(free_from, start + event.length)
-    slots.append(Slot(start=free_from, end=closing))
-    return tuple(slot for slot in slots if slot.end - slot.start >= timedelta(minutes=duration))
+    gaps.append((free_from, closing))
+    shortest = timedelta(minutes=duration)
+    return tuple(Slot(start=start, end=end) for start, end in gaps if end - start >= shortest)
 
 
 @server.write(

@@ -134,7 +134,8 @@ def state_of(event: Event) -> EventState:
 
 def attendees_of(agenda: Agenda, event: Event) -> tuple[Attendee, ...]:
     """The contacts asked to an event, in the order they were; the user is not among them."""
-    rows = [row for row in agenda.invitations.where(event=event.id) if row.invitee != agenda.me]
+    me = agenda.me
+    rows = [row for row in agenda.invitations.where(event=event.id) if row.invitee != me]
     return tuple(Attendee(id=row.invitee, name=agenda.contacts[row.invitee].name, answer=row.answer) for row in rows)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NewType
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Literal, NewType, TypeVar
 
 from ..kit import Day, Entity, Minute, State, Table, table
 from ..people import EmailAddress
@@ -45,6 +47,10 @@ class SalesPerson(Entity):
     away: bool
     approval_code: str | None = None
 
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        return words_of(self.name)
+
 
 class Person(Entity):
     """Somebody outside the sales team: a prospect, a lead or a contact."""
@@ -55,7 +61,7 @@ class Person(Entity):
     company: str
     job: str
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         return words_of(f"{self.name} {self.company}")
 
@@ -69,7 +75,7 @@ class Company(Entity):
     domain: str
     industry: str
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         return words_of(self.name)
 
@@ -122,6 +128,11 @@ class Deal(Entity):
     def is_open(self) -> bool:
         return self.stage not in CLOSED
 
+    @property
+    def open_of(self) -> SalesRepId | tuple[()]:
+        """Who owns it, if it is open."""
+        return self.owner if self.is_open else ()
+
 
 class Product(Entity):
     """Something the team sells; price in cents, the highest discount in percent, the fewest units."""
@@ -134,7 +145,7 @@ class Product(Entity):
     minimum: int
     discontinued: bool
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         return words_of(self.item)
 
@@ -184,15 +195,18 @@ class Activity(Entity):
         return () if self.done else self.owner
 
 
+Named = TypeVar("Named", SalesPerson, Person, Company, Product)
+
+
 class Crm(State):
     """Everything the sales team has written down."""
 
-    team: Table[SalesRepId, SalesPerson] = table("SREP", "sales person", index=("email",))
+    team: Table[SalesRepId, SalesPerson] = table("SREP", "sales person", index=("email", "words"))
     people: Table[EmailAddress, Person] = table("", "person", index=("words",))
     companies: Table[ClientCompanyId, Company] = table("CLNT", "company", index=("domain", "words", "name"))
     contacts: Table[EmailAddress, Contact] = table("", "contact", index=("company",))
     leads: Table[SalesLeadId, Lead] = table("LEAD", "lead", index=("person", "status"))
-    deals: Table[SalesDealId, Deal] = table("OPP", "deal", index=("stage", "contact", "company", "owner"))
+    deals: Table[SalesDealId, Deal] = table("OPP", "deal", index=("stage", "contact", "company", "owner", "open_of"))
     products: Table[SalesProductId, Product] = table("SPROD", "product", index=("words",))
     quotes: Table[SalesQuoteId, Quote] = table("SQUO", "quote", index=("deal",))
     activities: Table[SalesActivityId, Activity] = table("SACT", "activity", index=("person", "deal", "todo"))
@@ -213,3 +227,10 @@ class Crm(State):
 def words_of(text: str) -> tuple[str, ...]:
     """The words of a text in small letters, each once."""
     return tuple(dict.fromkeys(text.casefold().replace(",", " ").split()))
+
+
+def found(table: Table[Any, Named], query: str | None) -> Iterator[Named]:
+    """The rows whose names have all words of a query; all rows without one."""
+    words = words_of(query or "")
+    rows = table.where(words=words[0]) if words else table
+    return (row for row in rows if all(word in row.words for word in words))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from heapq import nsmallest
+from operator import attrgetter
 
 from ..kit import ToolError
 from .parameters import (
@@ -38,15 +40,13 @@ def list_sales_deals(
     """List deals by closing day, with their number, total and expected cents."""
     wanted = None if owner is None else crm.team[owner].id
     stages = (stage,) if stage else tuple(one for one in CHANCES if one not in CLOSED)
-    rows = [
-        deal
-        for one in stages
-        for deal in crm.deals.where(stage=one)
-        if wanted in (None, deal.owner) and (until is None or deal.close_on <= until)
-    ]
-    rows.sort(key=lambda deal: (deal.close_on, deal.id))
+    rows = [deal for one in stages for deal in crm.deals.where(stage=one)]
+    if wanted is not None:
+        rows = [deal for deal in rows if deal.owner == wanted]
+    if until is not None:
+        rows = [deal for deal in rows if deal.close_on <= until]
     return Pipeline(
-        deals=tuple(deal_line(deal) for deal in rows[:limit]),
+        deals=tuple(deal_line(deal) for deal in nsmallest(limit, rows, key=attrgetter("close_on", "id"))),
         count=len(rows),
         amount=sum(deal.amount for deal in rows),
         expected=sum(deal.amount * CHANCES[deal.stage] for deal in rows) // 100,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 
 from ..kit import ToolError
 from .parameters import ROWS, AskedKind, CompanyRef, ContactRef, DuplicateRef, Limit, Query
 from .rules import active_contact
 from .server import server
-from .state import Company, Crm, Person, words_of
-from .views import CompanyLine, Found, PersonLine, TeamLine, company_line, person_line, team_line
+from .state import Crm, found
+from .views import CompanyLine, Found, PersonLine, company_line, person_line, team_line
 
 
 @server.read(
@@ -21,27 +20,15 @@ from .views import CompanyLine, Found, PersonLine, TeamLine, company_line, perso
 )
 def search_crm(crm: Crm, query: Query = None, kind: AskedKind = None, limit: Limit = ROWS) -> Found:
     """Search people, companies and sales people by words of their names."""
-    words = words_of(query or "")
-    people = (row for row in found_people(crm, words) if kind in (None, row.kind))
+    people = found(crm.people, query) if kind not in ("company", "sales person") else ()
+    companies = found(crm.companies, query) if kind in (None, "company") else ()
+    team = found(crm.team, query) if kind in (None, "sales person") else ()
+    lines = (person_line(crm, row) for row in people)
     return Found(
-        people=tuple(islice(people, limit)),
-        companies=tuple(islice(found_companies(crm, words), limit)) if kind in (None, "company") else (),
-        team=tuple(islice(found_team(crm, words), limit)) if kind in (None, "sales person") else (),
+        people=tuple(islice((line for line in lines if kind in (None, line.kind)), limit)),
+        companies=tuple(company_line(crm, row) for row in islice(companies, limit)),
+        team=tuple(team_line(crm, row) for row in islice(team, limit)),
     )
-
-
-def found_people(crm: Crm, words: tuple[str, ...]) -> Iterator[PersonLine]:
-    rows: list[Person] = crm.people.where(words=words[0]) if words else list(crm.people)
-    return (person_line(crm, row) for row in rows if set(words) <= set(row.words))
-
-
-def found_companies(crm: Crm, words: tuple[str, ...]) -> Iterator[CompanyLine]:
-    rows: list[Company] = crm.companies.where(words=words[0]) if words else list(crm.companies)
-    return (company_line(crm, row) for row in rows if set(words) <= set(row.words))
-
-
-def found_team(crm: Crm, words: tuple[str, ...]) -> Iterator[TeamLine]:
-    return (team_line(crm, row) for row in crm.team if set(words) <= set(words_of(row.name)))
 
 
 @server.write(

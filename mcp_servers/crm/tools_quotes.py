@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
+from itertools import islice
 
 from ..kit import ToolError
 from .parameters import ROWS, ApprovalCode, DealRef, Discount, Limit, ProductQuery, ProductRef, Quantity, QuoteRef
 from .pipeline import quote_of
 from .rules import is_expired, own_deal
 from .server import server
-from .state import Crm, Deal, Product, Quote, QuoteLine, words_of
+from .state import Crm, Deal, Product, Quote, QuoteLine, found
 
 FREE_DISCOUNT = 15
 MOST_LINES = 8
@@ -25,9 +25,7 @@ VALIDITY = timedelta(days=14)
 )
 def find_sales_products(crm: Crm, query: ProductQuery = None, limit: Limit = ROWS) -> tuple[Product, ...]:
     """Find your products with price in cents, highest discount and fewest units."""
-    words = words_of(query or "")
-    rows = crm.products.where(words=words[0]) if words else list(crm.products)
-    return tuple([row for row in rows if set(words) <= set(row.words)][:limit])
+    return tuple(islice(found(crm.products, query), limit))
 
 
 @server.write(
@@ -44,7 +42,7 @@ def quote_product(crm: Crm, deal: DealRef, product: ProductRef, quantity: Quanti
         require_on_offer(offered, quantity, discount)
     draft = draft_for(crm, row)
     lines = with_line(draft.lines, offered, quantity, discount)
-    quote = crm.quotes.put(replace(draft, lines=lines, total=sum(line.total for line in lines)))
+    quote = crm.quotes.change(draft.id, lines=lines, total=sum(line.total for line in lines))
     crm.deals.change(deal, quote=quote.id, amount=quote.total)
     return quote
 
@@ -68,13 +66,15 @@ def draft_for(crm: Crm, deal: Deal) -> Quote:
         return quote
     if quote:
         crm.quotes.change(quote.id, status="replaced")
-    return Quote(
-        id=crm.quotes.new_id(),
-        deal=deal.id,
-        title=deal.title,
-        status="draft",
-        lines=quote.lines if quote else (),
-        total=deal.amount,
+    return crm.quotes.put(
+        Quote(
+            id=crm.quotes.new_id(),
+            deal=deal.id,
+            title=deal.title,
+            status="draft",
+            lines=quote.lines if quote else (),
+            total=deal.amount,
+        )
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import date
 
 from ..kit import ToolError
 from ..kit.times import read_day
@@ -33,11 +34,11 @@ def wanted(key: str, value: str) -> str:
 
 
 def contains(text: str) -> Test:
-    return lambda message: text in f"{message.subject}\n{message.name}\n{message.body}".casefold()
+    return lambda message: text in message.text
 
 
 def is_other(message: Message, value: str) -> bool:
-    return value != "me" and value in f"{message.name} {message.address or ''}".casefold()
+    return value != "me" and value in message.other
 
 
 def is_owner(mail: Mail, value: str) -> bool:
@@ -62,22 +63,23 @@ def label_filter(mail: Mail, value: str) -> Test:
     labels = mail.labels.where(label=value)
     if not labels:
         raise ToolError("no_such_label", f"There is no label {value}; list_labels shows those there are.")
-    return lambda message: labels[0].id in message.labels
+    label = labels[0].id
+    return lambda message: label in message.labels
 
 
 def before_filter(mail: Mail, value: str) -> Test:
     day = day_of("before", value)
-    return lambda message: message.at.date().isoformat() < day
+    return lambda message: message.at.date() < day
 
 
 def after_filter(mail: Mail, value: str) -> Test:
     day = day_of("after", value)
-    return lambda message: message.at.date().isoformat() > day
+    return lambda message: message.at.date() > day
 
 
-def day_of(key: str, value: str) -> str:
+def day_of(key: str, value: str) -> date:
     try:
-        return str(read_day(value).isoformat())
+        return read_day(value)
     except ValueError:
         raise ToolError("bad_filter", f"{key}: takes a day that exists, such as {key}:2026-03-05.") from None
 
@@ -85,7 +87,8 @@ def day_of(key: str, value: str) -> str:
 def is_filter(mail: Mail, value: str) -> Test:
     if value not in ("unread", "read"):
         raise ToolError("bad_filter", "is: takes unread or read.")
-    return lambda message: message.unread == (value == "unread")
+    unread = value == "unread"
+    return lambda message: message.unread == unread
 
 
 FILTERS: dict[str, Callable[[Mail, str], Test]] = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..crossing import BookingCode, InvoiceId
@@ -75,6 +76,21 @@ class Message(Entity):
     attachment_kb: int | None = None
     booking: BookingCode | None = None
     invoice: InvoiceId | None = None
+
+    @cached_property
+    def sent_on(self) -> date | tuple[()]:
+        """The day on which the owner sent it, if he did."""
+        return self.at.date() if self.folder == "sent" else ()
+
+    @cached_property
+    def text(self) -> str:
+        """What a search looks through, in small letters."""
+        return f"{self.subject}\n{self.name}\n{self.body}".casefold()
+
+    @cached_property
+    def other(self) -> str:
+        """The name and address of the other side, in small letters."""
+        return f"{self.name} {self.address or ''}".casefold()
 
 
 class MessageView(Entity):
@@ -187,7 +203,7 @@ class Mail(State):
     mailboxes: Table[EmailAddress, Mailbox] = table("", "mailbox")
     contacts: Table[EmailAddress, Contact] = table("", "mailbox")
     threads: Table[ThreadId, Thread] = table("THR", "thread")
-    messages: Table[MessageId, Message] = table("MSG", "message", index=("thread", "folder", "labels"))
+    messages: Table[MessageId, Message] = table("MSG", "message", index=("thread", "folder", "labels", "sent_on"))
     drafts: Table[DraftId, Draft] = table("DRF", "draft")
     labels: Table[LabelId, Label] = table("LBL", "label", index=("label",))
 
@@ -197,7 +213,9 @@ class Mail(State):
 
     def sent_last_hour(self) -> int:
         """How many messages the owner sent in the last sixty minutes."""
-        return sum(row.at > self.now - HOUR for row in self.messages.where(folder="sent"))
+        start = self.now - HOUR
+        days = dict.fromkeys((start.date(), self.now.date()))
+        return sum(row.at > start for day in days for row in self.messages.where(sent_on=day))
 
     def label_names(self, message: Message) -> tuple[str, ...]:
         return tuple(self.labels[label].label for label in message.labels)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from .parameters import ROWS, AskedFolder, AskedLabel, AskedStatus, Limit, MessageRef, PersonName, Query, ThreadRef
 from .query import parse
 from .server import server
-from .state import Contact, Mail, MessageDetails, MessageView, ThreadView, view
+from .state import Contact, Mail, Message, MessageDetails, MessageView, ThreadView, view
 
 
 @server.read(
@@ -20,12 +23,12 @@ def list_messages(
     """List messages of a folder, newest first."""
     if label is not None:
         mail.labels[label]
-    found = [
+    found = (
         row
-        for row in mail.messages.where(folder=folder or "inbox")
+        for row in reversed(mail.messages.where(folder=folder or "inbox"))
         if (label is None or label in row.labels) and (status is None or row.unread == (status == "unread"))
-    ]
-    return tuple(view(row) for row in found[::-1][: limit or ROWS])
+    )
+    return tuple(map(view, islice(found, limit or ROWS)))
 
 
 @server.read(
@@ -36,9 +39,10 @@ def list_messages(
 )
 def search_messages(mail: Mail, query: Query, limit: Limit = None) -> tuple[MessageView, ...]:
     """Search the messages of all folders, newest first."""
-    tests = parse(mail, query)
-    found = [row for row in mail.messages if all(test(row) for test in tests)]
-    return tuple(view(row) for row in found[::-1][: limit or ROWS])
+    found: Iterator[Message] = reversed(list(mail.messages))
+    for test in parse(mail, query):
+        found = filter(test, found)
+    return tuple(map(view, islice(found, limit or ROWS)))
 
 
 @server.read(

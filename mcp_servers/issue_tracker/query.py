@@ -7,30 +7,32 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, get_args
 
 from ..kit import ToolError
-from .state import Issue, IssueStatus, IssueType, Priority, Tracker
+from .state import BY_INDEX, Issue, IssueStatus, IssueType, Priority, Tracker, words_of
 
 Test = Callable[[Issue], bool]
 PIECE = re.compile(r'(-?)([a-z]+):("[^"]*"|\S*)|"([^"]+)"|(\S+)')
-BY_INDEX = ("words", "labels", "assignee", "project", "type", "status")
 
 
 class Term(NamedTuple):
-    """What an issue must pass, and the index value under which all that pass it are found, if there is one."""
+    """What an issue must pass, and the values of an indexed field that all have who pass it, if there are such."""
 
     test: Test
-    field: str | None = None
-    value: Any = None
+    field: str = ""
+    values: tuple[Any, ...] = ()
 
 
 def matching(tracker: Tracker, query: str) -> list[Issue]:
-    """The issues that match a query, oldest first. Raises ToolError for a field or value that makes no sense."""
+    """The issues that match a query. Raises ToolError for a field or value that makes no sense."""
     terms = parse(tracker, query)
     indexed = [term for term in terms if term.field]
-    indexed.sort(key=lambda term: BY_INDEX.index(str(term.field)))
-    rows = list(tracker.issues)
     if indexed:
-        rows = tracker.issues.where(**{str(indexed[0].field): indexed[0].value})
-    return [row for row in rows if all(term.test(row) for term in terms)]
+        best = min(indexed, key=lambda term: BY_INDEX.index(term.field))
+        rows = [row for value in best.values for row in tracker.issues.where(**{best.field: value})]
+    else:
+        rows = list(tracker.issues)
+    for term in terms:
+        rows = [row for row in rows if term.test(row)]
+    return rows
 
 
 def parse(tracker: Tracker, query: str) -> list[Term]:
@@ -64,7 +66,7 @@ def has_phrase(phrase: str) -> Term:
 
 
 def has_word(word: str) -> Term:
-    return Term(lambda issue: word in issue.words, "words", word)
+    return Term(lambda issue: word in issue.words, "words", (word,))
 
 
 def one_of(key: str, value: str, options: tuple[str, ...]) -> str:
@@ -75,70 +77,72 @@ def one_of(key: str, value: str, options: tuple[str, ...]) -> str:
 
 def type_field(tracker: Tracker, value: str) -> Term:
     type = one_of("type", value, get_args(IssueType))
-    return Term(lambda issue: issue.type == type, "type", type)
+    return Term(lambda issue: issue.type == type, "type", (type,))
 
 
 def status_field(tracker: Tracker, value: str) -> Term:
     status = one_of("status", value, get_args(IssueStatus))
-    return Term(lambda issue: issue.status == status, "status", status)
+    return Term(lambda issue: issue.status == status, "status", (status,))
 
 
 def priority_field(tracker: Tracker, value: str) -> Term:
     priority = one_of("priority", value, get_args(Priority))
-    return Term(lambda issue: issue.priority == priority)
+    return Term(lambda issue: issue.priority == priority, "priority", (priority,))
 
 
 def label_field(tracker: Tracker, value: str) -> Term:
-    return Term(lambda issue: value in issue.labels, "labels", value)
+    return Term(lambda issue: value in issue.labels, "labels", (value,))
 
 
 def project_field(tracker: Tracker, value: str) -> Term:
     found = [row for row in tracker.projects if value in (row.key.casefold(), row.name.casefold())]
     if not found:
         raise ToolError("bad_filter", f"There is no project {value}; list_tracker_projects shows their keys.")
-    return Term(lambda issue: issue.project == found[0].id, "project", found[0].id)
+    return Term(lambda issue: issue.project == found[0].id, "project", (found[0].id,))
 
 
 def assignee_field(tracker: Tracker, value: str) -> Term:
     if value == "none":
-        return Term(lambda issue: issue.assignee is None, "assignee", None)
+        return Term(lambda issue: issue.assignee is None, "assignee", (None,))
     people = people_named(tracker, value)
-    if len(people) == 1:
-        return Term(lambda issue: issue.assignee == people[0], "assignee", people[0])
-    return Term(lambda issue: issue.assignee in people)
+    return Term(lambda issue: issue.assignee in people, "assignee", people)
 
 
 def reporter_field(tracker: Tracker, value: str) -> Term:
     people = people_named(tracker, value)
-    return Term(lambda issue: issue.reporter in people)
+    return Term(lambda issue: issue.reporter in people, "reporter", people)
 
 
-def people_named(tracker: Tracker, value: str) -> list[str]:
+def people_named(tracker: Tracker, value: str) -> tuple[str, ...]:
     if value == "me":
-        return [tracker.me]
-    return [row.id for row in tracker.people if value in (row.id, row.name.casefold(), *row.name.casefold().split())]
+        return (tracker.me,)
+    return tuple(row.id for row in tracker.people if value in (row.id, row.name.casefold(), *words_of(row.name)))
 
 
 def sprint_field(tracker: Tracker, value: str) -> Term:
     if value == "none":
-        return Term(lambda issue: issue.sprint is None)
-    sprints = [row.id for row in tracker.sprints if value in (row.status, row.name.casefold())]
-    return Term(lambda issue: issue.sprint in sprints)
+        return Term(lambda issue: issue.sprint is None, "sprint", (None,))
+    sprints = tuple(row.id for row in tracker.sprints.where(called=value))
+    return Term(lambda issue: issue.sprint in sprints, "sprint", sprints)
 
 
 def version_field(tracker: Tracker, value: str) -> Term:
-    versions = [row.id for row in tracker.versions if value in (row.status, row.name.casefold())]
-    return Term(lambda issue: issue.version in versions)
+    versions = tuple(row.id for row in tracker.versions.where(called=value))
+    return Term(lambda issue: issue.version in versions, "version", versions)
 
 
 def is_field(tracker: Tracker, value: str) -> Term:
-    tests: dict[str, Test] = {
-        "open": lambda issue: issue.is_open,
-        "done": lambda issue: not issue.is_open,
-        "blocked": lambda issue: issue.is_open and bool(tracker.blockers(issue.id)),
-        "watched": lambda issue: tracker.me in issue.watchers,
-    }
-    return Term(tests[one_of("is", value, tuple(tests))])
+    match one_of("is", value, ("open", "done", "blocked", "watched")):
+        case "open":
+            return Term(lambda issue: issue.is_open)
+        case "done":
+            return Term(lambda issue: not issue.is_open, "status", ("done",))
+        case "blocked":
+            blocks = tracker.links.where(kind="blocks")
+            blocked = {link.target for link in blocks if tracker.issues[link.source].is_open}
+            return Term(lambda issue: issue.is_open and issue.id in blocked)
+    me = tracker.me
+    return Term(lambda issue: me in issue.watchers, "watchers", (me,))
 
 
 FIELDS: dict[str, Callable[[Tracker, str], Term]] = {

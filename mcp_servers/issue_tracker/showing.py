@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..people import EmailAddress
-from .state import Issue, IssueId, Link, Project, SoftwareVersionId, SprintId, Tracker
+from .state import Issue, IssueId, Link, Project, Sprint, Tracker, Version
 from .views import (
     CommentRow,
     IssueDetails,
@@ -22,12 +22,11 @@ CHILDREN_SHOWN = 8
 
 
 def project_line(tracker: Tracker, project: Project) -> ProjectLine:
-    issues = tracker.issues.where(project=project.id)
     return ProjectLine(
         id=project.id,
         key=project.key,
         name=project.name,
-        open=sum(row.is_open for row in issues),
+        open=len(tracker.issues.where(open_in=project.id)),
         member=tracker.me in project.members,
     )
 
@@ -36,22 +35,20 @@ def member_row(tracker: Tracker, person: EmailAddress) -> MemberRow:
     return MemberRow(id=person, name=tracker.people[person].name)
 
 
-def sprint_row(tracker: Tracker, id: SprintId) -> SprintRow:
-    sprint = tracker.sprints[id]
+def sprint_row(tracker: Tracker, sprint: Sprint) -> SprintRow:
     return SprintRow(
-        id=id,
+        id=sprint.id,
         name=sprint.name,
         status=sprint.status,
-        points=tracker.points_in(id),
+        points=tracker.points_in(sprint.id),
         capacity=sprint.capacity,
         end=sprint.end,
     )
 
 
-def version_row(tracker: Tracker, id: SoftwareVersionId) -> VersionRow:
-    version = tracker.versions[id]
-    count = sum(row.is_open for row in tracker.issues.where(version=id))
-    return VersionRow(id=id, name=version.name, status=version.status, open=count, due=version.due)
+def version_row(tracker: Tracker, version: Version) -> VersionRow:
+    count = sum(row.is_open for row in tracker.issues.where(version=version.id))
+    return VersionRow(id=version.id, name=version.name, status=version.status, open=count, due=version.due)
 
 
 def project_details(tracker: Tracker, project: Project) -> ProjectDetails:
@@ -68,8 +65,8 @@ def project_details(tracker: Tracker, project: Project) -> ProjectDetails:
         lead=project.lead,
         wip_limit=project.wip_limit,
         members=tuple(member_row(tracker, person) for person in project.members),
-        sprints=tuple(sprint_row(tracker, row.id) for row in shown),
-        versions=tuple(version_row(tracker, row.id) for row in offered),
+        sprints=tuple(sprint_row(tracker, row) for row in shown),
+        versions=tuple(version_row(tracker, row) for row in offered),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..kit import Day, Entity, Minute, State, Table, table
@@ -27,6 +28,10 @@ LABELS = (
     "accessibility", "api", "backend", "billing", "customer", "database", "design", "docs", "frontend", "mobile",
     "performance", "regression", "security", "tests",
 )  # fmt: skip
+BY_INDEX = (
+    "words", "watchers", "labels", "reporter", "assignee", "sprint", "version", "project", "type", "priority", "status"
+)  # fmt: skip
+"""What issues are searched by, what fits few of them first."""
 
 
 class Project(Entity):
@@ -68,13 +73,18 @@ class Issue(Entity):
     watchers: tuple[EmailAddress, ...] = ()
     votes: tuple[EmailAddress, ...] = ()
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         return words_of(self.title)
 
     @property
     def is_open(self) -> bool:
         return self.status != "done"
+
+    @property
+    def open_in(self) -> TrackerProjectId | tuple[()]:
+        """The project it is open in, if it is open."""
+        return self.project if self.is_open else ()
 
 
 class Sprint(Entity):
@@ -89,6 +99,11 @@ class Sprint(Entity):
     start: Day | None = None
     end: Day | None = None
 
+    @property
+    def called(self) -> tuple[str, str]:
+        """What a search finds it by."""
+        return self.status, self.name.casefold()
+
 
 class Version(Entity):
     """A version of the product, which is released once all its issues are done."""
@@ -100,6 +115,11 @@ class Version(Entity):
     status: VersionStatus
     due: Day
     released: Day | None = None
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """What a search finds it by."""
+        return self.status, self.name.casefold()
 
 
 class Link(Entity):
@@ -139,11 +159,11 @@ class Tracker(State):
     issues: Table[IssueId, Issue] = table(
         "ISS",
         "issue",
-        index=("words", "project", "assignee", "status", "labels", "sprint", "version", "parent", "type"),
+        index=(*BY_INDEX, "open_in", "parent"),
     )
-    sprints: Table[SprintId, Sprint] = table("SPRT", "sprint", index=("project",))
-    versions: Table[SoftwareVersionId, Version] = table("SWVER", "version", index=("project",))
-    links: Table[IssueLinkId, Link] = table("ISLNK", "link", index=("source", "target"))
+    sprints: Table[SprintId, Sprint] = table("SPRT", "sprint", index=("project", "called"))
+    versions: Table[SoftwareVersionId, Version] = table("SWVER", "version", index=("project", "called"))
+    links: Table[IssueLinkId, Link] = table("ISLNK", "link", index=("source", "target", "kind"))
     comments: Table[IssueCommentId, Comment] = table("ISCMT", "comment", index=("issue",))
     work: Table[WorkLogId, WorkLog] = table("WLOG", "work log", index=("issue", "author"))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
+from operator import attrgetter
+
 from ..kit import Day, Entity, ToolError
 from .parameters import ROWS, IssueRef, Limit, ProjectRef, Query
 from .query import matching
@@ -10,6 +13,8 @@ from .showing import issue_details, issue_line, project_details, project_line
 from .state import IssueStatus, SprintId, Tracker
 from .views import IssueDetails, IssueLine, ProjectDetails, ProjectLine
 from .workflow import REVIEWED, TESTED
+
+COLUMNS = tuple(dict.fromkeys([*REVIEWED, *TESTED]))
 
 
 class Column(Entity):
@@ -63,9 +68,8 @@ def get_tracker_project(tracker: Tracker, project: ProjectRef) -> ProjectDetails
 )
 def search_issues(tracker: Tracker, query: Query, limit: Limit = ROWS) -> tuple[IssueLine, ...]:
     """Search issues by words and fields, newest first."""
-    rows = matching(tracker, query)
-    rows.sort(key=lambda row: (row.created, row.id), reverse=True)
-    return tuple(issue_line(tracker, row) for row in rows[:limit])
+    rows = nlargest(limit, matching(tracker, query), key=attrgetter("created", "id"))
+    return tuple(issue_line(tracker, row) for row in rows)
 
 
 @server.read(
@@ -93,14 +97,15 @@ def view_sprint_board(tracker: Tracker, project: ProjectRef, limit: Limit = ROWS
         raise ToolError("no_active_sprint", f"{name} has no active sprint; start a planned one first.")
     rows = tracker.issues.where(sprint=sprint.id)
     columns = []
-    for status in dict.fromkeys([*REVIEWED, *TESTED]):
-        here = [issue_line(tracker, row) for row in rows if row.status == status]
-        columns.append(Column(status=status, count=len(here), issues=tuple(here[:limit])))
+    for status in COLUMNS:
+        here = [row for row in rows if row.status == status]
+        shown = tuple(issue_line(tracker, row) for row in here[:limit])
+        columns.append(Column(status=status, count=len(here), issues=shown))
     return Board(
         id=sprint.id,
         name=sprint.name,
         end=sprint.end,
-        points=tracker.points_in(sprint.id),
+        points=sum(row.points or 0 for row in rows),
         done=sum(row.points or 0 for row in rows if not row.is_open),
         capacity=sprint.capacity,
         columns=tuple(columns),

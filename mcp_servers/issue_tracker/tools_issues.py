@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..kit import ToolError
 from .parameters import (
     Estimate,
@@ -106,15 +104,15 @@ def edit_issue(
         require_size(tracker, row, points)
     if version is not None:
         require_unreleased(tracker, row, version)
-    changed = replace(
-        row,
+    changed = tracker.issues.change(
+        issue,
         priority=priority or row.priority,
         points=points or row.points,
         estimate=estimate or row.estimate,
         labels=row.labels if labels is None else known_labels(labels),
         version=version or row.version,
     )
-    return issue_details(tracker, tracker.issues.put(changed))
+    return issue_details(tracker, changed)
 
 
 def require_size(tracker: Tracker, issue: Issue, points: int) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..kit import Entity, ToolError
 from .parameters import AssigneeRef, CommentText, IssueRef, Minutes
 from .rules import open_issue, own_issue, require_not_busy, with_one
@@ -53,7 +51,7 @@ def assign_issue(tracker: Tracker, issue: IssueRef, assignee: AssigneeRef) -> Is
     if row.status == "in progress":
         require_not_busy(tracker, row, assignee)
     watchers = with_one(row.watchers, assignee)
-    return issue_line(tracker, tracker.issues.put(replace(row, assignee=assignee, watchers=watchers)))
+    return issue_line(tracker, tracker.issues.change(issue, assignee=assignee, watchers=watchers))
 
 
 @server.write(
@@ -120,8 +118,8 @@ def log_work(tracker: Tracker, issue: IssueRef, minutes: Minutes) -> LoggedWork:
         raise ToolError("epic_has_no_work", f"{issue} is an epic; log work on an issue beneath it.")
     if row.status == "to do":
         raise ToolError("not_started", f"{issue} is still to do; move it to in progress first.")
-    today = [log for log in tracker.work.where(author=tracker.me) if log.at.date() == tracker.now.date()]
-    left = MOST_A_DAY - sum(log.minutes for log in today)
+    today = tracker.now.date()
+    left = MOST_A_DAY - sum(log.minutes for log in tracker.work.where(author=tracker.me) if log.at.date() == today)
     if minutes > left:
         raise ToolError("day_full", f"You can log {left} minutes more today, {MOST_A_DAY} in all; log less.")
     id = tracker.work.new_id()

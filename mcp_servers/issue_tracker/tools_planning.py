@@ -41,9 +41,8 @@ def create_sprint(tracker: Tracker, project: ProjectRef, name: SprintName, capac
             raise ToolError("sprint_exists", f"{sprint.id} has this name already; use it or choose another name.")
     if sum(sprint.status == "planned" for sprint in sprints) >= MOST_PLANNED:
         raise ToolError("too_many_sprints", f"{MOST_PLANNED} sprints are planned already; start or use one of them.")
-    id = tracker.sprints.new_id()
-    tracker.sprints.put(Sprint(id=id, project=project, name=name, capacity=capacity, status="planned"))
-    return sprint_row(tracker, id)
+    sprint = Sprint(id=tracker.sprints.new_id(), project=project, name=name, capacity=capacity, status="planned")
+    return sprint_row(tracker, tracker.sprints.put(sprint))
 
 
 @server.write(
@@ -66,7 +65,7 @@ def add_to_sprint(tracker: Tracker, issue: IssueRef, sprint: SprintRef) -> Sprin
     if goal.status == "active":
         require_room(tracker, goal, row.points)
     tracker.issues.change(issue, sprint=sprint)
-    return sprint_row(tracker, sprint)
+    return sprint_row(tracker, goal)
 
 
 @server.write(
@@ -88,8 +87,8 @@ def start_sprint(tracker: Tracker, sprint: SprintRef, weeks: Weeks = 2) -> Sprin
         raise ToolError("sprint_empty", f"{row.name} has no issues; add some first.")
     require_room(tracker, row, 0)
     today = tracker.now.date()
-    tracker.sprints.change(sprint, status="active", start=today, end=today + timedelta(weeks=weeks))
-    return sprint_row(tracker, sprint)
+    end = today + timedelta(weeks=weeks)
+    return sprint_row(tracker, tracker.sprints.change(sprint, status="active", start=today, end=end))
 
 
 @server.write(
@@ -110,8 +109,7 @@ def close_sprint(tracker: Tracker, sprint: SprintRef, next_sprint: NextSprint = 
     for issue in tracker.issues.where(sprint=sprint):
         if issue.is_open:
             tracker.issues.change(issue.id, sprint=next_sprint)
-    tracker.sprints.change(sprint, status="closed", end=tracker.now.date())
-    return sprint_row(tracker, sprint)
+    return sprint_row(tracker, tracker.sprints.change(sprint, status="closed", end=tracker.now.date()))
 
 
 def require_planned(tracker: Tracker, sprint: Sprint, id: SprintId) -> None:

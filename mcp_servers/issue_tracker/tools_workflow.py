@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..kit import ToolError
 from .parameters import IssueRef, NewResolution, NewStatus, VersionRef
 from .rules import own_issue, own_project, require_not_busy, require_unblocked
@@ -36,10 +34,11 @@ def transition_issue(
     if status == "in progress":
         require_startable(tracker, row)
     if status == "done":
-        return issue_line(tracker, tracker.issues.put(finished(tracker, row, resolution)))
+        require_finished(tracker, row, resolution)
+        return issue_line(tracker, tracker.issues.change(issue, status=status, resolution=resolution))
     if not row.is_open:
-        row = reopened(tracker, row)
-    return issue_line(tracker, tracker.issues.put(replace(row, status=status)))
+        reopen(tracker, row)
+    return issue_line(tracker, tracker.issues.change(issue, status=status))
 
 
 def either(statuses: tuple[IssueStatus, ...]) -> str:
@@ -54,8 +53,8 @@ def require_startable(tracker: Tracker, issue: Issue) -> None:
     require_not_busy(tracker, issue, issue.assignee)
 
 
-def finished(tracker: Tracker, issue: Issue, resolution: Resolution | None) -> Issue:
-    """The issue done. Raises ToolError for what is missing."""
+def require_finished(tracker: Tracker, issue: Issue, resolution: Resolution | None) -> None:
+    """Raises ToolError for what is missing before the issue is done."""
     if resolution is None:
         raise ToolError("resolution_required", "A done issue has a resolution; give one.")
     beneath = [row for row in tracker.children(issue.id) if row.is_open]
@@ -65,11 +64,10 @@ def finished(tracker: Tracker, issue: Issue, resolution: Resolution | None) -> I
         raise ToolError("duplicate_link_required", f"Link {issue.id} to the issue that it duplicates first.")
     if resolution not in DROPPED:
         require_unblocked(tracker, issue)
-    return replace(issue, status="done", resolution=resolution)
 
 
-def reopened(tracker: Tracker, issue: Issue) -> Issue:
-    """The done issue without resolution, and out of a sprint that is closed. Raises ToolError for one that stays."""
+def reopen(tracker: Tracker, issue: Issue) -> None:
+    """Take the resolution off a done issue, and it out of a closed sprint. Raises ToolError for one that stays."""
     version = tracker.versions[issue.version] if issue.version else None
     if version and version.status == "released":
         raise ToolError("version_released", f"{issue.id} was released with {version.name}; create a new issue instead.")
@@ -77,7 +75,7 @@ def reopened(tracker: Tracker, issue: Issue) -> Issue:
     if parent and not parent.is_open:
         raise ToolError("parent_done", f"{parent.id} ({parent.title}) above it is done; reopen that first.")
     closed = issue.sprint is not None and tracker.sprints[issue.sprint].status == "closed"
-    return replace(issue, resolution=None, sprint=None if closed else issue.sprint)
+    tracker.issues.change(issue.id, resolution=None, sprint=None if closed else issue.sprint)
 
 
 @server.write(
@@ -103,5 +101,4 @@ def release_version(tracker: Tracker, version: VersionRef) -> VersionRow:
             "version_has_open_issues",
             f"{waiting[0].id} ({waiting[0].title}) is open; finish it or plan it for another version.",
         )
-    tracker.versions.change(version, status="released", released=tracker.now.date())
-    return version_row(tracker, version)
+    return version_row(tracker, tracker.versions.change(version, status="released", released=tracker.now.date()))

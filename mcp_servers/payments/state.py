@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal, NewType
 
 from ..crossing import InvoiceId
@@ -126,6 +127,11 @@ class WebhookEvent(Entity):
     at: Minute
     deliveries: tuple[Delivery, ...] = ()
 
+    @property
+    def failed(self) -> bool:
+        """Whether a webhook was told of it in vain."""
+        return any(one.status == "failed" for one in self.deliveries)
+
 
 class Till(State):
     """Everything one merchant has at the processor, and the cards of its customers."""
@@ -137,7 +143,7 @@ class Till(State):
     payments: Table[MerchantPaymentId, Payment] = table("MPY", "payment", index=("invoice",))
     refunds: Table[PaymentRefundId, Refund] = table("PRF", "refund", index=("payment",))
     webhooks: Table[WebhookId, Webhook] = table("WHK", "webhook")
-    events: Table[WebhookEventId, WebhookEvent] = table("WEV", "webhook event", index=("invoice", "kind"))
+    events: Table[WebhookEventId, WebhookEvent] = table("WEV", "webhook event", index=("invoice", "kind", "failed"))
 
     @property
     def merchant(self) -> Merchant:
@@ -149,6 +155,7 @@ class Till(State):
         return self.merchants.change(row.id, balance=row.balance + cents)
 
 
+@lru_cache(maxsize=4096)
 def code_for(seed: int, invoice: InvoiceId) -> str:
     """The one-time code the customer of an invoice gets."""
     return f"{Draw('code', seed, invoice).integer(0, 999_999):06d}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from heapq import nsmallest
+from operator import attrgetter
 
 from ..kit import ToolError
 from .events import emit
@@ -36,11 +38,12 @@ def list_customer_invoices(
 ) -> tuple[InvoiceView, ...]:
     """List invoices to customers, those due first on top; amounts in cents."""
     if customer is not None:
-        rows = till.invoices.where(customer=till.customers[customer].id)
-    else:
-        rows = till.invoices.where(status=status) if status is not None else list(till.invoices)
-    found = sorted((row for row in rows if status in (None, row.status)), key=lambda row: (row.due, row.id))
-    return tuple(invoice_view(row) for row in found[: limit or ROWS])
+        till.customers[customer]
+    asked = {"customer": customer, "status": status}
+    wanted = {name: value for name, value in asked.items() if value is not None}
+    rows = till.invoices.where(**wanted) if wanted else till.invoices
+    first = nsmallest(limit or ROWS, rows, key=attrgetter("due", "id"))
+    return tuple(invoice_view(row) for row in first)
 
 
 @server.read(
@@ -64,19 +67,18 @@ def get_customer_invoice(till: Till, invoice: InvoiceRef) -> InvoiceDetails:
 def draft_invoice(till: Till, customer: CustomerRef, subject: Subject, amount: Amount, due: DueDay) -> InvoiceDetails:
     """Draft an invoice to a customer. It can be charged once finalized."""
     billed, today = till.customers[customer], till.now.date()
-    rows = till.invoices.where(customer=customer)
-    for row in rows:
-        if row.status == "uncollectible":
-            raise ToolError(
-                "customer_in_default", f"{row.id} to {billed.name} was written off; charge or void that one first."
-            )
+    lost = till.invoices.where(status="uncollectible", customer=customer)
+    if lost:
+        raise ToolError(
+            "customer_in_default", f"{lost[0].id} to {billed.name} was written off; charge or void that one first."
+        )
     if due <= today:
         raise ToolError("due_not_in_future", f"{due} is not after today, {today}; name a later day.")
     if due > today + LONGEST_TERM:
         raise ToolError("due_too_late", f"Customers get at most 90 days; name a day until {today + LONGEST_TERM}.")
-    for row in rows:
-        if (row.status, row.subject, row.amount, row.due) == ("draft", subject, amount, due):
-            raise ToolError("duplicate_draft", f"{row.id} is that very draft; finalize it or change something.")
+    same = till.invoices.where(customer=customer, status="draft", subject=subject, amount=amount, due=due)
+    if same:
+        raise ToolError("duplicate_draft", f"{same[0].id} is that very draft; finalize it or change something.")
     id = till.invoices.new_id()
     row = Invoice(
         id=id,

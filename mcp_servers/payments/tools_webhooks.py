@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from heapq import nlargest
+from operator import attrgetter
 
 from ..kit import ToolError
 from .events import deliver
 from .parameters import ROWS, AskedInvoice, AskedKind, EventRef, FailedOnly, Kinds, Limit, Url, WebhookRef
 from .server import server
-from .state import Till, Webhook, WebhookEvent
+from .state import Till, Webhook
 from .views import EventView, WebhookView, event_view
 
 MOST_WEBHOOKS = 6
@@ -33,16 +35,12 @@ def list_webhook_events(
 ) -> tuple[EventView, ...]:
     """List webhook events with their deliveries, the newest first."""
     if invoice is not None:
-        rows = till.events.where(invoice=till.invoices[invoice].id)
-    else:
-        rows = till.events.where(kind=kind) if kind is not None else list(till.events)
-    wanted = [row for row in rows if kind in (None, row.kind) and (not failed_only or has_failed(row))]
-    newest = sorted(wanted, key=lambda row: (row.at, row.id), reverse=True)
-    return tuple(event_view(till, row) for row in newest[: limit or ROWS])
-
-
-def has_failed(row: WebhookEvent) -> bool:
-    return any(one.status == "failed" for one in row.deliveries)
+        till.invoices[invoice]
+    asked = {"invoice": invoice, "kind": kind, "failed": failed_only or None}
+    wanted = {name: value for name, value in asked.items() if value is not None}
+    rows = till.events.where(**wanted) if wanted else till.events
+    newest = nlargest(limit or ROWS, rows, key=attrgetter("at", "id"))
+    return tuple(event_view(till, row) for row in newest)
 
 
 @server.write(
