@@ -48,6 +48,23 @@ class Entity:
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True)(cls)
+        cls.__init__ = quick_init(cls)  # type: ignore[method-assign]
+
+
+def quick_init(cls: Any) -> Any:
+    """The `__init__` of a frozen dataclass, without a guarded assignment for each field."""
+    known = {field.name: field.default for field in dataclasses.fields(cls)}
+    defaults = {name: value for name, value in known.items() if value is not dataclasses.MISSING}
+
+    def init(self: Any, **values: Any) -> None:
+        fields = self.__dict__
+        fields.update(defaults)
+        fields.update(values)
+        if len(fields) != len(known) or not values.keys() <= known.keys():
+            wrong = ", ".join(sorted(known.keys() ^ fields.keys()))
+            raise TypeError(f"{cls.__name__} takes each of its fields once, and no other: {wrong}.")
+
+    return init
 
 
 class HasId(Protocol):
@@ -175,12 +192,13 @@ class Table(Generic[Id, Row]):
             return rows.copy()
         found = [row for row in rows if row.id not in changes]
         if name not in self.index:
-            self.index[name] = by_value((row for row in changes.values() if row is not None), name)
+            self.index[name] = by_value([row for row in changes.values() if row is not None], name)
         changed = self.index[name].get(value)
         if changed:
             found += changed
             position, last = self.base.position, len(self.base.rows)
-            found.sort(key=lambda row: position.get(row.id, last))
+            if any(row.id in position for row in changed):
+                found.sort(key=lambda row: position.get(row.id, last))
         return found
 
     def new_id(self) -> Id:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -34,15 +35,19 @@ def read_day(value: Any) -> date:
         raise ValueError("is not a date that exists") from None
 
 
+@lru_cache(maxsize=100_000)
+def minute_text(moment: datetime) -> str:
+    return moment.isoformat(timespec="minutes")
+
+
 Minute = Annotated[
     datetime,
     BeforeValidator(read_minute),
-    PlainSerializer(lambda moment: moment.isoformat(timespec="minutes"), return_type=str),
+    PlainSerializer(minute_text, return_type=str),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 Day = Annotated[
     date,
     BeforeValidator(read_day),
-    PlainSerializer(lambda day: day.isoformat(), return_type=str),
     WithJsonSchema({"type": "string", "format": "date"}),
 ]
