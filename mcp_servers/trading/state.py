@@ -35,6 +35,9 @@ class Stock(Entity):
     lot: int
     halted: bool
 
+    def __hash__(self) -> int:
+        return hash(self.id)
+
     @property
     def words(self) -> tuple[str, ...]:
         """Its symbol and the words of its name, as a search finds them."""
@@ -72,7 +75,10 @@ class Portfolio(Entity):
 
     def holding(self, stock: StockId) -> Holding:
         """What is held of a stock, perhaps nothing."""
-        return next((row for row in self.holdings if row.stock == stock), Holding(stock=stock, quantity=0))
+        for row in self.holdings:
+            if row.stock == stock:
+                return row
+        return Holding(stock=stock, quantity=0)
 
 
 class Execution(Entity):

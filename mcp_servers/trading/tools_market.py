@@ -42,7 +42,7 @@ def search_stocks(
 )
 def get_stock_quote(broker: Broker, stock: StockRef) -> Quote:
     """Get the current prices of a stock in cents, its limits, tick and lot."""
-    return quote_of(settled(broker), broker.stocks[stock])
+    return quote_of(settled(broker, stock=stock), broker.stocks[stock])
 
 
 @server.read(
@@ -53,7 +53,7 @@ def get_stock_quote(broker: Broker, stock: StockRef) -> Quote:
 )
 def get_order_book(broker: Broker, stock: StockRef) -> OrderBook:
     """Get the resting bids and asks of a stock by price, best first."""
-    row, now = broker.stocks[stock], settled(broker)
+    row, now = broker.stocks[stock], settled(broker, stock=stock)
     return OrderBook(
         id=row.id,
         symbol=row.symbol,

@@ -228,4 +228,4 @@ def list_stock_orders(
 )
 def get_stock_order(broker: Broker, order: OrderRef) -> OrderDetails:
     """Get a stock order with its trades and what it reserves."""
-    return order_details(settled(broker).orders[order])
+    return order_details(settled(broker, stock=broker.orders[order].stock).orders[order])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from ..kit import Entity, Minute
@@ -167,13 +168,19 @@ def trading_of(broker: Broker, stock: Stock) -> Trading:
 
 
 def stock_view(broker: Broker, stock: Stock) -> StockView:
+    return stock_in(broker.seed, stock, quoted_round(stock.exchange, broker.now))
+
+
+@lru_cache(maxsize=1 << 14)
+def stock_in(seed: int, stock: Stock, number: int) -> StockView:
+    """A stock as it stands in a round."""
     return StockView(
         id=stock.id,
         symbol=stock.symbol,
         name=stock.name,
         sector=stock.sector,
         exchange=stock.exchange,
-        last=last_price(broker, stock),
+        last=middle(seed, stock, number),
     )
 
 
@@ -271,5 +278,5 @@ def watchlist_view(broker: Broker, watchlist: Watchlist, rows: int) -> Watchlist
         name=watchlist.name,
         sector=watchlist.sector,
         count=len(watchlist.stocks),
-        stocks=tuple(stock_view(broker, broker.stocks[id]) for id in newest),
+        stocks=tuple([stock_view(broker, broker.stocks[id]) for id in newest]),
     )
