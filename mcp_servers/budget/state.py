@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..crossing import BookingCode, InvoiceId
@@ -87,7 +88,7 @@ class Recurring(Entity):
     day_of_month: int
     next_month: str
 
-    @property
+    @cached_property
     def next_day(self) -> date:
         return day_in(self.next_month, self.day_of_month)
 

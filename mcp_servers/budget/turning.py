@@ -22,8 +22,8 @@ def turn(budgets: Budgets) -> Budgets:
 
 def due(budgets: Budgets) -> list[Recurring]:
     """The recurring expenses whose day has come."""
-    month, today = budgets.month, budgets.now.day
-    return [rule for rule in budgets.recurring if (rule.next_month, rule.day_of_month) <= (month, today)]
+    today = budgets.now.date()
+    return [rule for rule in budgets.recurring if rule.next_day <= today]
 
 
 def ended(budgets: Budgets) -> list[Category]:

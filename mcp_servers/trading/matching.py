@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 
 from .hours import is_open, next_opening, open_rounds, quoted_round, round_at, start_of
@@ -77,10 +76,9 @@ def release(broker: Broker, order: StockOrder, quantity: int) -> Portfolio:
 def with_shares(portfolio: Portfolio, order: StockOrder, quantity: int, reserved: int) -> tuple[Holding, ...]:
     """What a portfolio holds with so many shares of the order's stock more, held and reserved."""
     old = portfolio.holding(order.stock)
-    new = replace(old, quantity=old.quantity + quantity, reserved=old.reserved + reserved)
-    known = any(row.stock == order.stock for row in portfolio.holdings)
-    rows = [new if row.stock == order.stock else row for row in portfolio.holdings] + ([] if known else [new])
-    return tuple(row for row in rows if row.quantity)
+    new = Holding(stock=order.stock, quantity=old.quantity + quantity, reserved=old.reserved + reserved)
+    rows = {row.stock: row for row in portfolio.holdings} | {order.stock: new}
+    return tuple([row for row in rows.values() if row.quantity])
 
 
 def close(broker: Broker, order: StockOrder, status: OrderStatus) -> StockOrder:

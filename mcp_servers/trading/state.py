@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
@@ -38,7 +39,7 @@ class Stock(Entity):
     def __hash__(self) -> int:
         return hash(self.id)
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """Its symbol and the words of its name, as a search finds them."""
         return words_of(f"{self.symbol} {self.name}")
@@ -109,7 +110,7 @@ class StockOrder(Entity):
 
     @property
     def filled(self) -> int:
-        return sum(trade.quantity for trade in self.executions)
+        return sum([trade.quantity for trade in self.executions])
 
     @property
     def left(self) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
 from .matching import settled
 from .parameters import ROWS, AskedExchange, AskedSector, AskedText, Limit, StockRef
 from .server import server
-from .state import Broker, words_of
+from .state import Broker, Stock, words_of
 from .views import OrderBook, Quote, StockView, book_side, quote_of, stock_view, trading_of
 
 
@@ -24,14 +27,15 @@ def search_stocks(
 ) -> tuple[StockView, ...]:
     """Search the listed stocks by symbol or name, sector and exchange; prices in cents."""
     words = words_of(text or "")
+    rows: Iterable[Stock]
     if words:
         rows = [row for row in broker.stocks.where(words=words[0]) if all(word in row.words for word in words)]
     elif sector is not None:
         rows = broker.stocks.where(sector=sector)
     else:
-        rows = broker.stocks.where(exchange=exchange) if exchange is not None else list(broker.stocks)
-    found = [row for row in rows if sector in (None, row.sector) and exchange in (None, row.exchange)]
-    return tuple(stock_view(broker, row) for row in found[: limit or ROWS])
+        rows = broker.stocks.where(exchange=exchange) if exchange is not None else broker.stocks
+    found = (row for row in rows if sector in (None, row.sector) and exchange in (None, row.exchange))
+    return tuple([stock_view(broker, row) for row in islice(found, limit or ROWS)])
 
 
 @server.read(

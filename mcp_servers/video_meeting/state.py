@@ -173,17 +173,10 @@ class Studio(State):
 
     def attended(self) -> VideoMeeting | None:
         """The live meeting the user is in, as host or guest."""
-        me = self.me
-        for day in dict.fromkeys([(self.now - LONGEST).date(), (self.now + EARLY).date()]):
-            for row in self.meetings.where(day=day):
-                if self.status(row) == "live" and (row.host == me or self.has_joined(row.id)):
-                    return row
-        return None
-
-    def has_joined(self, meeting: VideoMeetingId) -> bool:
-        """Whether the user has joined a meeting of somebody else."""
-        guest = self.guest(meeting, self.me)
-        return guest is not None and guest.joined is not None
+        me, days = self.me, dict.fromkeys([(self.now - LONGEST).date(), (self.now + EARLY).date()])
+        hosted = [row for day in days for row in self.meetings.where(day=day, host=me)]
+        joined = [self.meetings[row.meeting] for row in self.guests.where(person=me) if row.joined is not None]
+        return next((row for row in [*hosted, *joined] if self.status(row) == "live"), None)
 
     def running(self, meeting: VideoMeetingId) -> Recording | None:
         """The recording that goes on in a live meeting."""
