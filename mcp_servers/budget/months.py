@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from functools import lru_cache
 
 
+@lru_cache(maxsize=1 << 12)
 def month_of(day: date) -> str:
     """The month a day lies in, such as 2026-03."""
     return f"{day.year:04d}-{day.month:02d}"

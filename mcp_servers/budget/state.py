@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..crossing import BookingCode, InvoiceId
@@ -87,7 +88,7 @@ class Recurring(Entity):
     day_of_month: int
     next_month: str
 
-    @property
+    @cached_property
     def next_day(self) -> date:
         return day_in(self.next_month, self.day_of_month)
 
@@ -127,23 +128,27 @@ class Budgets(State):
 
     def spent(self, category: BudgetCategoryId, month: str) -> int:
         """Cents spent on a category in a month."""
-        return sum(row.amount for row in self.expenses.where(bucket=bucket_of(category, month)))
+        return sum([row.amount for row in self.expenses.where(bucket=bucket_of(category, month))])
 
     def committed(self, category: BudgetCategoryId) -> int:
         """Cents that recurring expenses will still take from a category in the open month."""
-        return sum(row.amount for row in self.recurring.where(category=category) if row.next_month == self.month)
+        return sum([row.amount for row in self.recurring.where(category=category, next_month=self.month)])
 
     def fixed(self, category: BudgetCategoryId) -> int:
         """Cents that recurring expenses take from a category every month."""
-        return sum(row.amount for row in self.recurring.where(category=category))
+        return sum([row.amount for row in self.recurring.where(category=category)])
+
+    def to_spend(self, row: Category) -> int:
+        """Cents of the open month that recurring expenses will not take."""
+        return row.allowance - self.committed(row.id)
 
     def left(self, row: Category) -> int:
         """Cents that can still be spent or moved away in the open month."""
-        return row.allowance - self.spent(row.id, self.month) - self.committed(row.id)
+        return self.to_spend(row) - self.spent(row.id, self.month)
 
     def planned(self, budget: BudgetId) -> int:
         """Cents a month that the categories of a budget plan together."""
-        return sum(row.monthly_limit for row in self.categories.where(budget=budget))
+        return sum([row.monthly_limit for row in self.categories.where(budget=budget)])
 
 
 def bucket_of(category: BudgetCategoryId, month: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
+from operator import attrgetter
+
 from ..kit import ToolError
 from .parameters import (
     ROWS,
@@ -103,9 +106,8 @@ def list_budget_expenses(
     if since and until and until < since:
         raise ToolError("empty_period", f"{until} is before {since}; swap the two days.")
     rows = candidates(turned(budgets), budget, category)
-    found = [row for row in rows if (since or row.day) <= row.day <= (until or row.day)]
-    found.sort(key=lambda row: (row.day, row.id), reverse=True)
-    return tuple(expense_view(row) for row in found[: limit or ROWS])
+    found = [row for row in rows if (since is None or since <= row.day) and (until is None or row.day <= until)]
+    return tuple(expense_view(row) for row in nlargest(limit or ROWS, found, key=attrgetter("day", "id")))
 
 
 def candidates(budgets: Budgets, budget: BudgetId | None, category: BudgetCategoryId | None) -> list[Expense]:

@@ -35,15 +35,15 @@ def get_budget_report(budgets: Budgets, budget: BudgetRef, month: AskedMonth = N
     row, wanted = now.budgets[budget], month or now.month
     if wanted > now.month:
         raise ToolError("month_to_come", f"{wanted} has not begun; ask for {now.month} or an earlier month.")
-    lines = tuple(report_line(now, category, wanted) for category in now.categories.where(budget=budget))
-    rules = [rule for line in lines for rule in now.recurring.where(category=line.id)]
+    lines = tuple([report_line(now, category, wanted) for category in now.categories.where(budget=budget)])
+    rules = [rule for line in lines for rule in now.recurring.where(category=line.id)] if wanted == now.month else []
     return Report(
         id=row.id,
         name=row.name,
         month=wanted,
         spent=sum(line.spent for line in lines),
         lines=lines,
-        recurring=tuple(recurring_view(rule) for rule in rules) if wanted == now.month else (),
+        recurring=tuple([recurring_view(rule) for rule in rules]),
     )
 
 
@@ -55,5 +55,4 @@ def get_budget_report(budgets: Budgets, budget: BudgetRef, month: AskedMonth = N
 )
 def list_receipts(budgets: Budgets, unused_only: UnusedOnly = False, limit: Limit = None) -> tuple[ReceiptView, ...]:
     """List invoices and flight bookings that an expense may name as its receipt."""
-    rows = (row for row in receipts(turned(budgets)) if not unused_only or row.expense is None)
-    return tuple(islice(rows, limit or ROWS))
+    return tuple(islice(receipts(turned(budgets), unused_only), limit or ROWS))

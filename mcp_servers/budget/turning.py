@@ -11,14 +11,25 @@ from .state import Budgets, Category, Expense, ExpenseId, Recurring
 def turn(budgets: Budgets) -> Budgets:
     """Bring a draft up to its clock: recurring expenses that were due, then the months that have ended."""
     today = budgets.now.date()
-    for rule in list(budgets.recurring):
+    for rule in due(budgets):
         while rule.next_day <= today:
             budgets.expenses.put(occurrence(budgets, rule))
             rule = budgets.recurring.change(rule.id, next_month=after(rule.next_month))
-    for row in list(budgets.categories):
-        if row.month < budgets.month:
-            budgets.categories.put(opened(budgets, row))
+    for row in ended(budgets):
+        budgets.categories.put(opened(budgets, row))
     return budgets
+
+
+def due(budgets: Budgets) -> list[Recurring]:
+    """The recurring expenses whose day has come."""
+    today = budgets.now.date()
+    return [rule for rule in budgets.recurring if rule.next_day <= today]
+
+
+def ended(budgets: Budgets) -> list[Category]:
+    """The categories whose month is over."""
+    month = budgets.month
+    return [row for row in budgets.categories if row.month < month]
 
 
 def occurrence(budgets: Budgets, rule: Recurring) -> Expense:
@@ -55,5 +66,5 @@ def opened(budgets: Budgets, row: Category) -> Category:
 
 
 def turned(budgets: Budgets) -> Budgets:
-    """The budgets as they are now, for tools that only look: a copy that is up to date."""
-    return turn(budgets.draft())
+    """The budgets as they are now, for tools that only look: a copy that is up to date, when time did something."""
+    return turn(budgets.draft()) if due(budgets) or ended(budgets) else budgets

@@ -142,6 +142,7 @@ def budget_view(budgets: Budgets, row: Budget) -> BudgetView:
 
 
 def category_view(budgets: Budgets, row: Category) -> CategoryView:
+    spent = budgets.spent(row.id, budgets.month)
     return CategoryView(
         id=row.id,
         budget=row.budget,
@@ -150,19 +151,19 @@ def category_view(budgets: Budgets, row: Category) -> CategoryView:
         envelope=row.envelope,
         saved=row.saved or None,
         moved=row.moved or None,
-        spent=budgets.spent(row.id, budgets.month),
-        left=budgets.left(row),
+        spent=spent,
+        left=budgets.to_spend(row) - spent,
     )
 
 
 def report_line(budgets: Budgets, row: Category, month: str) -> ReportLine:
-    is_open = month == budgets.month
+    is_open, spent = month == budgets.month, budgets.spent(row.id, month)
     return ReportLine(
         id=row.id,
         name=row.name,
-        spent=budgets.spent(row.id, month),
+        spent=spent,
         monthly_limit=row.monthly_limit if is_open else None,
-        left=budgets.left(row) if is_open else None,
+        left=budgets.to_spend(row) - spent if is_open else None,
     )
 
 
@@ -198,16 +199,19 @@ def recorded(budgets: Budgets, row: Expense) -> Recorded:
     )
 
 
-def receipts(budgets: Budgets) -> Iterator[ReceiptView]:
-    """All receipts there are, the bookings first."""
+def receipts(budgets: Budgets, unused_only: bool) -> Iterator[ReceiptView]:
+    """The receipts there are, the bookings first."""
     for flight in budgets.bookings:
         expense = naming(budgets, flight.id)
-        yield ReceiptView(booking=flight.id, subject=flight.subject, amount=flight.amount, expense=expense)
+        if expense is None or not unused_only:
+            yield ReceiptView(booking=flight.id, subject=flight.subject, amount=flight.amount, expense=expense)
     for bill in budgets.invoices:
         expense = naming(budgets, bill.id)
-        yield ReceiptView(invoice=bill.id, subject=bill.subject, amount=bill.amount, expense=expense)
+        if expense is None or not unused_only:
+            yield ReceiptView(invoice=bill.id, subject=bill.subject, amount=bill.amount, expense=expense)
 
 
 def naming(budgets: Budgets, receipt: str) -> ExpenseId | None:
     """The expense that names a receipt."""
-    return next((row.id for row in budgets.expenses.where(receipt=receipt)), None)
+    rows = budgets.expenses.where(receipt=receipt)
+    return rows[0].id if rows else None

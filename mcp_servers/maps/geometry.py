@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import islice
 from math import cos, isqrt, radians
-from typing import Literal, Protocol
+from operator import attrgetter
+from typing import Any, Literal, Protocol, TypeVar
 
 METRES_PER_DEGREE = 111_320
+Row = TypeVar("Row", bound=Any)
 Turn = Literal["left", "right", "straight"]
 
 
@@ -21,15 +27,34 @@ class Point(Protocol):
 
 def vector(one: Point, other: Point) -> tuple[int, int]:
     """How far to the east and to the north the other point lies, in millimetres; good for the size of a town."""
-    narrow = round(cos(radians(one.latitude // 100_000 / 10)) * 1000)
+    narrow = narrowing(one.latitude // 100_000)
     east = (other.longitude - one.longitude) * METRES_PER_DEGREE * narrow // 1_000_000
     return east, (other.latitude - one.latitude) * METRES_PER_DEGREE // 1000
+
+
+@lru_cache(maxsize=2048)
+def narrowing(latitude: int) -> int:
+    """The cosine of a latitude given in tenths of a degree, in thousandths."""
+    return round(cos(radians(latitude / 10)) * 1000)
 
 
 def metres(one: Point, other: Point) -> int:
     """The straight line between two points."""
     east, north = vector(one, other)
     return isqrt(east * east + north * north) // 1000
+
+
+def nearest(rows: Sequence[Row], here: Point) -> tuple[int, Row]:
+    """How far away the nearest row is, the first by id of equals, and the row; they are given in order of latitude."""
+    start = bisect_left(rows, here.latitude, key=attrgetter("latitude"))
+    found: list[tuple[int, str, Row]] = []
+    for way in (islice(rows, start, None), reversed(rows[:start])):
+        for row in way:
+            north = abs(row.latitude - here.latitude) * METRES_PER_DEGREE // 1_000_000
+            if found and north > found[0][0]:
+                break
+            found = [min([*found, (metres(here, row), row.id, row)])]
+    return found[0][0], found[0][2]
 
 
 def turn(one: Point, middle: Point, other: Point) -> Turn:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import networkx as nx
 
@@ -19,11 +18,20 @@ from .traffic import on_foot, seconds
 Avoid = Literal["tolls", "motorways"]
 Weight = Callable[[JunctionId, JunctionId, dict[str, Any]], int | None]
 SECOND = 1 << 40
+WAYS_KEPT, TIMES_KEPT = 1 << 14, 1 << 8
 
 
-@dataclass(frozen=True)
-class Route:
-    """The roads between the junctions of two places; `metres` and `seconds` with the ways to and from them."""
+class Travel(NamedTuple):
+    """How somebody goes: all that a way depends on but its ends. The hour is that of the traffic, if it counts."""
+
+    mode: Mode
+    hour: datetime | None
+    closed: frozenset[RoadId]
+    avoid: Avoid | None = None
+
+
+class Route(NamedTuple):
+    """The roads between two junctions or places; `metres` and `seconds` with the ways to and from them."""
 
     roads: tuple[Road, ...]
     metres: int
@@ -49,14 +57,16 @@ def graph_of(town: TownMap) -> Any:
     return network(town.seed, len(town.places))
 
 
-def closed_roads(town: TownMap, moment: datetime) -> dict[RoadId, None]:
-    """The roads that are closed at a moment."""
-    return {row.road: None for row in town.closures if row.active(moment)}
+def travel_at(town: TownMap, mode: Mode, moment: datetime, avoid: Avoid | None = None) -> Travel:
+    """How somebody goes who sets out at a moment: round the roads that are closed then, unless on foot."""
+    hour = moment.replace(minute=0, second=0) if mode == "driving" else None
+    closed = [row.road for row in town.closures if row.active(moment)] if mode != "walking" else ()
+    return Travel(mode, hour, frozenset(closed), avoid)
 
 
-def weights(town: TownMap, mode: Mode, moment: datetime, avoid: Avoid | None = None) -> Weight:
-    """What each edge costs at a moment; none when it cannot be used."""
-    closed = {} if mode == "walking" else closed_roads(town, moment)
+def weights(travel: Travel) -> Weight:
+    """What each edge costs; none when it cannot be used."""
+    mode, hour, closed, avoid = travel
 
     def weight(start: JunctionId, end: JunctionId, edge: dict[str, Any]) -> int | None:
         road: Road = edge["road"]
@@ -64,7 +74,7 @@ def weights(town: TownMap, mode: Mode, moment: datetime, avoid: Avoid | None = N
             return None
         if (avoid == "tolls" and road.toll) or (avoid == "motorways" and road.kind == "motorway"):
             return None
-        return seconds(road, mode, moment) * SECOND + int(edge["tie"])
+        return seconds(road, mode, hour) * SECOND + int(edge["tie"])
 
     return weight
 
@@ -80,24 +90,42 @@ def find_route(
     town: TownMap, origin: TownPlace, destination: TownPlace, mode: Mode, moment: datetime, avoid: Avoid | None = None
 ) -> Route | None:
     """The fastest route, or none."""
-    graph, weight = graph_of(town), weights(town, mode, moment, avoid)
+    travel = travel_at(town, mode, moment, avoid)
+    way = way_between(town.seed, len(town.places), origin.junction, destination.junction, travel)
+    if way is None:
+        return None
+    return Route(
+        roads=way.roads,
+        metres=way.metres + origin.access + destination.access,
+        seconds=way.seconds + on_foot(origin.access) + on_foot(destination.access),
+    )
+
+
+@lru_cache(maxsize=WAYS_KEPT)
+def way_between(seed: int, count: int, start: JunctionId, end: JunctionId, travel: Travel) -> Route | None:
+    """The fastest way between two junctions of the town around so many places, or none."""
+    graph = network(seed, count)
     try:
-        cost, nodes = nx.single_source_dijkstra(graph, origin.junction, target=destination.junction, weight=weight)
+        cost, nodes = nx.single_source_dijkstra(graph, start, target=end, weight=weights(travel))
     except nx.NetworkXNoPath:
         return None
     roads = tuple(graph.edges[pair]["road"] for pair in pairwise(nodes))
-    access = origin.access + destination.access
-    return Route(
-        roads=roads,
-        metres=access + sum(road.length for road in roads),
-        seconds=cost // SECOND + on_foot(origin.access) + on_foot(destination.access),
-    )
+    return Route(roads, sum(road.length for road in roads), cost // SECOND)
 
 
 def times_from(town: TownMap, origin: TownPlace, mode: Mode, moment: datetime, most: int) -> dict[JunctionId, int]:
     """The junctions that can be reached from a place within so many seconds, with the seconds they take."""
     start = on_foot(origin.access)
+    travel, left = travel_at(town, mode, moment), max(0, most - start + 1)
+    return times_within(town.seed, len(town.places), origin.junction, travel, start, left)
+
+
+@lru_cache(maxsize=TIMES_KEPT)
+def times_within(
+    seed: int, count: int, start: JunctionId, travel: Travel, spent: int, left: int
+) -> dict[JunctionId, int]:
+    """The junctions that can be reached from another within so many seconds, with the seconds spent there by then."""
     found = nx.single_source_dijkstra_path_length(
-        graph_of(town), origin.junction, cutoff=max(0, most - start + 1) * SECOND, weight=weights(town, mode, moment)
+        network(seed, count), start, cutoff=left * SECOND, weight=weights(travel)
     )
-    return {junction: start + cost // SECOND for junction, cost in found.items()}
+    return {junction: spent + cost // SECOND for junction, cost in found.items()}

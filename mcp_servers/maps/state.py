@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..kit import Day, Entity, Minute, State, Table, table
@@ -34,7 +35,7 @@ class TownPlace(Place):
     spaces: int | None = None
     gone: bool = False
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """The words of its name, kind and address, each once."""
         return words_of(f"{self.name} {self.kind} {self.street}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 
 from .geometry import turn
 from .routing import Route
@@ -23,14 +24,12 @@ def steps_of(
     """The steps of a route; their metres and seconds add up to the route's."""
     steps = [RouteStep(turn="start", name=start.name, metres=start.access, seconds=on_foot(start.access))]
     nodes = crossings(town, start.junction, route.roads)
-    for number, road in enumerate(route.roads):
-        length, time = road.length, seconds(road, mode, moment)
-        if number and road.name == route.roads[number - 1].name:
-            last = steps[-1]
-            steps[-1] = replace(last, metres=last.metres + length, seconds=last.seconds + time)
-        else:
-            way = turn(*nodes[number - 1 : number + 2]) if number else "straight"
-            steps.append(RouteStep(turn=way, name=road.name, metres=length, seconds=time, road=road.id))
+    number = 0
+    for name, found in groupby(route.roads, key=attrgetter("name")):
+        roads, way = list(found), turn(*nodes[number - 1 : number + 2]) if number else "straight"
+        length, time = sum([road.length for road in roads]), sum([seconds(road, mode, moment) for road in roads])
+        steps.append(RouteStep(turn=way, name=name, metres=length, seconds=time, road=roads[0].id))
+        number += len(roads)
     return (*steps, RouteStep(turn="arrive", name=end.name, metres=end.access, seconds=on_foot(end.access)))
 
 

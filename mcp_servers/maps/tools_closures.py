@@ -35,12 +35,13 @@ def closure_view(town: TownMap, row: RoadClosure) -> ClosureView:
 )
 def list_road_closures(town: TownMap, near: AskedNear = None, limit: Limit = None) -> tuple[ClosureView, ...]:
     """List the roads that are closed now: your own reports, then the latest."""
-    rows = [row for row in reversed(list(town.closures)) if row.active(town.now)]
-    rows.sort(key=lambda row: row.reporter != town.me)
-    if near is not None:
+    rows, me = [row for row in reversed(list(town.closures)) if row.active(town.now)], town.me
+    if near is None:
+        rows.sort(key=lambda row: row.reporter != me)
+    else:
         middle = town.places[near]
         rows.sort(key=lambda row: (metres(middle, town.junctions[town.roads[row.road].start]), row.id))
-    return tuple(closure_view(town, row) for row in rows[: limit or ROWS])
+    return tuple([closure_view(town, row) for row in rows[: limit or ROWS]])
 
 
 @server.write(

@@ -25,7 +25,8 @@ def list_view(row: PlaceList, rows: int = ROWS) -> PlaceListView:
 def list_place_lists(town: TownMap, name: AskedListName = None, limit: Limit = None) -> tuple[PlaceListView, ...]:
     """List your lists of saved places with their latest places."""
     wanted, most = (name or "").casefold(), limit or ROWS
-    return tuple([list_view(row, most) for row in town.lists if wanted in row.name.casefold()][:most])
+    rows = [row for row in town.lists if wanted in row.name.casefold()]
+    return tuple([list_view(row, most) for row in rows[:most]])
 
 
 @server.write(

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
+from heapq import nsmallest
+from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from ..kit import ToolError
-from .geometry import metres, spoken
+from ..places import Place, places
+from .geometry import metres, nearest, spoken
 from .hours import WEEKDAYS, free_spaces, hours_text, is_open
 from .parameters import ROWS, Address, AskedKind, AskedNear, Limit, OpenAt, PlaceRef, PointText, Query
 from .server import server
-from .state import Road, TownMap, TownPlace, words_of
+from .state import Junction, Road, TownMap, TownPlace, words_of
+from .town import plan_town
 from .views import FoundAddress, PlaceDetails, PlaceView, ReviewView, Surroundings
 
 FARTHEST = 5_000
@@ -32,16 +39,17 @@ def search_places(
 ) -> tuple[PlaceView, ...]:
     """Search the places of the town by words, kind, nearness and opening hours."""
     middle = None if near is None else town.places[near]
-    wanted: list[tuple[str, str]] = [("words", word) for word in words_of(query or "")]
-    if kind is not None:
-        wanted.append(("kind", kind))
-    rows = list(town.places) if not wanted else town.places.where(**dict(wanted[-1:]))
-    rows = [row for row in rows if all(value in (row.kind, *row.words) for _, value in wanted)]
+    words, most = words_of(query or ""), limit or ROWS
+    rows: Iterable[TownPlace] = town.places if kind is None else town.places.where(kind=kind)
+    if words:
+        known = town.places.where(words=words[0])
+        rows = [row for row in known if kind in (None, row.kind) and all(word in row.words for word in words)]
     if open_at is not None:
-        rows = [row for row in rows if is_open(row, open_at)]
+        rows = (row for row in rows if is_open(row, open_at))
     if middle is not None:
-        rows = sorted((row for row in rows if row.id != near), key=lambda row: (metres(middle, row), row.id))
-    return tuple(place_view(town, row, middle) for row in rows[: limit or ROWS])
+        others = [row for row in rows if row.id != near]
+        rows = nsmallest(most, others, key=lambda row: (metres(middle, row), row.id))
+    return tuple([place_view(town, row, middle) for row in islice(rows, most)])
 
 
 def place_view(town: TownMap, row: TownPlace, middle: TownPlace | None) -> PlaceView:
@@ -97,6 +105,16 @@ def geocode_address(town: TownMap, address: Address) -> FoundAddress:
     return FoundAddress(id=found[0].id, name=found[0].name, street_address=found[0].street, geo_point=spoken(found[0]))
 
 
+@lru_cache(maxsize=256)
+def places_by_latitude(seed: int, count: int) -> list[Place]:
+    return sorted(places(seed, count), key=attrgetter("latitude"))
+
+
+@lru_cache(maxsize=256)
+def junctions_by_latitude(seed: int, count: int) -> list[Junction]:
+    return sorted(plan_town(seed, count).junctions, key=attrgetter("latitude"))
+
+
 class Point(NamedTuple):
     """A point that a caller gave."""
 
@@ -114,17 +132,17 @@ def reverse_geocode(town: TownMap, point: PointText) -> Surroundings:
     """Find the place and the road nearest to a point."""
     latitude, longitude = point.split(",")
     here = Point(int(latitude), int(longitude))
-    place = min(town.places, key=lambda row: (metres(here, row), row.id))
-    if metres(here, place) > FARTHEST:
+    away, place = nearest(places_by_latitude(town.seed, len(town.places)), here)
+    if away > FARTHEST:
         raise ToolError("outside_area", f"{point} is outside the town's map; give a point within {FARTHEST} metres.")
-    junction = min(town.junctions, key=lambda row: (metres(here, row), row.id))
+    _, junction = nearest(junctions_by_latitude(town.seed, len(town.places)), here)
     roads: list[Road] = [*town.roads.where(start=junction.id), *town.roads.where(end=junction.id)]
     road = min(roads, key=lambda row: (row.kind in ("path", "motorway"), row.length, row.id))
     return Surroundings(
         id=place.id,
         name=place.name,
         street_address=place.street,
-        metres=metres(here, place),
+        metres=away,
         road=road.id,
         road_name=road.name,
     )

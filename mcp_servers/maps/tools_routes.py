@@ -22,7 +22,7 @@ from .parameters import (
 from .routing import find_route, times_from
 from .rules import require_route, spoken
 from .server import server
-from .state import TownMap
+from .state import TownMap, TownPlace
 from .steps import minutes_of, steps_of
 from .traffic import on_foot, seconds
 from .views import Directions, ReachablePlace, TravelTime
@@ -103,14 +103,21 @@ def find_reachable_places(
     """Find the places that can be reached within some minutes, the nearest first."""
     start = town.places[origin]
     reached = times_from(town, start, mode, town.now, minutes * 60)
-    found: list[ReachablePlace] = []
+    found: list[tuple[int, TownPlace]] = []
     for row in town.places if kind is None else town.places.where(kind=kind):
         if row.junction not in reached or row.id == origin or row.gone:
             continue
         needed = minutes_of(reached[row.junction] + on_foot(row.access))
         if needed <= minutes:
-            open_then = is_open(row, town.now + timedelta(minutes=needed))
-            found.append(
-                ReachablePlace(id=row.id, name=row.name, kind=row.kind, minutes=needed, open_on_arrival=open_then)
-            )
-    return tuple(sorted(found, key=lambda row: (row.minutes, row.id))[: limit or ROWS])
+            found.append((needed, row))
+    found.sort(key=lambda pair: (pair[0], pair[1].id))
+    return tuple(
+        ReachablePlace(
+            id=row.id,
+            name=row.name,
+            kind=row.kind,
+            minutes=needed,
+            open_on_arrival=is_open(row, town.now + timedelta(minutes=needed)),
+        )
+        for needed, row in found[: limit or ROWS]
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
+from operator import attrgetter
+
 from ..kit import ToolError
 from .parameters import ROWS, AskedUnderWay, Destination, Limit, Origin, Travel, TripRef, Viewer
 from .rules import require_route, spoken
@@ -19,8 +22,9 @@ from .views import TripView
 )
 def list_shared_trips(town: TownMap, under_way: AskedUnderWay = None, limit: Limit = None) -> tuple[TripView, ...]:
     """List the trips shared by you and with you. Newest first, with position and arrival."""
-    rows = sorted(town.trips, key=lambda row: (row.started, row.id), reverse=True)
-    return tuple([trip_view(town, row) for row in rows if not (under_way and row.ended)][: limit or ROWS])
+    rows = [row for row in town.trips if not (under_way and row.ended)]
+    latest = nlargest(limit or ROWS, rows, key=attrgetter("started", "id"))
+    return tuple([trip_view(town, row) for row in latest])
 
 
 @server.write(

@@ -8,7 +8,7 @@ from ..people import EmailAddress
 from .geometry import spoken
 from .routing import Route
 from .state import Mode, TownMap, TownPlace, TripShare, TripShareId
-from .steps import crossings, minutes_of
+from .steps import minutes_of
 from .views import TripView
 
 
@@ -49,15 +49,15 @@ def position(town: TownMap, trip: TripShare, done: int) -> str:
     """The last place or junction passed after so many metres."""
     if done >= trip.metres:
         return spoken(town.places[trip.destination])
-    origin, roads = town.places[trip.origin], tuple(town.roads[id] for id in trip.roads)
+    origin = town.places[trip.origin]
     if done < origin.access:
         return spoken(origin)
-    nodes, left = crossings(town, origin.junction, roads), done - origin.access
-    for road, node in zip(roads, nodes, strict=False):
+    node, left = origin.junction, done - origin.access
+    for road in map(town.roads.__getitem__, trip.roads):
         if left < road.length:
-            return spoken(node)
-        left -= road.length
-    return spoken(nodes[-1])
+            break
+        node, left = road.end if road.start == node else road.start, left - road.length
+    return spoken(town.junctions[node])
 
 
 def trip_view(town: TownMap, trip: TripShare) -> TripView:

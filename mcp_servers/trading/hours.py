@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, time, timedelta
+from functools import lru_cache
 from typing import Literal
 
 Exchange = Literal["North", "Central", "Atlantic"]
@@ -17,6 +18,7 @@ ROUND = timedelta(minutes=5)
 ZERO = datetime(2020, 1, 1)
 ONE_DAY = timedelta(days=1)
 SATURDAY = 5
+MOMENTS_KEPT = 1 << 12
 
 
 def round_at(moment: datetime) -> int:
@@ -45,16 +47,19 @@ def sessions(exchange: Exchange, moment: datetime, step: int) -> Iterator[tuple[
         day += step * ONE_DAY
 
 
+@lru_cache(maxsize=MOMENTS_KEPT)
 def next_opening(exchange: Exchange, moment: datetime) -> datetime:
     """The first opening after this moment."""
     return next(opening for opening, _ in sessions(exchange, moment, 1) if opening > moment)
 
 
+@lru_cache(maxsize=MOMENTS_KEPT)
 def next_closing(exchange: Exchange, moment: datetime) -> datetime:
     """The first closing after this moment."""
     return next(closing for _, closing in sessions(exchange, moment, 1) if closing > moment)
 
 
+@lru_cache(maxsize=MOMENTS_KEPT)
 def last_closing(exchange: Exchange, moment: datetime) -> datetime:
     """The latest closing up to this moment."""
     return next(closing for _, closing in sessions(exchange, moment, -1) if closing <= moment)
@@ -68,6 +73,7 @@ def open_rounds(exchange: Exchange, first: datetime, last: datetime) -> Iterator
         yield from range(max(round_at(opening), round_at(first)), min(round_at(closing), round_at(last) + 1))
 
 
+@lru_cache(maxsize=MOMENTS_KEPT)
 def quoted_round(exchange: Exchange, moment: datetime) -> int:
     """The round whose quotes are shown: the present one, or while the exchange is closed the last one it had."""
     if is_open(exchange, moment):

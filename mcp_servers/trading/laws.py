@@ -6,8 +6,8 @@ from collections import Counter
 
 from ..people import beginning
 from .hours import round_at
-from .market import resting
-from .matching import OTHER, crosses, displayed, settled
+from .market import crosses, resting
+from .matching import OTHER, displayed, settled
 from .server import server
 from .state import Broker, Portfolio, Side, StockId, StockOrder
 from .tools_watchlists import MOST_WATCHED

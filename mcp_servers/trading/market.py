@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-from .hours import last_closing, round_at
+from .hours import last_closing, open_rounds, round_at, start_of
 from .state import Side, Stock
 
 LEVELS = 5
@@ -42,6 +42,7 @@ def anchor(seed: int, stock: str, period: int, place: int) -> int:
     return int.from_bytes(noise(seed, stock, period, place)[:2], "big") - (1 << 15)
 
 
+@lru_cache(maxsize=1 << 15)
 def middle(seed: int, stock: Stock, number: int) -> int:
     """The price in cents around which a stock trades in a round, a multiple of its tick."""
     swing = 0
@@ -50,6 +51,26 @@ def middle(seed: int, stock: Stock, number: int) -> int:
         left, right = (anchor(seed, stock.id, period, place + side) for side in (0, 1))
         swing += (left * (period - part) + right * part) * height // (period << 15)
     return stock.base * (10_000 + swing) // (10_000 * stock.tick) * stock.tick
+
+
+def crosses(side: Side, limit: int | None, price: int) -> bool:
+    """Whether an order of this side and limit trades at a price of the other side."""
+    if limit is None:
+        return True
+    return price <= limit if side == "buy" else price >= limit
+
+
+def meets(seed: int, stock: Stock, side: Side, limit: int | None, number: int) -> bool:
+    """Whether the market comes to the limit of an order in a round."""
+    step = stock.tick if side == "buy" else -stock.tick
+    return crosses(side, limit, middle(seed, stock, number) + step)
+
+
+@lru_cache(maxsize=1 << 14)
+def has_met(seed: int, stock: Stock, side: Side, limit: int | None, live: datetime, last: int) -> bool:
+    """Whether the market came to the limit of an order between the moment it went live and the last of the rounds."""
+    rounds = open_rounds(stock.exchange, live, start_of(last))
+    return any(meets(seed, stock, side, limit, number) for number in rounds)
 
 
 def previous_close(seed: int, stock: Stock, now: datetime) -> int:

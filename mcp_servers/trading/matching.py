@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 
 from .hours import is_open, next_opening, open_rounds, quoted_round, round_at, start_of
-from .market import Level, middle, resting, without
-from .state import Broker, Execution, OrderStatus, Portfolio, Side, Stock, StockOrder
+from .market import Level, crosses, has_met, meets, resting, without
+from .state import Broker, Execution, Holding, OrderStatus, Portfolio, Side, Stock, StockOrder
 
 OTHER: dict[Side, Side] = {"buy": "sell", "sell": "buy"}
 
@@ -25,19 +24,13 @@ def others(broker: Broker, stock: Stock, side: Side, number: int) -> list[Level]
     if stock.halted:
         return []
     levels = resting(broker.seed, stock, number, side)
-    return list(without(levels, taken(broker, stock, OTHER[side], number)))
+    gone = taken(broker, stock, OTHER[side], number)
+    return list(without(levels, gone) if gone else levels)
 
 
 def displayed(broker: Broker, stock: Stock, side: Side) -> list[Level]:
     """The others' side of the book as it is shown now."""
     return others(broker, stock, side, quoted_round(stock.exchange, broker.now))
-
-
-def crosses(side: Side, limit: int | None, price: int) -> bool:
-    """Whether an order of this side and limit trades at a price of the other side."""
-    if limit is None:
-        return True
-    return price <= limit if side == "buy" else price >= limit
 
 
 def fills(order: StockOrder, levels: Iterable[Level], at: datetime) -> tuple[Execution, ...]:
@@ -56,10 +49,13 @@ def execute(broker: Broker, order: StockOrder, trades: tuple[Execution, ...]) ->
     """Book the trades of an open order: move cash and shares, let go of what was reserved for them."""
     quantity = sum(trade.quantity for trade in trades)
     value = sum(trade.quantity * trade.price for trade in trades)
-    portfolio = release(broker, order, quantity)
-    sign = 1 if order.side == "buy" else -1
-    portfolio = replace(portfolio, cash=portfolio.cash - sign * value)
-    broker.portfolios.put(with_shares(portfolio, order, sign * quantity, 0))
+    owner = broker.portfolios[order.portfolio]
+    if order.side == "buy":
+        holdings, reserved = with_shares(owner, order, quantity, 0), owner.reserved - quantity * (order.limit or 0)
+        broker.portfolios.change(owner.id, cash=owner.cash - value, reserved=reserved, holdings=holdings)
+    else:
+        holdings = with_shares(owner, order, -quantity, -quantity)
+        broker.portfolios.change(owner.id, cash=owner.cash + value, holdings=holdings)
     status = "filled" if quantity == order.left else "open"
     return broker.orders.change(order.id, executions=order.executions + trades, status=status)
 
@@ -69,7 +65,7 @@ def reserve(broker: Broker, order: StockOrder, quantity: int) -> Portfolio:
     portfolio = broker.portfolios[order.portfolio]
     if order.side == "buy":
         return broker.portfolios.change(portfolio.id, reserved=portfolio.reserved + quantity * (order.limit or 0))
-    return broker.portfolios.put(with_shares(portfolio, order, 0, quantity))
+    return broker.portfolios.change(portfolio.id, holdings=with_shares(portfolio, order, 0, quantity))
 
 
 def release(broker: Broker, order: StockOrder, quantity: int) -> Portfolio:
@@ -77,13 +73,12 @@ def release(broker: Broker, order: StockOrder, quantity: int) -> Portfolio:
     return reserve(broker, order, -quantity)
 
 
-def with_shares(portfolio: Portfolio, order: StockOrder, quantity: int, reserved: int) -> Portfolio:
-    """The portfolio with so many shares of the order's stock more, held and reserved."""
+def with_shares(portfolio: Portfolio, order: StockOrder, quantity: int, reserved: int) -> tuple[Holding, ...]:
+    """What a portfolio holds with so many shares of the order's stock more, held and reserved."""
     old = portfolio.holding(order.stock)
-    new = replace(old, quantity=old.quantity + quantity, reserved=old.reserved + reserved)
-    known = any(row.stock == order.stock for row in portfolio.holdings)
-    rows = [new if row.stock == order.stock else row for row in portfolio.holdings] + ([] if known else [new])
-    return replace(portfolio, holdings=tuple(row for row in rows if row.quantity))
+    new = Holding(stock=order.stock, quantity=old.quantity + quantity, reserved=old.reserved + reserved)
+    rows = {row.stock: row for row in portfolio.holdings} | {order.stock: new}
+    return tuple([row for row in rows.values() if row.quantity])
 
 
 def close(broker: Broker, order: StockOrder, status: OrderStatus) -> StockOrder:
@@ -99,13 +94,24 @@ def goes_live(stock: Stock, now: datetime) -> datetime:
 
 def settle(broker: Broker) -> Broker:
     """Bring the orders of a draft up to its clock: what the market filled since they were placed, and what expired."""
-    stocks = dict.fromkeys(order.stock for order in broker.orders.where(status="open"))
-    for id in stocks:
+    waiting = broker.orders.where(status="open")
+    stocks = {order.stock for order in due(broker, waiting)}
+    for id in dict.fromkeys(order.stock for order in waiting if order.stock in stocks):
         settle_stock(broker, broker.stocks[id])
-    for order in broker.orders.where(status="open"):
+    for order in broker.orders.where(status="open") if stocks else ():
         if order.expires <= broker.now:
             close(broker, order, "expired")
     return broker
+
+
+def due(broker: Broker, orders: Iterable[StockOrder]) -> list[StockOrder]:
+    """Those of these open orders that the market came to by now, or whose time is over; no others change."""
+    seed, now, stocks, number = broker.seed, broker.now, broker.stocks, round_at(broker.now)
+    return [
+        order
+        for order in orders
+        if order.expires <= now or has_met(seed, stocks[order.stock], order.side, order.limit, order.live, number)
+    ]
 
 
 def settle_stock(broker: Broker, stock: Stock) -> None:
@@ -128,10 +134,9 @@ def meet(broker: Broker, stock: Stock, order: StockOrder, number: int) -> None:
 
     It was there first, so its own limit is the price, unless it waited for the opening, where it gets theirs.
     """
-    at, step = start_of(number), stock.tick if order.side == "buy" else -stock.tick
-    nearest = middle(broker.seed, stock, number) + step
-    if order.left == 0 or not crosses(order.side, order.limit, nearest):
+    if order.left == 0 or not meets(broker.seed, stock, order.side, order.limit, number):
         return
+    at = start_of(number)
     trades = fills(order, others(broker, stock, OTHER[order.side], number), at)
     waited = at == order.live and not is_open(stock.exchange, order.placed)
     if trades and not waited and order.limit is not None:
@@ -140,6 +145,9 @@ def meet(broker: Broker, stock: Stock, order: StockOrder, number: int) -> None:
         execute(broker, order, trades)
 
 
-def settled(broker: Broker) -> Broker:
-    """The broker as it is now, for tools that only look: a copy that is up to date."""
-    return settle(broker.draft())
+def settled(broker: Broker, **asked: str) -> Broker:
+    """The broker as it is now, for tools that only look at orders with these field values, or at what these change: a
+    copy that is up to date, when one of these orders changed.
+    """
+    waiting = broker.orders.where(**asked, status="open")
+    return settle(broker.draft()) if due(broker, waiting) else broker

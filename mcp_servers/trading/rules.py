@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..kit import ToolError
 from .hours import is_open, next_opening
-from .market import band
-from .matching import OTHER, crosses, displayed
+from .market import band, crosses
+from .matching import OTHER, displayed
 from .state import Broker, Duration, Portfolio, Side, Stock, StockOrder, StockOrderId
 
 LARGEST_ORDER = 2_500_000

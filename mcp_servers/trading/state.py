@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
@@ -35,7 +36,10 @@ class Stock(Entity):
     lot: int
     halted: bool
 
-    @property
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """Its symbol and the words of its name, as a search finds them."""
         return words_of(f"{self.symbol} {self.name}")
@@ -72,7 +76,10 @@ class Portfolio(Entity):
 
     def holding(self, stock: StockId) -> Holding:
         """What is held of a stock, perhaps nothing."""
-        return next((row for row in self.holdings if row.stock == stock), Holding(stock=stock, quantity=0))
+        for row in self.holdings:
+            if row.stock == stock:
+                return row
+        return Holding(stock=stock, quantity=0)
 
 
 class Execution(Entity):
@@ -103,7 +110,7 @@ class StockOrder(Entity):
 
     @property
     def filled(self) -> int:
-        return sum(trade.quantity for trade in self.executions)
+        return sum([trade.quantity for trade in self.executions])
 
     @property
     def left(self) -> int:

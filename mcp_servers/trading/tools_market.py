@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
 from .matching import settled
 from .parameters import ROWS, AskedExchange, AskedSector, AskedText, Limit, StockRef
 from .server import server
-from .state import Broker, words_of
+from .state import Broker, Stock, words_of
 from .views import OrderBook, Quote, StockView, book_side, quote_of, stock_view, trading_of
 
 
@@ -24,14 +27,15 @@ def search_stocks(
 ) -> tuple[StockView, ...]:
     """Search the listed stocks by symbol or name, sector and exchange; prices in cents."""
     words = words_of(text or "")
+    rows: Iterable[Stock]
     if words:
         rows = [row for row in broker.stocks.where(words=words[0]) if all(word in row.words for word in words)]
     elif sector is not None:
         rows = broker.stocks.where(sector=sector)
     else:
-        rows = broker.stocks.where(exchange=exchange) if exchange is not None else list(broker.stocks)
-    found = [row for row in rows if sector in (None, row.sector) and exchange in (None, row.exchange)]
-    return tuple(stock_view(broker, row) for row in found[: limit or ROWS])
+        rows = broker.stocks.where(exchange=exchange) if exchange is not None else broker.stocks
+    found = (row for row in rows if sector in (None, row.sector) and exchange in (None, row.exchange))
+    return tuple([stock_view(broker, row) for row in islice(found, limit or ROWS)])
 
 
 @server.read(
@@ -42,7 +46,7 @@ def search_stocks(
 )
 def get_stock_quote(broker: Broker, stock: StockRef) -> Quote:
     """Get the current prices of a stock in cents, its limits, tick and lot."""
-    return quote_of(settled(broker), broker.stocks[stock])
+    return quote_of(settled(broker, stock=stock), broker.stocks[stock])
 
 
 @server.read(
@@ -53,7 +57,7 @@ def get_stock_quote(broker: Broker, stock: StockRef) -> Quote:
 )
 def get_order_book(broker: Broker, stock: StockRef) -> OrderBook:
     """Get the resting bids and asks of a stock by price, best first."""
-    row, now = broker.stocks[stock], settled(broker)
+    row, now = broker.stocks[stock], settled(broker, stock=stock)
     return OrderBook(
         id=row.id,
         symbol=row.symbol,

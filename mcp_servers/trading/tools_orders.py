@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from heapq import nlargest
+from operator import attrgetter
 
 from ..kit import ToolError
 from .hours import is_open, next_closing
@@ -216,8 +218,8 @@ def list_stock_orders(
         rows = now.orders.where(status=status) if status is not None else list(now.orders)
     if portfolio is not None:
         rows = [row for row in rows if row.portfolio == now.portfolios[portfolio].id]
-    rows = sorted((row for row in rows if status in (None, row.status)), key=lambda row: (row.placed, row.id))
-    return tuple(order_view(row) for row in rows[::-1][: limit or ROWS])
+    rows = [row for row in rows if status in (None, row.status)]
+    return tuple([order_view(row) for row in nlargest(limit or ROWS, rows, key=attrgetter("placed", "id"))])
 
 
 @server.read(
@@ -228,4 +230,4 @@ def list_stock_orders(
 )
 def get_stock_order(broker: Broker, order: OrderRef) -> OrderDetails:
     """Get a stock order with its trades and what it reserves."""
-    return order_details(settled(broker).orders[order])
+    return order_details(settled(broker, stock=broker.orders[order].stock).orders[order])

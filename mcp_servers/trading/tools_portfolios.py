@@ -29,5 +29,5 @@ def list_portfolios(broker: Broker, limit: Limit = None) -> tuple[PortfolioView,
 )
 def get_portfolio(broker: Broker, portfolio: PortfolioRef) -> PortfolioDetails:
     """Get a portfolio's cash, reservations and holdings, valued at last prices."""
-    now = settled(broker)
+    now = settled(broker, portfolio=portfolio)
     return portfolio_details(now, now.portfolios[portfolio])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from ..kit import Entity, Minute
 from .hours import Exchange, is_open, quoted_round
-from .market import band, middle, previous_close
+from .market import Level, band, middle, previous_close
 from .matching import displayed
 from .state import (
     Broker,
@@ -167,13 +168,19 @@ def trading_of(broker: Broker, stock: Stock) -> Trading:
 
 
 def stock_view(broker: Broker, stock: Stock) -> StockView:
+    return stock_in(broker.seed, stock, quoted_round(stock.exchange, broker.now))
+
+
+@lru_cache(maxsize=1 << 14)
+def stock_in(seed: int, stock: Stock, number: int) -> StockView:
+    """A stock as it stands in a round."""
     return StockView(
         id=stock.id,
         symbol=stock.symbol,
         name=stock.name,
         sector=stock.sector,
         exchange=stock.exchange,
-        last=last_price(broker, stock),
+        last=middle(seed, stock, number),
     )
 
 
@@ -197,27 +204,35 @@ def quote_of(broker: Broker, stock: Stock) -> Quote:
 
 def book_side(broker: Broker, stock: Stock, side: Side) -> tuple[BookLevel, ...]:
     """The others' orders and the client's own of one side; own ones that wait for the opening are not in the book."""
-    levels = {level.price: (level.quantity, len(level.orders), 0) for level in displayed(broker, stock, side)}
-    for order in broker.open_orders(stock.id):
-        if order.side == side and order.limit is not None and is_open(stock.exchange, broker.now):
-            quantity, count, own = levels.get(order.limit, (0, 0, 0))
-            levels[order.limit] = (quantity + order.left, count + 1, own + order.left)
+    waiting = broker.open_orders(stock.id) if is_open(stock.exchange, broker.now) else ()
+    own = [(order.limit, order.left) for order in waiting if order.side == side and order.limit is not None]
+    return book_levels(side, tuple(displayed(broker, stock, side)), tuple(own))
+
+
+@lru_cache(maxsize=1 << 12)
+def book_levels(side: Side, others: tuple[Level, ...], own: tuple[tuple[int, int], ...]) -> tuple[BookLevel, ...]:
+    """One side of a book, best price first, from the others' levels and the limit and shares of the client's orders."""
+    levels = {level.price: (level.quantity, len(level.orders), 0) for level in others}
+    for limit, left in own:
+        quantity, count, mine = levels.get(limit, (0, 0, 0))
+        levels[limit] = (quantity + left, count + 1, mine + left)
     return tuple(
-        BookLevel(price=price, quantity=quantity, orders=count, yours=own or None)
-        for price, (quantity, count, own) in sorted(levels.items(), reverse=side == "buy")
+        BookLevel(price=price, quantity=quantity, orders=count, yours=mine or None)
+        for price, (quantity, count, mine) in sorted(levels.items(), reverse=side == "buy")
     )
 
 
 def portfolio_details(broker: Broker, portfolio: Portfolio) -> PortfolioDetails:
+    held = [(row, broker.stocks[row.stock]) for row in portfolio.holdings]
     holdings = tuple(
         HoldingView(
             stock=row.stock,
-            symbol=broker.stocks[row.stock].symbol,
+            symbol=stock.symbol,
             quantity=row.quantity,
             reserved=row.reserved or None,
-            value=row.quantity * last_price(broker, broker.stocks[row.stock]),
+            value=row.quantity * last_price(broker, stock),
         )
-        for row in portfolio.holdings
+        for row, stock in held
     )
     return PortfolioDetails(
         id=portfolio.id,
@@ -271,5 +286,5 @@ def watchlist_view(broker: Broker, watchlist: Watchlist, rows: int) -> Watchlist
         name=watchlist.name,
         sector=watchlist.sector,
         count=len(watchlist.stocks),
-        stocks=tuple(stock_view(broker, broker.stocks[id]) for id in newest),
+        stocks=tuple([stock_view(broker, broker.stocks[id]) for id in newest]),
     )

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from ..kit import Day, Minute, Seen, Sensitive
 from ..people import EmailAddress
-from .state import MeetingSessionId, RecordingId, Room, VideoMeetingId
+from .state import MOST_MINUTES, MeetingSessionId, RecordingId, Room, VideoMeetingId
 
 TITLES = [
     "all hands", "brand workshop", "candidate interview", "coaching hour", "customer demo", "design critique",
@@ -30,9 +30,10 @@ GuestRef = Annotated[EmailAddress, Field(description="Id of a person, an e-mail 
 Title = Annotated[str, Field(max_length=80, pattern=r"\S", description="Title of the meeting", examples=TITLES)]
 Start = Annotated[Minute, Field(description="Start, such as 2026-03-05T10:00")]
 DURATIONS = [10, 15, 20, 25, 30, 40, 45, 50, 60, 75, 90, 120]
-Duration = Annotated[int, Field(ge=5, le=240, description="Duration in minutes", examples=DURATIONS)]
+Duration = Annotated[int, Field(ge=5, le=MOST_MINUTES, description="Duration in minutes", examples=DURATIONS)]
 NewDuration = Annotated[
-    int | None, Field(ge=5, le=240, description="New duration in minutes, as it is by default", examples=DURATIONS)
+    int | None,
+    Field(ge=5, le=MOST_MINUTES, description="New duration in minutes, as it is by default", examples=DURATIONS),
 ]
 NewPasscode = Annotated[
     str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from functools import cached_property, lru_cache
 from typing import Literal, NewType
 
 from ..kit import Draw, Entity, Minute, State, Table, table
@@ -20,6 +21,8 @@ EARLY = timedelta(minutes=15)
 OVERTIME = timedelta(minutes=15)
 FURTHEST = timedelta(days=365)
 KEPT = timedelta(days=30)
+MOST_MINUTES = 240
+LONGEST = timedelta(minutes=MOST_MINUTES) + OVERTIME
 BREAKOUT_SEATS = 2
 PLANS = (4, 5, 6)
 DELAYS = (0, 0, 1, 1, 2, 3, 5, 8, None)
@@ -40,7 +43,7 @@ class VideoMeeting(Entity):
     ended: Minute | None = None
     cancelled: bool = False
 
-    @property
+    @cached_property
     def planned_end(self) -> datetime:
         return self.start + timedelta(minutes=self.duration)
 
@@ -86,6 +89,7 @@ class Recording(Entity):
     expires: Minute
 
 
+@lru_cache(maxsize=1 << 14)
 def draw_delay(seed: int, meeting: VideoMeetingId, person: EmailAddress) -> int | None:
     """How many minutes after its beginning somebody comes to a meeting, or None: never."""
     return Draw("delay", seed, meeting, person).choice(DELAYS)
@@ -94,6 +98,12 @@ def draw_delay(seed: int, meeting: VideoMeetingId, person: EmailAddress) -> int 
 def is_weak(passcode: str) -> bool:
     """Whether a passcode is easy to guess: the same from both ends, or digits in a row."""
     return passcode == passcode[::-1] or passcode in "0123456789876543210"
+
+
+@lru_cache(maxsize=1 << 12)
+def draw_plan(seed: int) -> int:
+    """How many people a meeting of the user of a world has room for."""
+    return Draw("video plan", seed).choice(PLANS)
 
 
 class Studio(State):
@@ -113,7 +123,7 @@ class Studio(State):
     @property
     def plan(self) -> int:
         """How many people a meeting of the user has room for, the user included."""
-        return Draw("video plan", self.seed).choice(PLANS)
+        return draw_plan(self.seed)
 
     def begun(self, meeting: VideoMeeting) -> datetime | None:
         """When a meeting began, if it has; those of others begin as planned."""
@@ -125,8 +135,9 @@ class Studio(State):
 
     def over(self, meeting: VideoMeeting) -> datetime:
         """When a meeting ended, or ends by itself if nobody ends it."""
-        overtime = OVERTIME if meeting.host == self.me else timedelta()
-        return meeting.ended or meeting.planned_end + overtime
+        if meeting.ended is not None:
+            return meeting.ended
+        return meeting.planned_end + OVERTIME if meeting.host == self.me else meeting.planned_end
 
     def status(self, meeting: VideoMeeting) -> Status:
         if meeting.cancelled:
@@ -136,19 +147,22 @@ class Studio(State):
         return "live" if self.now < self.over(meeting) else "ended"
 
     def guest(self, meeting: VideoMeetingId, person: EmailAddress) -> MeetingGuest | None:
-        return next(iter(self.guests.where(meeting=meeting, person=person)), None)
+        found = self.guests.where(meeting=meeting, person=person)
+        return found[0] if found else None
 
     def room(self, guest: MeetingGuest) -> Room | None:
-        """Where a guest of a live meeting is by now."""
+        """Where a guest is by now, if the meeting is live."""
         meeting = self.meetings[guest.meeting]
-        began, delay = self.begun(meeting), guest.delay
-        if self.status(meeting) != "live" or began is None:
-            return None
-        if meeting.host != self.me:
-            return self.room_of_user(guest) if guest.person == self.me else "main room"
-        if guest.room is not None or delay is None:
+        return self.room_in(meeting, guest) if self.status(meeting) == "live" else None
+
+    def room_in(self, meeting: VideoMeeting, guest: MeetingGuest) -> Room | None:
+        """Where a guest of a live meeting is by now."""
+        me = self.me
+        if meeting.host != me:
+            return self.room_of_user(guest) if guest.person == me else "main room"
+        if guest.room is not None or guest.delay is None or meeting.started is None:
             return guest.room
-        return "waiting room" if self.now >= began + timedelta(minutes=delay) else None
+        return "waiting room" if self.now >= meeting.started + timedelta(minutes=guest.delay) else None
 
     def room_of_user(self, guest: MeetingGuest) -> Room | None:
         """Where the user is in a live meeting of somebody else."""
@@ -159,9 +173,10 @@ class Studio(State):
 
     def attended(self) -> VideoMeeting | None:
         """The live meeting the user is in, as host or guest."""
-        hosted = [row for row in self.meetings.where(host=self.me) if self.status(row) == "live"]
-        joined = [row for row in self.guests.where(person=self.me) if self.room(row) is not None]
-        return next(iter([*hosted, *(self.meetings[row.meeting] for row in joined)]), None)
+        me, days = self.me, dict.fromkeys([(self.now - LONGEST).date(), (self.now + EARLY).date()])
+        hosted = [row for day in days for row in self.meetings.where(day=day, host=me)]
+        joined = [self.meetings[row.meeting] for row in self.guests.where(person=me) if row.joined is not None]
+        return next((row for row in [*hosted, *joined] if self.status(row) == "live"), None)
 
     def running(self, meeting: VideoMeetingId) -> Recording | None:
         """The recording that goes on in a live meeting."""

@@ -90,13 +90,14 @@ def move_participant(studio: Studio, session: SessionRef, person: GuestRef, room
     guest = studio.guest(meeting.id, person)
     if guest is None:
         raise ToolError("not_invited", f"{name} is not a guest of {meeting.id}; invite them first.")
-    here = studio.room(guest)
+    here = studio.room_in(meeting, guest)
     if here is None:
         raise ToolError("not_there_yet", f"{name} has not come to {meeting.id} yet; wait for them.")
     if here == room:
         raise ToolError("already_there", f"{name} is in the {room} already; choose another room.")
-    there = [one for one in studio.guests.where(meeting=meeting.id) if studio.room(one) == room]
-    if room.startswith("breakout") and len(there) >= BREAKOUT_SEATS:
-        raise ToolError("room_full", f"The room {room} has {BREAKOUT_SEATS} seats, all taken; choose another room.")
+    if room.startswith("breakout"):
+        there = [one for one in studio.guests.where(meeting=meeting.id) if studio.room_in(meeting, one) == room]
+        if len(there) >= BREAKOUT_SEATS:
+            raise ToolError("room_full", f"The room {room} has {BREAKOUT_SEATS} seats, all taken; choose another room.")
     studio.guests.change(guest.id, room=room)
     return meeting_details(studio, meeting)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from heapq import nsmallest
 
 from ..kit import ToolError
 from .parameters import (
@@ -41,11 +42,13 @@ def list_video_meetings(
 ) -> tuple[MeetingLine, ...]:
     """List video meetings, those nearest to now first."""
     wanted = (title or "").casefold()
-    rows = [
-        row for row in planned(studio, day) if wanted in row.title.casefold() and status in (None, studio.status(row))
-    ]
-    rows.sort(key=lambda row: (abs(row.start - studio.now), row.id))
-    return tuple(meeting_line(studio, row) for row in rows[: limit or ROWS])
+    rows = planned(studio, day)
+    if wanted:
+        rows = [row for row in rows if wanted in row.title.casefold()]
+    if status is not None:
+        rows = [row for row in rows if studio.status(row) == status]
+    nearest = nsmallest(limit or ROWS, rows, key=lambda row: (abs(row.start - studio.now), row.id))
+    return tuple(meeting_line(studio, row) for row in nearest)
 
 
 def planned(studio: Studio, day: date | None) -> list[VideoMeeting]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import lru_cache
 
 from ..kit import Draw
-from .state import Recording, Studio
+from .state import Recording, RecordingId, Studio
 from .views import TranscriptLine
 
 MOST_LINES = 6
@@ -20,17 +21,26 @@ SAYINGS = (
 
 
 def transcript(studio: Studio, recording: Recording) -> tuple[TranscriptLine, ...]:
-    """Up to a line a minute, by the host and the guests, in order of time."""
-    meeting, draw = studio.meetings[recording.meeting], Draw("transcript", studio.seed, recording.id)
-    speakers = [meeting.host, *(guest.person for guest in studio.guests.where(meeting=meeting.id))]
-    minutes = int((studio.until(recording) - recording.start).total_seconds()) // 60
+    """What the host and the guests said."""
+    meeting = studio.meetings[recording.meeting]
+    speakers = [meeting.host, *[guest.person for guest in studio.guests.where(meeting=meeting.id)]]
+    names = tuple([studio.people[id].name for id in speakers])
+    return lines(studio.seed, recording.id, recording.start, studio.until(recording), names, meeting.title)
+
+
+@lru_cache(maxsize=1 << 12)
+def lines(
+    seed: int, recording: RecordingId, start: datetime, stop: datetime, names: tuple[str, ...], title: str
+) -> tuple[TranscriptLine, ...]:
+    """Up to a line a minute, by people of these names, in order of time."""
+    draw, minutes = Draw("transcript", seed, recording), int((stop - start).total_seconds()) // 60
     count = min(MOST_LINES, minutes + 1)
     moments = sorted(draw.sample(range(minutes + 1), count))
     return tuple(
         TranscriptLine(
-            at=recording.start + timedelta(minutes=moment),
-            name=studio.people[draw.choice(speakers)].name,
-            text=saying.format(title=meeting.title),
+            at=start + timedelta(minutes=moment),
+            name=draw.choice(names),
+            text=saying.format(title=title),
         )
         for moment, saying in zip(moments, draw.sample(SAYINGS, count), strict=True)
     )

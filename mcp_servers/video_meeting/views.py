@@ -100,8 +100,9 @@ def meeting_line(studio: Studio, row: VideoMeeting) -> MeetingLine:
     )
 
 
-def guest_of(studio: Studio, row: MeetingGuest) -> Guest:
-    return Guest(id=row.person, name=studio.people[row.person].name, room=studio.room(row))
+def guest_of(studio: Studio, meeting: VideoMeeting, row: MeetingGuest, status: Status) -> Guest:
+    room = studio.room_in(meeting, row) if status == "live" else None
+    return Guest(id=row.person, name=studio.people[row.person].name, room=room)
 
 
 def stopped(studio: Studio, row: Recording) -> bool:
@@ -109,7 +110,8 @@ def stopped(studio: Studio, row: Recording) -> bool:
 
 
 def recording_line(studio: Studio, row: Recording) -> RecordingLine:
-    stop = studio.until(row) if stopped(studio, row) else None
+    until = studio.until(row)
+    stop = until if until <= studio.now else None
     return RecordingLine(id=row.id, title=row.title, start=row.start, stop=stop, expires=row.expires)
 
 
@@ -123,9 +125,9 @@ def meeting_details(studio: Studio, row: VideoMeeting) -> MeetingDetails:
         status=status,
         host=row.host,
         capacity=row.capacity,
-        guests=tuple(guest_of(studio, guest) for guest in studio.guests.where(meeting=row.id)),
+        guests=tuple([guest_of(studio, row, guest, status) for guest in studio.guests.where(meeting=row.id)]),
         started=studio.begun(row),
         ended=studio.over(row) if status == "ended" else None,
         session=next(iter(studio.sessions.where(meeting=row.id)), None) if status == "live" else None,
-        recordings=tuple(recording_line(studio, one) for one in studio.recordings.where(meeting=row.id)) or None,
+        recordings=tuple([recording_line(studio, one) for one in studio.recordings.where(meeting=row.id)]) or None,
     )
