@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
@@ -55,6 +56,10 @@ class Follow(Entity):
     at: Minute
     accepted: Minute | None = None
 
+    @property
+    def pair(self) -> frozenset[EmailAddress]:
+        return frozenset((self.follower, self.followed))
+
 
 class SocialPost(Entity):
     """A post, seen from `at` on; a repost has no text of its own but an original. The counters equal the rows."""
@@ -72,12 +77,12 @@ class SocialPost(Entity):
     edited: Minute | None = None
     repost_of: SocialPostId | None = None
 
-    @property
+    @cached_property
     def hashtags(self) -> tuple[str, ...]:
         """The hashtags of its text in small letters, each once."""
-        return tuple(dict.fromkeys(HASHTAG.findall(self.text.lower())))
+        return hashtags_of(self.text)
 
-    @property
+    @cached_property
     def mentions(self) -> tuple[str, ...]:
         """The handles its text mentions, each once."""
         return tuple(dict.fromkeys(MENTION.findall(self.text.lower())))
@@ -110,6 +115,10 @@ class ProfileBlock(Entity):
     blocker: EmailAddress
     blocked: EmailAddress
 
+    @property
+    def pair(self) -> frozenset[EmailAddress]:
+        return frozenset((self.blocker, self.blocked))
+
 
 class PostReport(Entity):
     """The user has told the network what is wrong with a post."""
@@ -125,13 +134,13 @@ class Network(State):
     """The social network around one user; posts whose time has not come are there but unseen."""
 
     profiles: Table[EmailAddress, SocialProfile] = table("", "profile", index=("handle",))
-    follows: Table[FollowId, Follow] = table("FOLW", "follow", index=("follower", "followed"))
+    follows: Table[FollowId, Follow] = table("FOLW", "follow", index=("follower", "followed", "pair"))
     posts: Table[SocialPostId, SocialPost] = table(
         "POST", "post", index=("author", "hashtags", "mentions", "repost_of")
     )
     comments: Table[PostCommentId, PostComment] = table("PCOM", "comment", index=("post", "author"))
     likes: Table[PostLikeId, PostLike] = table("LIKE", "like", index=("post", "person"))
-    blocks: Table[ProfileBlockId, ProfileBlock] = table("BLOK", "block", index=("blocker", "blocked"))
+    blocks: Table[ProfileBlockId, ProfileBlock] = table("BLOK", "block", index=("blocker", "blocked", "pair"))
     reports: Table[PostReportId, PostReport] = table("PREP", "report", index=("post",))
 
     @property
@@ -141,7 +150,8 @@ class Network(State):
 
     def follow(self, follower: EmailAddress, followed: EmailAddress) -> Follow | None:
         """The follow or request between two, if there is one."""
-        return next(iter(self.follows.where(follower=follower, followed=followed)), None)
+        pair = self.follows.where(pair=frozenset((follower, followed)))
+        return next((row for row in pair if row.follower == follower), None)
 
     def accepted(self, follow: Follow | None) -> bool:
         """Whether this is a follow by now rather than a request."""
@@ -151,11 +161,12 @@ class Network(State):
         return self.accepted(self.follow(follower, followed))
 
     def block(self, blocker: EmailAddress, blocked: EmailAddress) -> ProfileBlock | None:
-        return next(iter(self.blocks.where(blocker=blocker, blocked=blocked)), None)
+        pair = self.blocks.where(pair=frozenset((blocker, blocked)))
+        return next((row for row in pair if row.blocker == blocker), None)
 
     def apart(self, one: EmailAddress, other: EmailAddress) -> bool:
         """Whether either has blocked the other."""
-        return self.block(one, other) is not None or self.block(other, one) is not None
+        return bool(self.blocks.where(pair=frozenset((one, other))))
 
     def out(self, post: SocialPost) -> bool:
         """Whether the post's time has come."""
@@ -175,6 +186,10 @@ class Network(State):
     def scheduled(self) -> list[SocialPost]:
         """The user's posts that are still to come."""
         return [row for row in self.posts.where(author=self.me) if not self.out(row)]
+
+
+def hashtags_of(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(HASHTAG.findall(text.lower())))
 
 
 def same_text(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from .parameters import ROWS, AskedAuthor, AskedFeed, Hashtag, Limit, PostRef
 from .rules import readable
 from .server import server
@@ -17,8 +19,9 @@ from .views import PostDetails, PostLine, newest, post_details, post_line
 )
 def read_social_feed(net: Network, feed: AskedFeed = None, limit: Limit = None) -> tuple[PostLine, ...]:
     """Read posts of the people you follow, newest first, or another feed."""
-    rows = [row for row in candidates(net, feed or "following") if net.sees(row) and not is_reported(net, row)]
-    return tuple(post_line(net, row) for row in newest(rows)[: limit or ROWS])
+    posts = newest(candidates(net, feed or "following"))
+    rows = (row for row in posts if net.sees(row) and not is_reported(net, row))
+    return tuple(post_line(net, row) for row in islice(rows, limit or ROWS))
 
 
 def candidates(net: Network, feed: str) -> list[SocialPost]:
@@ -50,8 +53,9 @@ def search_posts(
     """Search the posts you can see by hashtag, newest first."""
     writer = None if author is None else net.profiles[author].id
     found = net.posts.where(hashtags=hashtag.removeprefix("#").lower())
-    rows = [row for row in found if writer in (None, row.author) and net.out(row) and net.sees(row)]
-    return tuple(post_line(net, row) for row in newest(rows) if not is_reported(net, row))[: limit or ROWS]
+    posts = newest([row for row in found if writer in (None, row.author) and net.out(row)])
+    rows = (row for row in posts if net.sees(row) and not is_reported(net, row))
+    return tuple(post_line(net, row) for row in islice(rows, limit or ROWS))
 
 
 @server.read(
