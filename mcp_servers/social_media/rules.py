@@ -24,10 +24,11 @@ from .state import (
 
 def require_no_block(net: Network, person: EmailAddress) -> None:
     """Raises ToolError when the user and this person have blocked each other, either way."""
+    if not net.apart(net.me, person):
+        return
     if net.block(person, net.me):
         raise ToolError("blocked_by_author", f"{person} has blocked you; you can do nothing with this profile.")
-    if net.block(net.me, person):
-        raise ToolError("blocked_by_you", f"You have blocked {person}; unblock the profile first.")
+    raise ToolError("blocked_by_you", f"You have blocked {person}; unblock the profile first.")
 
 
 def somebody_else(net: Network, id: EmailAddress) -> SocialProfile:

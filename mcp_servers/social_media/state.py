@@ -150,8 +150,10 @@ class Network(State):
 
     def follow(self, follower: EmailAddress, followed: EmailAddress) -> Follow | None:
         """The follow or request between two, if there is one."""
-        pair = self.follows.where(pair=frozenset((follower, followed)))
-        return next((row for row in pair if row.follower == follower), None)
+        for row in self.follows.where(pair=frozenset((follower, followed))):
+            if row.follower == follower:
+                return row
+        return None
 
     def accepted(self, follow: Follow | None) -> bool:
         """Whether this is a follow by now rather than a request."""
@@ -161,8 +163,10 @@ class Network(State):
         return self.accepted(self.follow(follower, followed))
 
     def block(self, blocker: EmailAddress, blocked: EmailAddress) -> ProfileBlock | None:
-        pair = self.blocks.where(pair=frozenset((blocker, blocked)))
-        return next((row for row in pair if row.blocker == blocker), None)
+        for row in self.blocks.where(pair=frozenset((blocker, blocked))):
+            if row.blocker == blocker:
+                return row
+        return None
 
     def apart(self, one: EmailAddress, other: EmailAddress) -> bool:
         """Whether either has blocked the other."""

@@ -157,9 +157,13 @@ def comment_line(row: PostComment) -> CommentLine:
     return CommentLine(id=row.id, author=row.author, text=row.text, at=row.at, reply_to=row.reply_to)
 
 
+def newest_comments(net: Network, post: SocialPostId) -> tuple[CommentLine, ...]:
+    """The last comments below a post that the user sees, the oldest first."""
+    seen = (row for row in reversed(net.comments.where(post=post)) if not net.apart(net.me, row.author))
+    return tuple([comment_line(row) for row in islice(seen, COMMENTS_SHOWN)][::-1])
+
+
 def post_details(net: Network, row: SocialPost) -> PostDetails:
-    comments = (one for one in reversed(net.comments.where(post=row.id)) if not net.apart(net.me, one.author))
-    latest = list(islice(comments, COMMENTS_SHOWN))
     mentioned = [profile.id for handle in row.mentions for profile in net.profiles.where(handle=handle)]
     return PostDetails(
         id=row.id,
@@ -174,7 +178,7 @@ def post_details(net: Network, row: SocialPost) -> PostDetails:
         reposts=row.reposts,
         comments=row.comments,
         liked=bool(net.likes.where(post=row.id, person=net.me)),
-        newest_comments=tuple(comment_line(one) for one in reversed(latest)),
+        newest_comments=newest_comments(net, row.id),
         edited=row.edited,
         repost_of=row.repost_of,
         shared_text=shared(net, row),
