@@ -153,8 +153,9 @@ class Chat(State):
         mine = self.membership(channel, self.me)
         if mine is None:
             return []
-        rows = [row for row in self.messages.where(channel=channel) if mine.read_until < row.at <= self.now]
-        return [row for row in rows if row.author != self.me and not row.deleted]
+        me, since, now = self.me, mine.read_until, self.now
+        rows = self.messages.where(channel=channel)
+        return [row for row in rows if since < row.at <= now and row.author != me and row.deleted is None]
 
     def mark_read(self, channel: ChatChannelId) -> None:
         """The user has read all of a channel, also what comes in the minute that reading takes."""
@@ -162,9 +163,10 @@ class Chat(State):
         if mine is not None:
             self.memberships.change(mine.id, read_until=self.now + MINUTE)
 
-    def mentions(self, message: ChatMessage, person: EmailAddress) -> bool:
-        """Whether a message mentions somebody, alone or with the whole channel."""
-        return "@channel" in message.mentioned or f"@{self.people[person].handle}" in message.mentioned
+    def mentions(self, messages: list[ChatMessage]) -> int:
+        """How many of the messages mention the user, alone or with the whole channel."""
+        names = {"@channel", f"@{self.people[self.me].handle}"}
+        return sum(not names.isdisjoint(row.mentioned) for row in messages)
 
 
 def place(channel: ChatChannelId, person: EmailAddress) -> str:

@@ -81,7 +81,7 @@ def channel_line(chat: Chat, row: ChatChannel) -> ChannelLine:
         archived=row.archived,
         joined=inside,
         unread=len(unread) if inside else None,
-        mentions=sum(chat.mentions(one, chat.me) for one in unread) if inside else None,
+        mentions=chat.mentions(unread) if inside else None,
     )
 
 
@@ -107,7 +107,7 @@ def message_line(chat: Chat, row: ChatMessage, channel: bool = False) -> Message
 def counts(chat: Chat, row: ChatMessage) -> tuple[EmojiCount, ...]:
     """The emojis of a message, the one that came first first."""
     emojis = [reaction.emoji for reaction in chat.reactions.where(message=row.id)]
-    return tuple(EmojiCount(emoji=emoji, count=emojis.count(emoji)) for emoji in dict.fromkeys(emojis))
+    return tuple([EmojiCount(emoji=emoji, count=emojis.count(emoji)) for emoji in dict.fromkeys(emojis)])
 
 
 def reading(chat: Chat, row: ChatChannel, messages: list[ChatMessage], limit: int) -> ChannelReading:
