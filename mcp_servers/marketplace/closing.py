@@ -45,8 +45,9 @@ def settle(market: Market) -> None:
 
 def due_offers(market: Market) -> list[MarketOffer]:
     """The open offers that have an answer by now, or are over."""
-    now, rows = market.now, market.offers.where(status="open")
-    return [row for row in rows if row.expires <= now or (row.answered is not None and row.answered <= now)]
+    now = market.now
+    days = days_until(market.seed, now.date())
+    return [row for day in days for row in market.offers.where(due=day) if (row.answered or row.expires) <= now]
 
 
 def due_listings(market: Market) -> list[Listing]:

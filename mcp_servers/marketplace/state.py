@@ -93,6 +93,11 @@ class MarketOffer(Entity):
     final: bool = False
     answered: Minute | None = None
 
+    @property
+    def due(self) -> Day | None:
+        """The day on which it is answered or expires by itself, while it is open."""
+        return (self.answered or self.expires).date() if self.status == "open" else None
+
 
 class MarketTrade(Entity):
     """A sale; the fee, in cents, is kept from what the seller gets, and the rest is held until `freed`."""
@@ -148,7 +153,7 @@ class Market(State):
         "MLIST", "listing", index=("status", "words", "category", "seller", "closing")
     )
     bids: Table[BidId, Bid] = table("MBID", "bid", index=("listing", "bidder"))
-    offers: Table[MarketOfferId, MarketOffer] = table("MOFFR", "offer", index=("listing", "status"))
+    offers: Table[MarketOfferId, MarketOffer] = table("MOFFR", "offer", index=("listing", "due"))
     trades: Table[MarketTradeId, MarketTrade] = table("MTRAD", "trade", index=("listing", "seller", "buyer"))
     ratings: Table[MarketRatingId, MarketRating] = table("MRATE", "rating", index=("trade", "rated"))
     payouts: Table[MarketPayoutId, MarketPayout] = table("MPAYO", "payout")

@@ -47,7 +47,7 @@ def rate_market_trade(market: Market, trade: TradeRef, stars: Stars, comment: Co
     row = market.trades[trade]
     if market.me not in (row.buyer, row.seller):
         raise ToolError("not_your_trade", f"{trade} is between others; rate what you bought or sold yourself.")
-    if any(rating.rater == market.me for rating in market.ratings.where(trade=trade)):
+    if market.ratings.where(trade=trade, rater=market.me):
         raise ToolError("already_rated", f"You have rated {trade}; a rating stays as it is.")
     if market.now > row.at + RATING_LASTS:
         raise ToolError("rating_closed", f"{trade} is over {RATING_LASTS.days} days old; rate a later one.")

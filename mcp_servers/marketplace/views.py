@@ -187,7 +187,7 @@ def trade_view(market: Market, trade: MarketTrade) -> TradeView:
         price=trade.price,
         at=trade.at,
         earned=None if bought else net(trade),
-        rated=any(rating.rater == market.me for rating in market.ratings.where(trade=trade.id)),
+        rated=bool(market.ratings.where(trade=trade.id, rater=market.me)),
     )
 
 
