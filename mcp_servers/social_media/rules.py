@@ -9,6 +9,7 @@ from ..people import EmailAddress
 from .state import (
     DAY,
     FURTHEST,
+    HASHTAG,
     HOUR,
     MOST_HASHTAGS,
     MOST_SCHEDULED,
@@ -17,7 +18,7 @@ from .state import (
     SocialPost,
     SocialPostId,
     SocialProfile,
-    hashtags_of,
+    marked,
     same_text,
 )
 
@@ -86,7 +87,7 @@ def own(net: Network, id: SocialPostId) -> SocialPost:
 
 def require_new_text(net: Network, text: str, at: datetime, besides: SocialPostId | None = None) -> None:
     """Raises ToolError for too many hashtags, or what the user posts within a day of this moment anyway."""
-    if len(hashtags_of(text)) > MOST_HASHTAGS:
+    if len(marked(HASHTAG, text)) > MOST_HASHTAGS:
         raise ToolError("too_many_hashtags", f"A post can have {MOST_HASHTAGS} hashtags; leave some out.")
     for row in near(net, at, DAY):
         if row.id != besides and same_text(row.text) == same_text(text):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import lru_cache
 from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
@@ -77,15 +77,15 @@ class SocialPost(Entity):
     edited: Minute | None = None
     repost_of: SocialPostId | None = None
 
-    @cached_property
+    @property
     def hashtags(self) -> tuple[str, ...]:
         """The hashtags of its text in small letters, each once."""
-        return hashtags_of(self.text)
+        return marked(HASHTAG, self.text)
 
-    @cached_property
+    @property
     def mentions(self) -> tuple[str, ...]:
         """The handles its text mentions, each once."""
-        return tuple(dict.fromkeys(MENTION.findall(self.text.lower())))
+        return marked(MENTION, self.text)
 
 
 class PostComment(Entity):
@@ -178,22 +178,25 @@ class Network(State):
 
     def sees(self, post: SocialPost) -> bool:
         """Whether the user sees this post: it is out or his own, and nothing between him and its author hides it."""
-        if post.author == self.me:
+        me = self.me
+        if post.author == me:
             return True
-        if not self.out(post) or self.apart(self.me, post.author):
+        if post.at > self.now or self.apart(me, post.author):
             return False
         if post.repost_of is not None and not self.sees(self.posts[post.repost_of]):
             return False
-        closed = self.profiles[post.author].private or post.audience == "followers"
-        return not closed or self.following(self.me, post.author)
+        closed = post.audience == "followers" or self.profiles[post.author].private
+        return not closed or self.following(me, post.author)
 
     def scheduled(self) -> list[SocialPost]:
         """The user's posts that are still to come."""
         return [row for row in self.posts.where(author=self.me) if not self.out(row)]
 
 
-def hashtags_of(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(HASHTAG.findall(text.lower())))
+@lru_cache(maxsize=1 << 14)
+def marked(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
+    """The words of a text that are marked in this way, in small letters, each once."""
+    return tuple(dict.fromkeys(pattern.findall(text.lower())))
 
 
 def same_text(text: str) -> str:

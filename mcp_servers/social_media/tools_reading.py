@@ -7,7 +7,7 @@ from itertools import islice
 from .parameters import ROWS, AskedAuthor, AskedFeed, Hashtag, Limit, PostRef
 from .rules import readable
 from .server import server
-from .state import Network, SocialPost
+from .state import Network, SocialPost, SocialPostId
 from .views import PostDetails, PostLine, newest, post_details, post_line
 
 
@@ -19,8 +19,8 @@ from .views import PostDetails, PostLine, newest, post_details, post_line
 )
 def read_social_feed(net: Network, feed: AskedFeed = None, limit: Limit = None) -> tuple[PostLine, ...]:
     """Read posts of the people you follow, newest first, or another feed."""
-    posts = newest(candidates(net, feed or "following"))
-    rows = (row for row in posts if net.sees(row) and not is_reported(net, row))
+    posts, hidden = newest(candidates(net, feed or "following")), reported(net)
+    rows = (row for row in posts if (row.repost_of or row.id) not in hidden and net.sees(row))
     return tuple(post_line(net, row) for row in islice(rows, limit or ROWS))
 
 
@@ -36,9 +36,9 @@ def candidates(net: Network, feed: str) -> list[SocialPost]:
     return [row for row in net.posts.where(author=net.me) if net.out(row)]
 
 
-def is_reported(net: Network, post: SocialPost) -> bool:
-    """Whether the user has reported this post, or the original of this repost."""
-    return bool(net.reports.where(post=post.repost_of or post.id))
+def reported(net: Network) -> set[SocialPostId]:
+    """The posts that the user has reported; neither they nor their reposts are shown in lists."""
+    return {row.post for row in net.reports}
 
 
 @server.read(
@@ -54,7 +54,8 @@ def search_posts(
     writer = None if author is None else net.profiles[author].id
     found = net.posts.where(hashtags=hashtag.removeprefix("#").lower())
     posts = newest([row for row in found if writer in (None, row.author) and net.out(row)])
-    rows = (row for row in posts if net.sees(row) and not is_reported(net, row))
+    hidden = reported(net)
+    rows = (row for row in posts if (row.repost_of or row.id) not in hidden and net.sees(row))
     return tuple(post_line(net, row) for row in islice(rows, limit or ROWS))
 
 
