@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from ..kit import Table
@@ -24,6 +25,8 @@ def id_for(table: Table[Id, Any], mark: str) -> Id:
 
 def settled(market: Market) -> Market:
     """The marketplace with all that is due by now, for reading."""
+    if not due_offers(market) and not due_listings(market):
+        return market
     twin = market.draft()
     settle(twin)
     return twin
@@ -31,17 +34,34 @@ def settled(market: Market) -> Market:
 
 def settle(market: Market) -> None:
     """Bring the marketplace up to now."""
-    for offer in market.offers.where(status="open"):
+    for offer in due_offers(market):
         if offer.answered is not None and offer.answered <= market.now:
             offer = answer(market, offer, offer.answered)
         if offer.status == "open" and offer.expires <= market.now:
             market.offers.change(offer.id, status="expired", answered=None)
-    day, today = beginning(market.seed).date(), market.now.date()
-    while day <= today:
-        for listing in market.listings.where(closing=day):
-            if listing.ends <= market.now:
-                close_by_itself(market, listing)
-        day += timedelta(days=1)
+    for listing in due_listings(market):
+        close_by_itself(market, listing)
+
+
+def due_offers(market: Market) -> list[MarketOffer]:
+    """The open offers that have an answer by now, or are over."""
+    now = market.now
+    days = days_until(market.seed, now.date())
+    return [row for day in days for row in market.offers.where(due=day) if (row.answered or row.expires) <= now]
+
+
+def due_listings(market: Market) -> list[Listing]:
+    """The open listings whose end has come."""
+    now = market.now
+    days = days_until(market.seed, now.date())
+    return [row for day in days for row in market.listings.where(closing=day) if row.ends <= now]
+
+
+@lru_cache(maxsize=4096)
+def days_until(seed: int, today: date) -> tuple[date, ...]:
+    """The days from the beginning of a world to this one."""
+    first = beginning(seed).date()
+    return tuple(first + timedelta(days=number) for number in range((today - first).days + 1))
 
 
 def answer(market: Market, offer: MarketOffer, at: datetime) -> MarketOffer:

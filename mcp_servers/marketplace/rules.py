@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kit import ToolError
-from .state import Listing, ListingId, Market
+from .state import Bid, Listing, ListingId, Market
 from .terms import increment
 
 
@@ -47,13 +47,11 @@ def require_own(market: Market, id: ListingId) -> Listing:
     return listing
 
 
-def price_now(market: Market, listing: Listing) -> int:
+def price_now(listing: Listing, lead: Bid | None) -> int:
     """What the listing stands at: the leading bid, or the price asked."""
-    lead = market.highest(listing.id)
     return listing.price if lead is None else lead.amount
 
 
-def next_bid(market: Market, listing: Listing) -> int:
-    """The lowest bid that is taken."""
-    lead = market.highest(listing.id)
+def next_bid(listing: Listing, lead: Bid | None) -> int:
+    """The lowest bid that is taken after the one that leads."""
     return listing.price if lead is None else lead.amount + increment(lead.amount)

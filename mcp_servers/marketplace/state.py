@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from operator import attrgetter
 from typing import Literal, NewType
 
 from ..kit import Day, Entity, Minute, State, Table, table
@@ -48,7 +50,7 @@ class Listing(Entity):
     rival: EmailAddress | None = None
     rival_limit: int = 0
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """The words of its title, by which it is found."""
         return tuple(dict.fromkeys(self.title.casefold().split()))
@@ -90,6 +92,11 @@ class MarketOffer(Entity):
     status: OfferStatus = "open"
     final: bool = False
     answered: Minute | None = None
+
+    @property
+    def due(self) -> Day | None:
+        """The day on which it is answered or expires by itself, while it is open."""
+        return (self.answered or self.expires).date() if self.status == "open" else None
 
 
 class MarketTrade(Entity):
@@ -146,7 +153,7 @@ class Market(State):
         "MLIST", "listing", index=("status", "words", "category", "seller", "closing")
     )
     bids: Table[BidId, Bid] = table("MBID", "bid", index=("listing", "bidder"))
-    offers: Table[MarketOfferId, MarketOffer] = table("MOFFR", "offer", index=("listing", "status"))
+    offers: Table[MarketOfferId, MarketOffer] = table("MOFFR", "offer", index=("listing", "due"))
     trades: Table[MarketTradeId, MarketTrade] = table("MTRAD", "trade", index=("listing", "seller", "buyer"))
     ratings: Table[MarketRatingId, MarketRating] = table("MRATE", "rating", index=("trade", "rated"))
     payouts: Table[MarketPayoutId, MarketPayout] = table("MPAYO", "payout")
@@ -159,13 +166,13 @@ class Market(State):
 
     def bids_on(self, listing: ListingId) -> list[Bid]:
         """The bids made so far, the lowest first."""
-        return sorted(
-            (bid for bid in self.bids.where(listing=listing) if bid.at <= self.now), key=lambda bid: bid.amount
-        )
+        now = self.now
+        return sorted([bid for bid in self.bids.where(listing=listing) if bid.at <= now], key=attrgetter("amount"))
 
     def highest(self, listing: ListingId) -> Bid | None:
         """The bid that leads."""
-        return next(reversed(self.bids_on(listing)), None)
+        bids = self.bids_on(listing)
+        return bids[-1] if bids else None
 
     def my_turn(self, offer: MarketOffer) -> bool:
         """Whether the user has to answer it."""

@@ -43,10 +43,12 @@ def net(trade: MarketTrade) -> int:
 
 def available(market: Market) -> int:
     """What the user can be paid out now."""
-    freed = sum(net(trade) for trade in market.trades.where(seller=market.me) if trade.freed <= market.now)
-    return freed - sum(payout.amount for payout in market.payouts)
+    now = market.now
+    freed = sum([net(trade) for trade in market.trades.where(seller=market.me) if trade.freed <= now])
+    return freed - sum([payout.amount for payout in market.payouts])
 
 
 def held(market: Market) -> int:
     """What the user has earned and cannot be paid out yet."""
-    return sum(net(trade) for trade in market.trades.where(seller=market.me) if trade.freed > market.now)
+    now = market.now
+    return sum([net(trade) for trade in market.trades.where(seller=market.me) if trade.freed > now])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from ..kit import ToolError
 from .closing import settle, settled
 from .parameters import ROWS, AskedTradeSide, Comment, Limit, PayoutAmount, Stars, TradeRef
@@ -22,11 +24,11 @@ def get_market_account(market: Market, side: AskedTradeSide = None, limit: Limit
     now, rows = settled(market), limit or ROWS
     trades = now.trades.where(buyer=now.me) if side != "sold" else []
     trades += now.trades.where(seller=now.me) if side != "bought" else []
-    trades.sort(key=lambda trade: (trade.at, trade.id), reverse=True)
+    trades.sort(key=attrgetter("at", "id"), reverse=True)
     return MarketAccount(
         available=available(now),
         held=held(now),
-        stars=stars(now, now.me),
+        stars=stars(now.ratings.where(rated=now.me)),
         trades=tuple(trade_view(now, trade) for trade in trades[:rows]),
         payouts=tuple(list(now.payouts)[::-1][:rows]),
     )
@@ -45,7 +47,7 @@ def rate_market_trade(market: Market, trade: TradeRef, stars: Stars, comment: Co
     row = market.trades[trade]
     if market.me not in (row.buyer, row.seller):
         raise ToolError("not_your_trade", f"{trade} is between others; rate what you bought or sold yourself.")
-    if any(rating.rater == market.me for rating in market.ratings.where(trade=trade)):
+    if market.ratings.where(trade=trade, rater=market.me):
         raise ToolError("already_rated", f"You have rated {trade}; a rating stays as it is.")
     if market.now > row.at + RATING_LASTS:
         raise ToolError("rating_closed", f"{trade} is over {RATING_LASTS.days} days old; rate a later one.")

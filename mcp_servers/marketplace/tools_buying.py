@@ -26,7 +26,8 @@ def place_auction_bid(market: Market, listing: ListingRef, amount: BidAmount) ->
     row = require_reach(market, listing)
     if row.format != "auction":
         raise ToolError("not_an_auction", f"{listing} has a fixed price; buy it or make an offer.")
-    lead, least = market.highest(listing), next_bid(market, row)
+    lead = market.highest(listing)
+    least = next_bid(row, lead)
     if lead is not None and lead.bidder == market.me:
         raise ToolError("already_leading", f"Your bid of {lead.amount} cents leads {listing}; wait until it is topped.")
     if amount < least:
@@ -34,7 +35,7 @@ def place_auction_bid(market: Market, listing: ListingRef, amount: BidAmount) ->
     mine = put_bid(market, listing, market.me, amount)
     answer_bid(market, row, amount)
     row = market.listings.change(listing, ends=max(row.ends, market.now + EXTENSION))
-    price = price_now(market, row)
+    price = price_now(row, market.highest(listing))
     return BidPlaced(id=mine.id, listing=listing, amount=amount, leading=price == amount, price=price, ends=row.ends)
 
 

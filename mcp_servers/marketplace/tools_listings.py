@@ -66,7 +66,7 @@ def search_market_listings(
             and format in (None, row.format)
             and seller in (None, row.seller)
             and (row.seller != now.me or scope is not None or seller is not None)
-            and (most is None or price_now(now, row) <= most)
+            and (most is None or price_now(row, now.highest(row.id)) <= most)
         ):
             found.append(listing_view(now, row))
     return tuple(found)

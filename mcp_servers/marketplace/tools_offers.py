@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import lru_cache
 
 from ..kit import Draw, NotFound, ToolError
+from ..people import EmailAddress
 from .closing import sell, settle, settled
 from .parameters import (
     ROWS,
@@ -20,7 +22,7 @@ from .parameters import (
 )
 from .rules import require_buyable, require_open
 from .server import server
-from .state import Listing, Market, MarketOffer, MarketOfferId
+from .state import Listing, ListingId, Market, MarketOffer, MarketOfferId
 from .terms import LEAST_OFFER_PERCENT, MOST_OFFERS, OFFER_LASTS, least_offer
 from .views import OfferView, offer_view
 
@@ -39,8 +41,8 @@ def list_market_offers(
     """List your offers, those that wait for your answer first."""
     now = settled(market)
     rows = list(now.offers) if listing is None else now.offers.where(listing=now.listings[listing].id)
-    mine = [row for row in rows if row.made <= now.now and side in (None, side_of(now, row))]
-    mine = [row for row in mine if side_of(now, row) is not None]
+    sides = ("made", "received") if side is None else (side,)
+    mine = [row for row in rows if row.made <= now.now and side_of(now, row) in sides]
     mine.sort(key=lambda row: (row.status == "open", now.my_turn(row), row.made, row.id), reverse=True)
     return tuple(offer_view(now, row) for row in mine[: limit or ROWS])
 
@@ -113,8 +115,14 @@ def propose(market: Market, offer: MarketOffer) -> MarketOffer:
     mine = offer.buyer == market.me
     if offer.amount >= offer.limit if mine else offer.amount <= offer.limit:
         return accept(market, offer)
-    minutes = Draw("answer", market.seed, offer.listing, offer.buyer, offer.amount).integer(5, 90)
-    return market.offers.change(offer.id, answered=market.now + timedelta(minutes=minutes))
+    wait = time_to_think(market.seed, offer.listing, offer.buyer, offer.amount)
+    return market.offers.change(offer.id, answered=market.now + wait)
+
+
+@lru_cache(maxsize=4096)
+def time_to_think(seed: int, listing: ListingId, buyer: EmailAddress, amount: int) -> timedelta:
+    """How long the other side takes to answer this price."""
+    return timedelta(minutes=Draw("answer", seed, listing, buyer, amount).integer(5, 90))
 
 
 def accept(market: Market, offer: MarketOffer) -> MarketOffer:

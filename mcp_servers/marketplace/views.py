@@ -18,6 +18,7 @@ from .state import (
     MarketOffer,
     MarketOfferId,
     MarketPayout,
+    MarketRating,
     MarketTrade,
     MarketTradeId,
     OfferStatus,
@@ -125,7 +126,7 @@ def listing_view(market: Market, listing: Listing) -> ListingView:
     return ListingView(
         id=listing.id,
         title=listing.title,
-        price=price_now(market, listing),
+        price=price_now(listing, market.highest(listing.id)),
         format=listing.format,
         status=listing.status,
         seller=listing.seller,
@@ -134,7 +135,9 @@ def listing_view(market: Market, listing: Listing) -> ListingView:
 
 def listing_details(market: Market, listing: Listing) -> ListingDetails:
     auction, bids = listing.format == "auction", market.bids_on(listing.id)
+    lead = bids[-1] if bids else None
     latest = tuple(BidView(id=bid.id, bidder=bid.bidder, amount=bid.amount) for bid in bids[::-1][:LATEST_BIDS])
+    ratings = market.ratings.where(rated=listing.seller)
     reserved = listing.reserved_until is not None and market.now < listing.reserved_until
     return ListingDetails(
         id=listing.id,
@@ -143,14 +146,14 @@ def listing_details(market: Market, listing: Listing) -> ListingDetails:
         condition=listing.condition,
         format=listing.format,
         status=listing.status,
-        price=price_now(market, listing),
+        price=price_now(listing, lead),
         ends=listing.ends,
         seller=listing.seller,
-        stars=stars(market, listing.seller),
-        ratings=len(market.ratings.where(rated=listing.seller)),
+        stars=stars(ratings),
+        ratings=len(ratings),
         open_to_offers=None if auction else listing.negotiable,
         reserved_until=listing.reserved_until if reserved else None,
-        next_bid=next_bid(market, listing) if auction and listing.status == "open" else None,
+        next_bid=next_bid(listing, lead) if auction and listing.status == "open" else None,
         bid_count=len(bids) if auction else None,
         bids=latest if auction else None,
         trade=next((trade.id for trade in market.trades.where(listing=listing.id)), None),
@@ -184,14 +187,14 @@ def trade_view(market: Market, trade: MarketTrade) -> TradeView:
         price=trade.price,
         at=trade.at,
         earned=None if bought else net(trade),
-        rated=any(rating.rater == market.me for rating in market.ratings.where(trade=trade.id)),
+        rated=bool(market.ratings.where(trade=trade.id, rater=market.me)),
     )
 
 
-def stars(market: Market, person: EmailAddress) -> str | None:
-    """The average of the stars somebody was given, to one decimal place."""
-    given = [rating.stars for rating in market.ratings.where(rated=person)]
-    if not given:
+def stars(ratings: list[MarketRating]) -> str | None:
+    """The average of the stars of these ratings, to one decimal place."""
+    if not ratings:
         return None
-    tenths = (20 * sum(given) + len(given)) // (2 * len(given))
+    count = len(ratings)
+    tenths = (20 * sum([rating.stars for rating in ratings]) + count) // (2 * count)
     return f"{tenths // 10}.{tenths % 10}"

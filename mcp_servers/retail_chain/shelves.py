@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import timedelta
 
 from ..kit import ToolError
@@ -70,17 +71,19 @@ def carried(chain: Chain, store: ChainStoreId, product: ChainProductId) -> Stock
 
 def available(chain: Chain, stock: Stock) -> int:
     """The units of a product in a store that nobody has reserved."""
-    arrived = sum(
-        row.quantity
-        for row in chain.transfers.where(status="moving")
-        if (row.target, row.product) == (stock.store, stock.product) and row.arrives <= chain.now
-    )
-    reserved = sum(
-        row.quantity
-        for row in chain.pickups.where(product=stock.product, store=stock.store, status="held")
-        if status_of(chain, row) == "ready"
-    )
-    return stock.units + arrived - reserved
+    return stock.units + unsettled(chain, stock.product)[stock.store]
+
+
+def unsettled(chain: Chain, product: ChainProductId) -> dict[ChainStoreId, int]:
+    """By store, the units of a product that have arrived and are not on the shelf yet, less those put aside."""
+    units = defaultdict[ChainStoreId, int](int)
+    for transfer in chain.transfers.where(product=product):
+        if transfer.status == "moving" and transfer.arrives <= chain.now:
+            units[transfer.target] += transfer.quantity
+    for pickup in chain.pickups.where(product=product):
+        if status_of(chain, pickup) == "ready":
+            units[pickup.store] -= pickup.quantity
+    return units
 
 
 def opened(chain: Chain) -> list[Pickup]:
@@ -90,8 +93,9 @@ def opened(chain: Chain) -> list[Pickup]:
 
 def taken(chain: Chain, product: ChainProductId) -> int:
     """The units of a product that the user has reserved or bought in the last 7 days."""
-    bought = [row.quantity for row in chain.purchases.where(product=product) if row.bought > chain.now - WEEK]
-    return sum(row.quantity for row in opened(chain) if row.product == product) + sum(bought)
+    since = chain.now - WEEK
+    bought = [row.quantity for row in chain.purchases.where(product=product) if row.bought > since]
+    return sum([row.quantity for row in opened(chain) if row.product == product]) + sum(bought)
 
 
 def require_open(chain: Chain, store: Store) -> None:
@@ -103,22 +107,28 @@ def require_open(chain: Chain, store: Store) -> None:
 
 def spent(chain: Chain) -> int:
     """The cents the user paid in the last 365 days, less refunds."""
-    paid = sum(row.paid for row in chain.purchases if row.bought > chain.now - YEAR)
-    return paid - sum(row.refund for row in chain.returns if chain.purchases[row.purchase].bought > chain.now - YEAR)
+    since = chain.now - YEAR
+    paid = sum([row.paid for row in chain.purchases if row.bought > since])
+    return paid - sum([row.refund for row in chain.returns if chain.purchases[row.purchase].bought > since])
 
 
 def tier(chain: Chain) -> Tier:
-    """The highest tier whose yearly spending the user has reached."""
-    total = spent(chain)
-    return max((name for name, least in TIERS.items() if total >= least), key=lambda name: RANK[name])
+    return tier_for(spent(chain))
+
+
+def tier_for(total: int) -> Tier:
+    """The highest tier whose yearly spending is reached with so many cents."""
+    return [name for name, least in TIERS.items() if total >= least][-1]
 
 
 def price_in(chain: Chain, store: ChainStoreId, product: ChainProductId) -> int:
     """What a unit costs the user in a store today, in cents: the best promotion that applies is taken off."""
-    today, rank, full = chain.now.date(), RANK[tier(chain)], chain.products[product].price
-    offers = chain.promotions.where(store=store, product=product)
-    percents = [row.percent for row in offers if row.starts <= today <= row.ends and RANK[row.tier] <= rank]
-    return discounted(full, max(percents, default=0))
+    today, full = chain.now.date(), chain.products[product].price
+    offers = [row for row in chain.promotions.where(stock=stock_id(store, product)) if row.starts <= today <= row.ends]
+    if not offers:
+        return full
+    rank = RANK[tier(chain)]
+    return discounted(full, max([row.percent for row in offers if RANK[row.tier] <= rank], default=0))
 
 
 def discounted(price: int, percent: int) -> int:

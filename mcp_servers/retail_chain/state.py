@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
+from functools import cached_property
 from typing import Literal, NewType
 
 from ..kit import Day, Entity, Minute, State, Table, table
@@ -42,9 +43,13 @@ class Store(Entity):
         midnight = datetime.combine(day, time())
         return midnight + timedelta(minutes=self.opens), midnight + timedelta(minutes=self.closes)
 
+    @cached_property
+    def times(self) -> str:
+        """Its hours on a day on which it opens, such as 08:00-20:00."""
+        return "-".join(f"{minutes // 60:02}:{minutes % 60:02}" for minutes in (self.opens, self.closes))
+
     def is_open(self, moment: datetime) -> bool:
-        hours = self.hours(moment.date())
-        return hours is not None and hours[0] <= moment < hours[1]
+        return moment.weekday() not in self.closed and self.opens <= moment.hour * 60 + moment.minute < self.closes
 
     def next_open(self, moment: datetime) -> datetime:
         """This moment if the store is open then, else when it opens next."""
@@ -66,7 +71,7 @@ class Product(Entity):
     final_sale: bool
     supplied: int
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         return words_of(self.name)
 
@@ -90,6 +95,11 @@ class Promotion(Entity):
     starts: Day
     ends: Day
     tier: Tier
+
+    @property
+    def stock(self) -> StockId:
+        """The id of the stock it is for."""
+        return stock_id(self.store, self.product)
 
 
 class Pickup(Entity):
@@ -164,9 +174,9 @@ class Chain(State):
     stores: Table[ChainStoreId, Store] = table("RSTR", "store", index=("place",))
     products: Table[ChainProductId, Product] = table("RPRD", "product", index=("words", "category"))
     stock: Table[StockId, Stock] = table("RSTK", "stock", index=("store", "product"))
-    promotions: Table[StorePromotionId, Promotion] = table("RPRM", "promotion", index=("store",))
+    promotions: Table[StorePromotionId, Promotion] = table("RPRM", "promotion", index=("store", "stock"))
     pickups: Table[StorePickupId, Pickup] = table("RPKU", "reservation", index=("product", "status"))
-    transfers: Table[StoreTransferId, Transfer] = table("RTRF", "transfer", index=("status",))
+    transfers: Table[StoreTransferId, Transfer] = table("RTRF", "transfer", index=("status", "product"))
     purchases: Table[StorePurchaseId, Purchase] = table("RBUY", "purchase", index=("product",))
     returns: Table[StoreReturnId, Return] = table("RRET", "return", index=("purchase",))
     cards: Table[LoyaltyCardId, LoyaltyCard] = table("RLOY", "loyalty card")

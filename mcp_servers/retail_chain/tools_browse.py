@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
+from itertools import islice
+from operator import attrgetter
 
 from ..distance import metres
 from .parameters import (
@@ -19,7 +21,7 @@ from .parameters import (
     StoreRef,
 )
 from .server import server
-from .shelves import available, carried, discounted, price_in
+from .shelves import carried, discounted, price_in, unsettled
 from .state import Chain, ChainProductId, Product, Stock, Store, words_of
 from .views import ProductLine, PromotionLine, StockLine, StoreLine
 
@@ -39,17 +41,17 @@ def find_stores(
     found: Iterable[Store] = chain.stores
     if product is not None:
         found = [chain.stores[row.store] for row in on_shelves(chain, chain.products[product].id)]
-    lines = [store_line(chain, store, metres(here, chain.places[store.place]), day) for store in found]
-    return tuple(sorted(lines, key=lambda line: (line.metres, line.id))[:limit])
+    nearest = sorted([(metres(here, chain.places[store.place]), store.id) for store in found])
+    return tuple([store_line(chain, chain.stores[id], distance, day) for distance, id in nearest[:limit]])
 
 
 def on_shelves(chain: Chain, product: ChainProductId) -> list[Stock]:
     """Where a product is available."""
-    return [row for row in chain.stock.where(product=product) if available(chain, row) > 0]
+    units = unsettled(chain, product)
+    return [row for row in chain.stock.where(product=product) if row.units + units[row.store] > 0]
 
 
 def store_line(chain: Chain, store: Store, distance: int, day: date | None) -> StoreLine:
-    hours = store.hours(day or chain.now.date())
     return StoreLine(
         id=store.id,
         name=store.name,
@@ -57,7 +59,7 @@ def store_line(chain: Chain, store: Store, distance: int, day: date | None) -> S
         street=chain.places[store.place].street,
         metres=distance,
         open=store.is_open(chain.now),
-        hours=f"{hours[0]:%H:%M}-{hours[1]:%H:%M}" if hours else None,
+        hours=None if (day or chain.now).weekday() in store.closed else store.times,
     )
 
 
@@ -77,8 +79,8 @@ def find_chain_products(
         found = [row for row in chain.products.where(words=words[0]) if all(word in row.words for word in words)]
     elif category:
         found = chain.products.where(category=category)
-    rows = [row for row in found if category in (None, row.category)]
-    return tuple(product_line(chain, row) for row in rows[:limit])
+    rows = (row for row in found if category in (None, row.category))
+    return tuple(product_line(chain, row) for row in islice(rows, limit))
 
 
 def product_line(chain: Chain, row: Product) -> ProductLine:
@@ -105,17 +107,18 @@ def check_store_stock(
     """Check how much of a product each store has available, nearest first."""
     chain.products[product]
     rows = chain.stock.where(product=product) if store is None else [carried(chain, store, product)]
-    lines = [stock_line(chain, row) for row in rows]
-    return tuple(sorted(lines, key=lambda line: (line.metres, line.store))[:limit])
+    units = unsettled(chain, product)
+    lines = [stock_line(chain, row, row.units + units[row.store]) for row in rows]
+    return tuple(sorted(lines, key=attrgetter("metres", "store"))[:limit])
 
 
-def stock_line(chain: Chain, row: Stock) -> StockLine:
+def stock_line(chain: Chain, row: Stock, available: int) -> StockLine:
     store = chain.stores[row.store]
     return StockLine(
         store=row.store,
         name=store.name,
         metres=metres(chain.home, chain.places[store.place]),
-        available=available(chain, row),
+        available=available,
         price=price_in(chain, row.store, row.product),
     )
 

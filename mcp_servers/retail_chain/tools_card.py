@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from heapq import nlargest
+from operator import attrgetter
 
 from ..kit import ToolError
 from .parameters import ROWS, Limit, PurchaseRef, Quantity, StoreRef
 from .server import server
-from .shelves import TIERS, add_units, carried, require_open, spent, take_in, tier
+from .shelves import TIERS, add_units, carried, require_open, spent, take_in, tier_for
 from .state import Chain, Purchase, Return, StorePurchaseId
 from .tools_pickups import purchase_view
 from .views import CardView, ReturnView
@@ -25,14 +27,14 @@ def get_loyalty_card(chain: Chain, limit: Limit = ROWS) -> CardView:
     """Get your loyalty card: tier, points, yearly spending, latest purchases."""
     total = spent(chain)
     above = [least - total for least in TIERS.values() if least > total]
-    rows = sorted(chain.purchases, key=lambda row: (row.bought, row.id), reverse=True)
+    rows = nlargest(limit, chain.purchases, key=attrgetter("bought", "id"))
     return CardView(
         id=chain.card.id,
-        tier=tier(chain),
+        tier=tier_for(total),
         points=chain.card.points,
         spent=total,
         missing=min(above, default=None),
-        purchases=tuple(purchase_view(chain, row) for row in rows[:limit]),
+        purchases=tuple(purchase_view(chain, row) for row in rows),
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import islice
+from operator import attrgetter
 
 from ..kit import ToolError
 from .parameters import ROWS, AskedStatus, Limit, PickupRef, Points, ProductRef, Quantity, StoreRef
@@ -96,9 +98,9 @@ def hold(
 )
 def list_store_pickups(chain: Chain, status: AskedStatus = None, limit: Limit = ROWS) -> tuple[PickupView, ...]:
     """List your reservations and transfers, newest first."""
-    rows = sorted(chain.pickups, key=lambda row: (row.reserved, row.id), reverse=True)
-    views = (view(chain, row) for row in rows)
-    return tuple([one for one in views if status in (None, one.status)][:limit])
+    rows = sorted(chain.pickups, key=attrgetter("reserved", "id"), reverse=True)
+    found = (row for row in rows if status in (None, status_of(chain, row)))
+    return tuple(view(chain, row) for row in islice(found, limit))
 
 
 def still_held(chain: Chain, id: StorePickupId) -> Pickup:
@@ -171,7 +173,7 @@ def purchase_view(chain: Chain, row: Purchase) -> PurchaseView:
         paid=row.paid,
         points=row.points,
         earned=row.earned,
-        returned=sum(one.quantity for one in chain.returns.where(purchase=row.id)),
+        returned=sum([one.quantity for one in chain.returns.where(purchase=row.id)]),
         bought=row.bought,
     )
 

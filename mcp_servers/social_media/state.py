@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
@@ -55,6 +56,10 @@ class Follow(Entity):
     at: Minute
     accepted: Minute | None = None
 
+    @property
+    def pair(self) -> frozenset[EmailAddress]:
+        return frozenset((self.follower, self.followed))
+
 
 class SocialPost(Entity):
     """A post, seen from `at` on; a repost has no text of its own but an original. The counters equal the rows."""
@@ -75,12 +80,12 @@ class SocialPost(Entity):
     @property
     def hashtags(self) -> tuple[str, ...]:
         """The hashtags of its text in small letters, each once."""
-        return tuple(dict.fromkeys(HASHTAG.findall(self.text.lower())))
+        return marked(HASHTAG, self.text)
 
     @property
     def mentions(self) -> tuple[str, ...]:
         """The handles its text mentions, each once."""
-        return tuple(dict.fromkeys(MENTION.findall(self.text.lower())))
+        return marked(MENTION, self.text)
 
 
 class PostComment(Entity):
@@ -110,6 +115,10 @@ class ProfileBlock(Entity):
     blocker: EmailAddress
     blocked: EmailAddress
 
+    @property
+    def pair(self) -> frozenset[EmailAddress]:
+        return frozenset((self.blocker, self.blocked))
+
 
 class PostReport(Entity):
     """The user has told the network what is wrong with a post."""
@@ -125,13 +134,13 @@ class Network(State):
     """The social network around one user; posts whose time has not come are there but unseen."""
 
     profiles: Table[EmailAddress, SocialProfile] = table("", "profile", index=("handle",))
-    follows: Table[FollowId, Follow] = table("FOLW", "follow", index=("follower", "followed"))
+    follows: Table[FollowId, Follow] = table("FOLW", "follow", index=("follower", "followed", "pair"))
     posts: Table[SocialPostId, SocialPost] = table(
         "POST", "post", index=("author", "hashtags", "mentions", "repost_of")
     )
     comments: Table[PostCommentId, PostComment] = table("PCOM", "comment", index=("post", "author"))
     likes: Table[PostLikeId, PostLike] = table("LIKE", "like", index=("post", "person"))
-    blocks: Table[ProfileBlockId, ProfileBlock] = table("BLOK", "block", index=("blocker", "blocked"))
+    blocks: Table[ProfileBlockId, ProfileBlock] = table("BLOK", "block", index=("blocker", "blocked", "pair"))
     reports: Table[PostReportId, PostReport] = table("PREP", "report", index=("post",))
 
     @property
@@ -141,7 +150,10 @@ class Network(State):
 
     def follow(self, follower: EmailAddress, followed: EmailAddress) -> Follow | None:
         """The follow or request between two, if there is one."""
-        return next(iter(self.follows.where(follower=follower, followed=followed)), None)
+        for row in self.follows.where(pair=frozenset((follower, followed))):
+            if row.follower == follower:
+                return row
+        return None
 
     def accepted(self, follow: Follow | None) -> bool:
         """Whether this is a follow by now rather than a request."""
@@ -151,11 +163,14 @@ class Network(State):
         return self.accepted(self.follow(follower, followed))
 
     def block(self, blocker: EmailAddress, blocked: EmailAddress) -> ProfileBlock | None:
-        return next(iter(self.blocks.where(blocker=blocker, blocked=blocked)), None)
+        for row in self.blocks.where(pair=frozenset((blocker, blocked))):
+            if row.blocker == blocker:
+                return row
+        return None
 
     def apart(self, one: EmailAddress, other: EmailAddress) -> bool:
         """Whether either has blocked the other."""
-        return self.block(one, other) is not None or self.block(other, one) is not None
+        return bool(self.blocks.where(pair=frozenset((one, other))))
 
     def out(self, post: SocialPost) -> bool:
         """Whether the post's time has come."""
@@ -163,18 +178,25 @@ class Network(State):
 
     def sees(self, post: SocialPost) -> bool:
         """Whether the user sees this post: it is out or his own, and nothing between him and its author hides it."""
-        if post.author == self.me:
+        me = self.me
+        if post.author == me:
             return True
-        if not self.out(post) or self.apart(self.me, post.author):
+        if post.at > self.now or self.apart(me, post.author):
             return False
         if post.repost_of is not None and not self.sees(self.posts[post.repost_of]):
             return False
-        closed = self.profiles[post.author].private or post.audience == "followers"
-        return not closed or self.following(self.me, post.author)
+        closed = post.audience == "followers" or self.profiles[post.author].private
+        return not closed or self.following(me, post.author)
 
     def scheduled(self) -> list[SocialPost]:
         """The user's posts that are still to come."""
         return [row for row in self.posts.where(author=self.me) if not self.out(row)]
+
+
+@lru_cache(maxsize=1 << 14)
+def marked(pattern: re.Pattern[str], text: str) -> tuple[str, ...]:
+    """The words of a text that are marked in this way, in small letters, each once."""
+    return tuple(dict.fromkeys(pattern.findall(text.lower())))
 
 
 def same_text(text: str) -> str:

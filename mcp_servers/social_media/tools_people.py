@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from ..kit import ToolError
 from ..people import EmailAddress
 from .parameters import ROWS, AskedName, AskedRelation, BlockAction, FollowAction, Limit, ProfileRef
@@ -22,22 +25,26 @@ def find_social_profiles(
 ) -> tuple[ProfileLine, ...]:
     """Find people on the social network, all of them or by name or handle."""
     wanted = (name or "").casefold().removeprefix("@")
-    rows = [row for row in related(net, relation) if wanted in row.name.casefold() or wanted in row.handle]
-    return tuple(profile_line(net, row) for row in rows[: limit or ROWS])
+    rows = (row for row in related(net, relation) if wanted in row.name.casefold() or wanted in row.handle)
+    return tuple(profile_line(net, row) for row in islice(rows, limit or ROWS))
 
 
-def related(net: Network, relation: str | None) -> list[SocialProfile]:
+def related(net: Network, relation: str | None) -> Iterator[SocialProfile]:
     """The profiles of one of the user's lists, or all but those that have blocked the user."""
-    mine = net.follows.where(follower=net.me)
-    lists = {
-        "following": [row.followed for row in mine if net.accepted(row)],
-        "requested": [row.followed for row in mine if not net.accepted(row)],
-        "blocked": [row.blocked for row in net.blocks.where(blocker=net.me)],
-        "followers": [row.follower for row in net.follows.where(followed=net.me) if net.accepted(row)],
-    }
-    if relation is not None:
-        return [net.profiles[id] for id in lists[relation]]
-    return [row for row in net.profiles if row.id != net.me and not net.block(row.id, net.me)]
+    if relation is None:
+        hidden = {net.me, *(row.blocker for row in net.blocks.where(blocked=net.me))}
+        return (row for row in net.profiles if row.id not in hidden)
+    return (net.profiles[id] for id in listed(net, relation))
+
+
+def listed(net: Network, relation: str) -> list[EmailAddress]:
+    """The people of one of the user's lists."""
+    if relation == "blocked":
+        return [row.blocked for row in net.blocks.where(blocker=net.me)]
+    if relation == "followers":
+        return [row.follower for row in net.follows.where(followed=net.me) if net.accepted(row)]
+    accepted = relation == "following"
+    return [row.followed for row in net.follows.where(follower=net.me) if net.accepted(row) == accepted]
 
 
 @server.read(

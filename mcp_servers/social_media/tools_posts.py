@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..kit import ToolError
 from .parameters import AskedAudience, AskedComments, NewComments, OwnPostRef, PublishAt, Text
-from .rules import original, own, require_new_text, require_pace, require_schedulable, spoken
+from .rules import own, require_new_text, require_original, require_pace, require_schedulable, spoken
 from .server import server
 from .state import EDIT_WINDOW, Network, SocialPost, SocialPostId
 from .views import PostDetails, PostLine, ProfileDetails, post_details, post_line, profile_details
@@ -58,20 +56,22 @@ def edit_post(net: Network, post: OwnPostRef, text: Text, comments_from: NewComm
         raise ToolError("is_repost", f"{post} is a repost and cannot be edited; delete it instead.")
     if text == row.text and comments_from in (None, row.comments_from):
         raise ToolError("nothing_to_change", f"{post} is like that already; give a new text or new commenters.")
+    edited = row.edited
     if text != row.text:
-        row = reworded(net, row, text)
-    return post_details(net, net.posts.put(replace(row, comments_from=comments_from or row.comments_from)))
+        require_editable(net, row, text)
+        edited = net.now
+    comments_from = comments_from or row.comments_from
+    return post_details(net, net.posts.change(post, text=text, edited=edited, comments_from=comments_from))
 
 
-def reworded(net: Network, post: SocialPost, text: str) -> SocialPost:
-    """The post with a new text, if it may still have one."""
+def require_editable(net: Network, post: SocialPost, text: str) -> None:
+    """Raises ToolError unless the post may still have this new text."""
     if net.now > post.at + EDIT_WINDOW:
         raise ToolError(
             "edit_window_passed",
             f"The text of {post.id} could be edited until {spoken(post.at + EDIT_WINDOW)}; write a new post.",
         )
     require_new_text(net, text, post.at, besides=post.id)
-    return replace(post, text=text, edited=net.now)
 
 
 @server.write(
@@ -84,7 +84,7 @@ def reworded(net: Network, post: SocialPost, text: str) -> SocialPost:
 def pin_post(net: Network, post: OwnPostRef) -> ProfileDetails:
     """Pin one of your posts to your profile, in place of any other."""
     row = own(net, post)
-    original(net, post)
+    require_original(net, row)
     if net.profiles[net.me].pinned == row.id:
         raise ToolError("already_pinned", f"{post} is your pinned post already; nothing is left to do.")
     return profile_details(net, net.profiles.change(net.me, pinned=row.id))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from .parameters import ROWS, AskedAuthor, AskedFeed, Hashtag, Limit, PostRef
 from .rules import readable
 from .server import server
-from .state import Network, SocialPost
+from .state import Network, SocialPost, SocialPostId
 from .views import PostDetails, PostLine, newest, post_details, post_line
 
 
@@ -17,8 +19,9 @@ from .views import PostDetails, PostLine, newest, post_details, post_line
 )
 def read_social_feed(net: Network, feed: AskedFeed = None, limit: Limit = None) -> tuple[PostLine, ...]:
     """Read posts of the people you follow, newest first, or another feed."""
-    rows = [row for row in candidates(net, feed or "following") if net.sees(row) and not is_reported(net, row)]
-    return tuple(post_line(net, row) for row in newest(rows)[: limit or ROWS])
+    posts, hidden = newest(candidates(net, feed or "following")), reported(net)
+    rows = (row for row in posts if (row.repost_of or row.id) not in hidden and net.sees(row))
+    return tuple(post_line(net, row) for row in islice(rows, limit or ROWS))
 
 
 def candidates(net: Network, feed: str) -> list[SocialPost]:
@@ -33,9 +36,9 @@ def candidates(net: Network, feed: str) -> list[SocialPost]:
     return [row for row in net.posts.where(author=net.me) if net.out(row)]
 
 
-def is_reported(net: Network, post: SocialPost) -> bool:
-    """Whether the user has reported this post, or the original of this repost."""
-    return bool(net.reports.where(post=post.repost_of or post.id))
+def reported(net: Network) -> set[SocialPostId]:
+    """The posts that the user has reported; neither they nor their reposts are shown in lists."""
+    return {row.post for row in net.reports}
 
 
 @server.read(
@@ -50,8 +53,10 @@ def search_posts(
     """Search the posts you can see by hashtag, newest first."""
     writer = None if author is None else net.profiles[author].id
     found = net.posts.where(hashtags=hashtag.removeprefix("#").lower())
-    rows = [row for row in found if writer in (None, row.author) and net.out(row) and net.sees(row)]
-    return tuple(post_line(net, row) for row in newest(rows) if not is_reported(net, row))[: limit or ROWS]
+    posts = newest([row for row in found if writer in (None, row.author) and net.out(row)])
+    hidden = reported(net)
+    rows = (row for row in posts if (row.repost_of or row.id) not in hidden and net.sees(row))
+    return tuple(post_line(net, row) for row in islice(rows, limit or ROWS))
 
 
 @server.read(

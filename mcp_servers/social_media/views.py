@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import attrgetter
 from typing import Literal
 
 from ..kit import Entity, Minute
@@ -128,12 +130,13 @@ def post_line(net: Network, row: SocialPost) -> PostLine:
 
 
 def newest(posts: list[SocialPost]) -> list[SocialPost]:
-    return sorted(posts, key=lambda row: (row.at, row.id), reverse=True)
+    return sorted(posts, key=attrgetter("at", "id"), reverse=True)
 
 
 def profile_details(net: Network, row: SocialProfile) -> ProfileDetails:
     mine = row.id == net.me
-    seen = [post for post in net.posts.where(author=row.id) if net.out(post) and net.sees(post)]
+    pinned = None if row.pinned is None else net.posts[row.pinned]
+    seen = (post for post in newest(net.posts.where(author=row.id)) if net.out(post) and net.sees(post))
     return ProfileDetails(
         id=row.id,
         name=row.name,
@@ -142,11 +145,11 @@ def profile_details(net: Network, row: SocialProfile) -> ProfileDetails:
         private=row.private,
         relation=relation_to(net, row.id),
         follows_you=net.following(row.id, net.me),
-        followers=sum(net.accepted(follow) for follow in net.follows.where(followed=row.id)),
-        following=sum(net.accepted(follow) for follow in net.follows.where(follower=row.id)),
+        followers=sum(map(net.accepted, net.follows.where(followed=row.id))),
+        following=sum(map(net.accepted, net.follows.where(follower=row.id))),
         follow_limit=row.follow_limit if mine else None,
-        pinned=next((post_line(net, post) for post in seen if post.id == row.pinned), None),
-        latest=tuple(post_line(net, post) for post in newest(seen)[:POSTS_SHOWN]) or None,
+        pinned=post_line(net, pinned) if pinned is not None and net.sees(pinned) else None,
+        latest=tuple(post_line(net, post) for post in islice(seen, POSTS_SHOWN)) or None,
     )
 
 
@@ -154,8 +157,13 @@ def comment_line(row: PostComment) -> CommentLine:
     return CommentLine(id=row.id, author=row.author, text=row.text, at=row.at, reply_to=row.reply_to)
 
 
+def newest_comments(net: Network, post: SocialPostId) -> tuple[CommentLine, ...]:
+    """The last comments below a post that the user sees, the oldest first."""
+    seen = (row for row in reversed(net.comments.where(post=post)) if not net.apart(net.me, row.author))
+    return tuple([comment_line(row) for row in islice(seen, COMMENTS_SHOWN)][::-1])
+
+
 def post_details(net: Network, row: SocialPost) -> PostDetails:
-    comments = [one for one in net.comments.where(post=row.id) if not net.apart(net.me, one.author)]
     mentioned = [profile.id for handle in row.mentions for profile in net.profiles.where(handle=handle)]
     return PostDetails(
         id=row.id,
@@ -170,7 +178,7 @@ def post_details(net: Network, row: SocialPost) -> PostDetails:
         reposts=row.reposts,
         comments=row.comments,
         liked=bool(net.likes.where(post=row.id, person=net.me)),
-        newest_comments=tuple(comment_line(one) for one in comments[-COMMENTS_SHOWN:]),
+        newest_comments=newest_comments(net, row.id),
         edited=row.edited,
         repost_of=row.repost_of,
         shared_text=shared(net, row),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import cached_property
+from operator import attrgetter
 from typing import Literal, NewType
 
 from ..kit import Entity, Minute, NotFound, State, Table, table
@@ -54,6 +56,10 @@ class ChatMembership(Entity):
     joined: Minute
     read_until: Minute
 
+    @property
+    def place(self) -> str:
+        return place(self.channel, self.person)
+
 
 class ChatMessage(Entity):
     """A message, seen from `at` on; a reply has the message that began its thread as parent.
@@ -73,10 +79,15 @@ class ChatMessage(Entity):
     edited: Minute | None = None
     deleted: Minute | None = None
 
-    @property
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """The words it is found by: none once it is deleted."""
         return words_of(self.text) if self.deleted is None else ()
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """The handles it mentions, and perhaps the whole channel, with an @ before each."""
+        return frozenset(word for word in self.text.casefold().split() if word[0] == "@")
 
 
 class ChatPin(Entity):
@@ -102,7 +113,9 @@ class Chat(State):
 
     people: Table[EmailAddress, ChatPerson] = table("", "person of the team")
     channels: Table[ChatChannelId, ChatChannel] = table("CHAN", "channel", index=("name",))
-    memberships: Table[ChatMembershipId, ChatMembership] = table("CMEM", "membership", index=("channel", "person"))
+    memberships: Table[ChatMembershipId, ChatMembership] = table(
+        "CMEM", "membership", index=("channel", "person", "place")
+    )
     messages: Table[ChatMessageId, ChatMessage] = table("CHMSG", "message", index=("channel", "parent", "words"))
     pins: Table[ChatPinId, ChatPin] = table("CHPIN", "pin", index=("channel", "message"))
     reactions: Table[ChatReactionId, ChatReaction] = table("CHRX", "reaction", index=("message",))
@@ -113,7 +126,7 @@ class Chat(State):
         return cast(self.seed, 1)[0].id
 
     def membership(self, channel: ChatChannelId, person: EmailAddress) -> ChatMembership | None:
-        return next(iter(self.memberships.where(channel=channel, person=person)), None)
+        return next(iter(self.memberships.where(place=place(channel, person))), None)
 
     def message(self, id: ChatMessageId) -> ChatMessage:
         """The message, which has come. Raises NotFound otherwise."""
@@ -124,21 +137,25 @@ class Chat(State):
 
     def said(self, channel: ChatChannelId) -> list[ChatMessage]:
         """The messages of a channel that have come, replies too, oldest first."""
-        rows = [row for row in self.messages.where(channel=channel) if row.at <= self.now]
-        return sorted(rows, key=lambda row: row.at)
+        return self.come(self.messages.where(channel=channel))
 
     def replies(self, parent: ChatMessageId) -> list[ChatMessage]:
         """The replies to a message that have come, oldest first."""
-        rows = [row for row in self.messages.where(parent=parent) if row.at <= self.now]
-        return sorted(rows, key=lambda row: row.at)
+        return self.come(self.messages.where(parent=parent))
+
+    def come(self, messages: list[ChatMessage]) -> list[ChatMessage]:
+        """Those that have come, oldest first."""
+        now = self.now
+        return sorted([row for row in messages if row.at <= now], key=attrgetter("at"))
 
     def unread(self, channel: ChatChannelId) -> list[ChatMessage]:
         """What others have said in a channel of the user's since it was last read; deleted messages do not count."""
         mine = self.membership(channel, self.me)
         if mine is None:
             return []
-        rows = self.said(channel)
-        return [row for row in rows if row.at > mine.read_until and row.author != self.me and not row.deleted]
+        me, since, now = self.me, mine.read_until, self.now
+        rows = self.messages.where(channel=channel)
+        return [row for row in rows if since < row.at <= now and row.author != me and row.deleted is None]
 
     def mark_read(self, channel: ChatChannelId) -> None:
         """The user has read all of a channel, also what comes in the minute that reading takes."""
@@ -146,10 +163,15 @@ class Chat(State):
         if mine is not None:
             self.memberships.change(mine.id, read_until=self.now + MINUTE)
 
-    def mentions(self, message: ChatMessage, person: EmailAddress) -> bool:
-        """Whether a message mentions somebody, alone or with the whole channel."""
-        said = message.text.casefold()
-        return f"@{self.people[person].handle}" in said.split() or "@channel" in said.split()
+    def mentions(self, messages: list[ChatMessage]) -> int:
+        """How many of the messages mention the user, alone or with the whole channel."""
+        names = {"@channel", f"@{self.people[self.me].handle}"}
+        return sum(not names.isdisjoint(row.mentioned) for row in messages)
+
+
+def place(channel: ChatChannelId, person: EmailAddress) -> str:
+    """Somebody in a channel, as one value by which the membership is found."""
+    return f"{channel} {person}"
 
 
 def words_of(text: str) -> tuple[str, ...]:

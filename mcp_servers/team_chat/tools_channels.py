@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from ..kit import ToolError
 from ..people import EmailAddress
 from .parameters import (
@@ -34,17 +36,19 @@ def find_chat_channels(
 ) -> tuple[ChannelLine, ...]:
     """Find chat channels with what is unread in yours."""
     wanted = (name or "").casefold().removeprefix("#")
-    rows = [row for row in chat.channels if wanted in row.name and in_scope(chat, row, scope)]
-    return tuple(channel_line(chat, row) for row in rows[: limit or ROWS])
+    rows = (row for row in chat.channels if wanted in row.name and in_scope(chat, row, scope))
+    return tuple(channel_line(chat, row) for row in islice(rows, limit or ROWS))
 
 
 def in_scope(chat: Chat, channel: ChatChannel, scope: str | None) -> bool:
-    inside = chat.membership(channel.id, chat.me) is not None
-    if scope == "open":
-        return not inside and not channel.archived and channel.visibility == "public"
+    if scope is None:
+        return True
+    if scope == "archived":
+        return channel.archived
     if scope == "unread":
         return bool(chat.unread(channel.id))
-    return scope is None or (channel.archived if scope == "archived" else inside)
+    inside = chat.membership(channel.id, chat.me) is not None
+    return inside if scope == "joined" else not inside and not channel.archived and channel.visibility == "public"
 
 
 @server.read(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import attrgetter
+
 from ..kit import ToolError
 from .parameters import ROWS, AskedAuthor, AskedChannel, ChannelRef, Limit, OwnMessageRef, Query, Text, ThreadRef
 from .rules import active, living, readable
@@ -22,18 +25,18 @@ def search_chat(
     """Search the channels you can read for messages with all these words, newest first."""
     place = None if channel is None else readable(chat, channel).id
     writer = None if author is None else chat.people[author].id
-    first, *rest = words_of(query)
-    found = [
+    words = words_of(query)
+    found = sorted(chat.messages.where(words=words[0]), key=attrgetter("at", "id"), reverse=True)
+    rows = (
         row
-        for row in chat.messages.where(words=first)
+        for row in found
         if row.at <= chat.now
-        and set(rest) <= set(row.words)
+        and all(word in row.words for word in words)
         and place in (None, row.channel)
         and writer in (None, row.author)
         and may_read(chat, chat.channels[row.channel])
-    ]
-    found.sort(key=lambda row: (row.at, row.id), reverse=True)
-    return tuple(message_line(chat, row, channel=True) for row in found[: limit or ROWS])
+    )
+    return tuple(message_line(chat, row, channel=True) for row in islice(rows, limit or ROWS))
 
 
 def may_read(chat: Chat, channel: ChatChannel) -> bool:

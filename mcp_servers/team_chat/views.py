@@ -81,7 +81,7 @@ def channel_line(chat: Chat, row: ChatChannel) -> ChannelLine:
         archived=row.archived,
         joined=inside,
         unread=len(unread) if inside else None,
-        mentions=sum(chat.mentions(one, chat.me) for one in unread) if inside else None,
+        mentions=chat.mentions(unread) if inside else None,
     )
 
 
@@ -95,7 +95,7 @@ def message_line(chat: Chat, row: ChatMessage, channel: bool = False) -> Message
         text=None if gone else row.text,
         channel=row.channel if channel else None,
         thread=row.parent,
-        replies=len(chat.replies(row.id)) or None,
+        replies=sum(reply.at <= chat.now for reply in chat.messages.where(parent=row.id)) or None,
         locked=row.locked or None,
         pinned=bool(chat.pins.where(message=row.id)) or None,
         edited=row.edited,
@@ -107,20 +107,21 @@ def message_line(chat: Chat, row: ChatMessage, channel: bool = False) -> Message
 def counts(chat: Chat, row: ChatMessage) -> tuple[EmojiCount, ...]:
     """The emojis of a message, the one that came first first."""
     emojis = [reaction.emoji for reaction in chat.reactions.where(message=row.id)]
-    return tuple(EmojiCount(emoji=emoji, count=emojis.count(emoji)) for emoji in dict.fromkeys(emojis))
+    return tuple([EmojiCount(emoji=emoji, count=emojis.count(emoji)) for emoji in dict.fromkeys(emojis)])
 
 
 def reading(chat: Chat, row: ChatChannel, messages: list[ChatMessage], limit: int) -> ChannelReading:
     """A channel with these messages, of which the newest are shown, and as many of its members."""
-    people = [chat.people[one.person] for one in chat.memberships.where(channel=row.id)]
+    memberships = chat.memberships.where(channel=row.id)
+    people = (chat.people[one.person] for one in memberships[:limit])
     return ChannelReading(
         id=row.id,
         name=row.name,
         topic=row.topic,
         visibility=row.visibility,
         archived=row.archived,
-        member_count=len(people),
-        members=tuple(Member(id=one.id, name=one.name, handle=one.handle) for one in people[:limit]),
+        member_count=len(memberships),
+        members=tuple(Member(id=one.id, name=one.name, handle=one.handle) for one in people),
         messages=tuple(message_line(chat, one) for one in messages[-limit:]),
         pinned=tuple(pin.message for pin in chat.pins.where(channel=row.id)) or None,
         unread=len(chat.unread(row.id)) if chat.membership(row.id, chat.me) else None,
