@@ -81,9 +81,12 @@ def clean(value: Any, depth: int = 0) -> Any:
             )
         if kind is list:
             return [clean(part, depth + 1) for part in value]
-        for key in value:
-            clean(key)
-        return {key: clean(value[key], depth + 1) for key in sorted(value)}
+        cleaned = {}
+        for key in sorted(value):
+            part = value[key]
+            short = type(part) is str and len(part) <= MAX_TEXT
+            cleaned[clean(key) if len(key) > MAX_TEXT else key] = part if short else clean(part, depth + 1)
+        return cleaned
     elif kind is float:
         if abs(value) == float("inf"):
             raise ValueError("out of range")

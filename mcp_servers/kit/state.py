@@ -54,14 +54,14 @@ class Entity:
 def quick_init(cls: Any) -> Any:
     """The `__init__` of a frozen dataclass, without a guarded assignment for each field."""
     known = {field.name: field.default for field in dataclasses.fields(cls)}
-    defaults = {name: value for name, value in known.items() if value is not dataclasses.MISSING}
+    names, defaults = known.keys(), {name: value for name, value in known.items() if value is not dataclasses.MISSING}
 
     def init(self: Any, **values: Any) -> None:
         fields = self.__dict__
         fields.update(defaults)
         fields.update(values)
-        if len(fields) != len(known) or not values.keys() <= known.keys():
-            wrong = ", ".join(sorted(known.keys() ^ fields.keys()))
+        if fields.keys() != names:
+            wrong = ", ".join(sorted(names ^ fields.keys()))
             raise TypeError(f"{cls.__name__} takes each of its fields once, and no other: {wrong}.")
 
     return init
@@ -178,7 +178,8 @@ class Table(Generic[Id, Row]):
 
         A field that holds a tuple has each of its elements as a value.
         """
-        (name, value), *rest = wanted.items()
+        rest = iter(wanted.items())
+        name, value = next(rest)
         found = self.indexed(name, value) if name in self.base.index else having(self, name, value)
         for another, value in rest:
             found = having(found, another, value)

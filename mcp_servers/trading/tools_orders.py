@@ -210,15 +210,13 @@ def list_stock_orders(
 ) -> tuple[OrderView, ...]:
     """List your stock orders, the newest first; limits in cents."""
     now = settled(broker)
-    if stock is not None:
-        rows = now.orders.where(stock=now.stocks[stock].id)
-    elif portfolio is not None:
-        rows = now.orders.where(portfolio=now.portfolios[portfolio].id)
-    else:
-        rows = now.orders.where(status=status) if status is not None else list(now.orders)
-    if portfolio is not None:
-        rows = [row for row in rows if row.portfolio == now.portfolios[portfolio].id]
-    rows = [row for row in rows if status in (None, row.status)]
+    asked = {
+        "stock": None if stock is None else now.stocks[stock].id,
+        "portfolio": None if portfolio is None else now.portfolios[portfolio].id,
+        "status": status,
+    }
+    wanted = {name: value for name, value in asked.items() if value is not None}
+    rows = now.orders.where(**wanted) if wanted else list(now.orders)
     return tuple([order_view(row) for row in nlargest(limit or ROWS, rows, key=attrgetter("placed", "id"))])
 
 
