@@ -113,7 +113,7 @@ class About:
 class Table(Generic[Id, Row]):
     """Rows of one kind by id, in the order they came to be."""
 
-    __slots__ = ("about", "base", "cause", "changes", "counted", "index", "pending", "tried")
+    __slots__ = ("about", "base", "cause", "changes", "counted", "index", "pending", "shares", "tried")
 
     def __init__(self, prefix: str, noun: str, index: tuple[str, ...] = (), width: int = 4):
         self.about = About(prefix, noun, index, width)
@@ -122,6 +122,7 @@ class Table(Generic[Id, Row]):
         self.index: dict[str, dict[Any, list[Row]]] = {}  # of the changed rows, by field, made when it is first needed
         self.counted = 0  # the sum of the hashes of all rows, but for what is pending: pairs of an old row and a new
         self.pending: list[Change] = []
+        self.shares = False  # whether `changes` and `pending` may be another copy's too
         self.cause, self.tried = "seed", 0
 
     @property
@@ -212,10 +213,18 @@ class Table(Generic[Id, Row]):
     def put(self, row: Row) -> Row:
         """Add the row, or put it in the place of the one with its id."""
         id = row.id
-        self.pending.append((self.get(id), row))
+        self.write(id, self.get(id), row)
+        return row
+
+    def write(self, id: str, old: Row | None, row: Row | None) -> None:
+        """Put a row, or None, in the place of the old one. What other copies share is copied before the first time."""
+        if self.shares:
+            if len(self.pending) > PENDING:
+                self.sum  # noqa: B018
+            self.changes, self.pending, self.shares = self.changes.copy(), self.pending.copy(), False
+        self.pending.append((old, row))
         self.changes[id] = row
         self.index = {}
-        return row
 
     def change(self, id: Id, **values: Any) -> Row:
         """The row with these fields changed. Raises TypeError for a field that it has not."""
@@ -228,13 +237,12 @@ class Table(Generic[Id, Row]):
         for name in names:
             fields[name] = before[name]
         fields.update(values)
-        return self.put(row)
+        self.write(row.id, old if row.id == id else self.get(row.id), row)
+        return row
 
     def remove(self, id: Id) -> Row:
         row = self[id]
-        self.pending.append((row, None))
-        self.changes[id] = None
-        self.index = {}
+        self.write(id, row, None)
         return row
 
     @property
@@ -252,17 +260,16 @@ class Table(Generic[Id, Row]):
     def copy(self, cause: str = "") -> Table[Id, Row]:
         """A table to write on, for the call that is the cause."""
         twin: Table[Id, Row] = new(Table)
-        twin.about, twin.base, twin.changes = self.about, self.base, self.changes.copy()
-        if len(self.pending) > PENDING:
-            self.sum  # noqa: B018
-        twin.index, twin.counted, twin.pending = self.index, self.counted, self.pending.copy()
+        twin.about, twin.base, twin.changes, twin.index = self.about, self.base, self.changes, self.index
+        twin.counted, twin.pending = self.counted, self.pending
+        twin.shares = self.shares = True
         twin.cause, twin.tried = cause, 0
         return twin
 
     def settle(self) -> None:
         """Make what is here the seeded rows that later sessions share."""
         self.base = Base({row.id: row for row in self}, self.about.index, self.sum)
-        self.changes, self.index = {}, {}
+        self.changes, self.index, self.shares = {}, {}, False
 
     def changes_since(self, before: Table[Id, Row]) -> dict[str, Change]:
         """Each id whose row differs, with the row before and after (None: not there)."""

@@ -134,7 +134,8 @@ def against_peers(folder: Path, bfcl: bool, tau2: Path | None) -> Iterator[Table
     if bfcl:
         with peers.bfcl(folder) as peer:
             rounds = [(one_call(), *peer.measure()) for _ in range(ROUNDS)]
-        add(table, "one call", "BFCL multi-turn, cold", [(ours, theirs) for ours, theirs in rounds])
+        add(table, "one call", "BFCL multi-turn, cold", [(ours, cold) for ours, cold, _ in rounds])
+        add(table, "one call", "BFCL multi-turn, hot", [(ours, hot) for ours, _, hot in rounds])
     if tau2:
         with peers.tau2(folder, tau2) as peer:
             measured = [(one_call(), servers.open_all(), *peer.measure()) for _ in range(ROUNDS)]
