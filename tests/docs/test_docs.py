@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from training_worker.prove.synthesis.recipes import PLANS
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```", re.S | re.M)
+DATA_SETS = (ROOT / "docs" / "data-sets.md").read_text("utf-8")
 LONG = {"make run", "make test"}  # these two are what runs the tests and the job
 
 
@@ -28,7 +31,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 
 def run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PROVE_DATA": str(cwd / "data")}
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, input="")
 
 
@@ -50,10 +53,22 @@ def test_the_two_commands_are_targets_of_the_makefile():
 def test_every_shell_command_of_the_documents_works(tmp_path):
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (tmp_path / "manage.py").symlink_to(ROOT / "manage.py")
     for line in commands():
         words = [sys.executable if word == ".venv/bin/python" else word for word in shlex.split(line)]
         done = run(words, tmp_path)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def test_the_table_of_recipes_equals_the_recipes():
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| ([\d,]+) \+ (\d[\d,]*) \+ ([\d,]+) = [\d,]+ \| (\d+) \| (.*) \|$", DATA_SETS, re.M
+    )
+    for name, *train, held_out, title in rows:
+        plan = PLANS[name]
+        assert [int(count.replace(",", "")) for count in train] == list(plan.train.values())
+        assert int(held_out) == sum(plan.held_out.values()) and title == plan.title
+    assert [row[0] for row in rows] == list(PLANS)
 
 
 def test_every_link_to_a_file_leads_somewhere():

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from mcp_servers.world import World
 from tests.prove.known import TOOLS
-from training_worker.prove.synthesis.validate import Rejected, hidden_edges, provenance, succeeds, validate
+from training_worker.prove.synthesis.validate import (
+    Rejected,
+    grounded,
+    hidden_edges,
+    provenance,
+    single,
+    succeeds,
+    validate,
+)
 from training_worker.prove.trajectory import Example, Step, ToolCall
 
 PIN_CALL = ToolCall("change_card_pin", {"card": "CRD-1", "pin": "4711", "new_pin": "2222"})
@@ -99,20 +108,51 @@ def told(example: Example, *turns: str, steps: tuple[Step, ...]) -> Example:
 def test_a_pin_that_nobody_gave_is_rejected_wherever_it_could_have_come_from(chains: list[Example]) -> None:
     example, use = chains[0], Step((PIN_CALL,), turn=0, observations=("{}",))
     look = Step((ToolCall("list_cards", {}),), turn=0, observations=('[{"pin":"4711","new":"2222"}]',))
-    provenance(told(example, "Change my PIN 4711 to 2222.", steps=(use,)))
-    provenance(told(example, "Change my PIN.", steps=(look, use)))
-    late = told(example, "Change my PIN.", "It is 4711, and 2222 from now on.", steps=(use,))
-    own = told(example, "Change my PIN.", steps=(replace(use, observations=('{"pin":"4711","new":"2222"}',)),))
-    half = told(example, "Change my PIN to 2222.", steps=(use,))
-    for unsaid in (late, own, half, told(example, "Change my PIN.", steps=(use, look))):
+    provenance(told(example, "Change my PIN 4711 of CRD-1 to 2222.", steps=(use,)))
+    provenance(told(example, "Change my PIN of CRD-1.", steps=(look, use)))
+    late = told(example, "Change my PIN of CRD-1.", "It is 4711, and 2222 from now on.", steps=(use,))
+    own = told(example, "Change my PIN of CRD-1.", steps=(replace(use, observations=('{"pin":"4711","new":"2222"}',)),))
+    half = told(example, "Change my PIN of CRD-1 to 2222.", steps=(use,))
+    for unsaid in (late, own, half, told(example, "Change my PIN of CRD-1.", steps=(use, look))):
         with pytest.raises(Rejected, match=rf"{example.id}: change_card_pin uses a (new_)?pin that nobody gave"):
             provenance(unsaid)
 
 
 def test_a_pin_is_not_given_by_a_longer_number_that_holds_it(chains: list[Example]) -> None:
     use = Step((PIN_CALL,), turn=0, observations=("{}",))
-    with pytest.raises(Rejected, match="nobody gave"):
-        provenance(told(chains[0], "Pay 147110 cents and change the PIN of CRD-4711 to 2222.", steps=(use,)))
+    with pytest.raises(Rejected, match="uses a pin that nobody gave"):
+        provenance(
+            told(chains[0], "Pay 147110 cents and change the PIN of CRD-1 (not CRD-4711) to 2222.", steps=(use,))
+        )
+
+
+def test_a_value_that_neither_user_nor_tool_gave_is_invented(chains: list[Example]) -> None:
+    """With the words of another conversation, what its first call takes is said no more."""
+    bitten = 0
+    for example, other in pairwise(chains):
+        first, said = example.steps[0].calls[0].arguments or {}, " ".join(other.turns)
+        if any(not grounded(value, said) for value in single(first)):
+            with pytest.raises(Rejected, match="that nobody gave"):
+                provenance(replace(example, turns=(said,) * len(example.turns)))
+            bitten += 1
+    assert bitten > 20
+
+
+@pytest.mark.parametrize(
+    ("value", "said", "is_there"),
+    [
+        (4, "Show the card CRD-4653.", False),
+        (4, '{"limit":4}', True),
+        (True, "Yes or no? yes", True),
+        (False, '{"done":false}', True),
+        (True, "Do it.", False),
+        ('say "hi"', '{"text":"say \\"hi\\""}', True),
+        ("Ana", "Ask Anabel.", False),
+        ("Ana", '{"name":"Ana"}', True),
+    ],
+)
+def test_a_value_is_said_as_words_of_its_own_or_stands_in_json(value: object, said: str, is_there: bool) -> None:
+    assert grounded(value, said) is is_there
 
 
 def test_every_real_use_of_a_pin_bites_when_the_user_does_not_say_it(examples: tuple[Example, ...]) -> None:

@@ -9,14 +9,21 @@ from mcp_servers.kit import Draw
 LENGTHS = {2: 0.35, 3: 0.3, 4: 0.2, 5: 0.15}
 
 
-def draw_chain(graph: nx.DiGraph, target: str, draw: Draw, implicit: bool = True) -> tuple[str, ...]:
+def draw_chain(
+    graph: nx.DiGraph,
+    target: str,
+    draw: Draw,
+    implicit: bool = True,
+    length: int | None = None,
+) -> tuple[str, ...]:
     """2 to 5 different tools with `target` among them, each after those that feed it; shorter where the graph ends.
 
-    With `implicit` a tool may also come after one that enables it.
+    With `implicit` a tool may also come after one that enables it. A tool without edges is joined by another one of its
+    server.
     """
     kinds = ("explicit", "implicit") if implicit else ("explicit",)
     chain = [target]
-    length = draw.weighted(tuple(LENGTHS), tuple(LENGTHS.values()))
+    length = length or draw.weighted(tuple(LENGTHS), tuple(LENGTHS.values()))
     while len(chain) < length:
         before = [
             (source, tool)
@@ -37,4 +44,8 @@ def draw_chain(graph: nx.DiGraph, target: str, draw: Draw, implicit: bool = True
             chain.insert(chain.index(tool), source)
         else:
             chain.append(draw.choice(after)[1])
+    if chain == [target]:
+        server = graph.nodes[target].get("server")
+        near = [name for name, of in sorted(graph.nodes(data="server")) if of == server and name != target]
+        chain += [draw.choice(near)] if near else []
     return tuple(chain)

@@ -1,20 +1,23 @@
 """Replay validation: a conversation is kept only when a fresh world says the same again, byte for byte.
 
 Only schema and execution errors count, an empty result is none (paper, section 2, step 5). On top of the paper: the
-replies and digests must be equal, a sensitive value must have been given, and the oracle must score the largest reward
-there is.
+replies and digests must be equal, every value of an argument must have been given by the user or by a tool before, and
+the oracle must score the largest reward there is.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from mcp_servers.catalogue import TOOLS, fingerprint
+from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.world import World
 
 from ..rollout import oracle
 from ..trajectory import Example, ToolCall
-from .language import says
+from .language import says, spoken
 
 MOST_ERRORS = 0.3
 LARGEST = {False: 1.3, True: 1.0}
@@ -25,9 +28,14 @@ class Rejected(Exception):
 
 
 def validate(example: Example) -> None:
-    """Raise Rejected unless the example replays, its sensitive values have a provenance and its oracle is perfect."""
+    """Raise Rejected unless the example was made with today's servers and holds on them."""
     if example.fingerprint != fingerprint(example.world.servers):
         raise Rejected(f"{example.id} was made with other server code; synthesize the data set again.")
+    holds(example)
+
+
+def holds(example: Example) -> None:
+    """Raise Rejected unless the example replays, all its values have a provenance and its oracle is perfect."""
     replay(example)
     provenance(example)
     reward = oracle(example).reward
@@ -37,6 +45,8 @@ def validate(example: Example) -> None:
 
 def replay(example: Example) -> None:
     """Run the ground truth in a fresh world and compare every reply and digest."""
+    if gone := [name for name in example.world.servers if name not in SERVERS]:
+        raise Rejected(f"{example.id}: there is no server {gone[0]} any more.")
     world = World.open(example.world.seed, example.world.servers, example.world.size)
     calls = errors = 0
     if world.digest() != example.digests[0]:
@@ -54,15 +64,30 @@ def replay(example: Example) -> None:
 
 
 def provenance(example: Example) -> None:
-    """A PIN, password or token may be used only if the user or a tool said it before."""
-    said = ""
+    """Every value, PINs and passwords among them, may be used only if the user or a tool said it before."""
+    observed = ""
     for step in example.steps:
-        said += " ".join(("", *example.turns[: step.turn + 1], ""))
+        said = " ".join((*example.turns[: step.turn + 1], observed))
         for call in step.calls:
-            for name in TOOLS[call.name][1].sensitive & set(call.arguments or {}):
-                if not says(said, str((call.arguments or {})[name])):
+            for name, value in (call.arguments or {}).items():
+                if not all(grounded(one, said) for one in single(value)):
                     raise Rejected(f"{example.id}: {call.name} uses a {name} that nobody gave.")
-        said += " ".join(step.observations)
+        observed = " ".join((observed, *step.observations))
+
+
+def single(value: Any) -> Iterator[Any]:
+    """The values in lists and objects, one by one."""
+    if isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from single(part)
+    else:
+        yield value
+
+
+def grounded(value: Any, said: str) -> bool:
+    """Whether a text says a value: as a user speaks it, or as it stands in the JSON of a tool's answer."""
+    written = json.dumps(value, ensure_ascii=False)
+    return says(said, spoken(value)) or (written in said if isinstance(value, str) else says(said, written))
 
 
 def hidden_edges(example: Example) -> Example:

@@ -1,0 +1,45 @@
+"""A data set by the name of its recipe, in the terminal: the same bytes whatever the number of processes."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from training_worker.prove.graph import load_or_build
+from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis.dataset import CannotBeMet
+from training_worker.prove.synthesis.recipes import PLANS
+
+from ..progress import shown
+
+
+class Command(BaseCommand):
+    """`manage.py synthesize prove-13k`: its folder holds train.jsonl, held_out.jsonl and manifest.json."""
+
+    help = "Make a data set by a recipe: " + "; ".join(f"{name}, {plan.title}" for name, plan in PLANS.items()) + "."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("recipe", choices=PLANS, help="which data set")
+        parser.add_argument("--out", type=Path, help="the folder; data/datasets/RECIPE by default")
+        parser.add_argument("--processes", type=int, help="how many at once; one for each core by default")
+
+    def handle(self, *args: object, **options: object) -> None:
+        plan = PLANS[str(options["recipe"])]
+        data = Path(settings.PROVE_DATA)
+        out = Path(str(options["out"] or data / "datasets" / plan.name)).absolute()
+        processes = options["processes"]
+        if processes is not None and not (isinstance(processes, int) and 1 <= processes <= 256):
+            raise CommandError("--processes is a number from 1 to 256.")
+        try:
+            with shown("graph: pairs run in forked sessions") as progress:
+                graph = load_or_build(data / "graph", progress)
+            with shown("conversations, each replayed") as progress:
+                manifest = folder.make(plan, out, graph, lambda split: progress, processes)
+        except CannotBeMet as reason:
+            raise CommandError(str(reason)) from None
+        except OSError as error:
+            raise CommandError(f"{error.filename or out}: {error.strerror}; name another folder with --out.") from error
+        self.stdout.write(folder.told(manifest))
+        self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")

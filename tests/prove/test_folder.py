@@ -1,0 +1,155 @@
+"""Data sets by recipe: exactly what was asked for, the same bytes each time, and a replay that notices what changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from mcp_servers.world import World
+from training_worker.prove.graph import build
+from training_worker.prove.identifiers import identifiers
+from training_worker.prove.reward import score
+from training_worker.prove.rollout import oracle
+from training_worker.prove.synthesis import folder, recipes
+from training_worker.prove.synthesis.dataset import CannotBeMet, assemble, mixed
+from training_worker.prove.trajectory import Example, ExecutedCall, UnreadableData, read_lines
+
+SOME = ("banking", "vehicle")
+SMALL = replace(
+    recipes.PLANS["100"],
+    train=recipes.by_kind((48, 7, 5)),
+    held_out=recipes.by_kind((16, 2, 2)),
+)
+
+
+@pytest.fixture(scope="module")
+def graph() -> nx.DiGraph:
+    return build(servers=SOME)
+
+
+@pytest.fixture(scope="module")
+def made(graph: nx.DiGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("set")
+    folder.make(SMALL, path, graph, lambda split: lambda done, total: None, processes=1)
+    return path
+
+
+@pytest.fixture(scope="module")
+def train(made: Path) -> list[Example]:
+    return list(read_lines(Example, made / "train.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def held_out(made: Path) -> list[Example]:
+    return list(read_lines(Example, made / "held_out.jsonl"))
+
+
+def test_there_are_exactly_as_many_of_each_kind_as_the_recipe_asks_for(made: Path, train: list[Example]) -> None:
+    assert Counter(example.kind for example in train) == SMALL.train
+    manifest = folder.read(made)
+    assert manifest.splits["train"].kinds == dict(SMALL.train)
+    assert manifest.splits["train"].conversations == 60 and manifest.splits["held_out"].conversations == 20
+
+
+def test_the_paper_has_13_517() -> None:
+    assert sum(recipes.PLANS["prove-13k"].train.values()) == 10_895 + 1_500 + 1_122 == 13_517
+
+
+def test_two_processes_make_the_same_bytes(made: Path, graph: nx.DiGraph, tmp_path: Path) -> None:
+    folder.make(SMALL, tmp_path, graph, lambda split: lambda done, total: None, processes=2)
+    for name in ("train.jsonl", "held_out.jsonl", "manifest.json"):
+        assert (tmp_path / name).read_bytes() == (made / name).read_bytes()
+
+
+def test_the_splits_share_no_world_and_no_name(train: list[Example], held_out: list[Example]) -> None:
+    assert len({example.world.seed for example in train}) <= recipes.WORLDS
+    assert len({example.world.seed for example in held_out}) <= recipes.HELD_OUT_WORLDS
+    assert identifiers(train) & identifiers(held_out) == set()
+
+
+def test_chains_have_two_to_five_steps_about_equally_often(graph: nx.DiGraph) -> None:
+    examples, _ = assemble(recipes.by_kind((200, 0, 0)), "train", graph, SMALL.recipe, processes=1)
+    lengths = Counter(len(example.steps) for example in examples)
+    assert set(lengths) == {2, 3, 4, 5}
+    assert min(lengths.values()) >= 0.4 * max(lengths.values())
+
+
+def test_modes_make_chains_whose_order_matters(train: list[Example]) -> None:
+    """Implicit edges: a step that is refused until another has run."""
+    named = {
+        (example.steps[a].calls[0].name, example.steps[b].calls[0].name) for example in train for a, b in example.edges
+    }
+    assert any("engine" in first or "lock" in first for first, _ in named)
+
+
+def test_the_oracle_earns_the_most_and_doing_nothing_too_much_or_out_of_order_less(train: list[Example]) -> None:
+    reversed_ones = 0
+    for example in train:
+        best = oracle(example).reward
+        assert best is not None and best.total == pytest.approx(1.0 if example.abstains else 1.3)
+        calls = [ExecutedCall(call, 3) for step in example.steps for call in step.calls]
+        if example.abstains:
+            continue
+        assert score(example.steps, example.edges, []).total < best.total
+        assert score(example.steps, example.edges, [one for one in calls for _ in range(3)]).total < best.total
+        if example.edges:
+            assert score(example.steps, example.edges, calls[::-1]).total < best.total
+            reversed_ones += 1
+    assert reversed_ones
+
+
+def test_every_conversation_replays(made: Path) -> None:
+    told: list[tuple[int, int]] = []
+    assert folder.verify(made, lambda *now: told.append(now)) == (80, [])
+    assert told[-1] == (80, 80)
+
+
+def test_what_has_drifted_is_told_with_its_reason(made: Path, tmp_path: Path) -> None:
+    for path in made.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    lines = (made / "train.jsonl").read_text("utf-8").splitlines()
+    seed = next(read_lines(Example, made / "train.jsonl")).world.seed
+    lines[0] = lines[0].replace(f'"seed":{seed}', f'"seed":{seed + 1000}')
+    (tmp_path / "train.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    held, drifted = folder.verify(tmp_path)
+    assert held == 79
+    assert "another hash" in drifted[0] and f"the world of seed {seed + 1000} is another one now" in drifted[1]
+
+
+def test_a_server_that_is_gone_is_named(train: list[Example]) -> None:
+    gone = replace(train[0], world=replace(train[0].world, servers=("steam_engine",)))
+    with pytest.raises(folder.Rejected, match="there is no server steam_engine any more"):
+        folder.holds(gone)
+
+
+def test_a_line_that_is_no_conversation_is_named(made: Path, tmp_path: Path) -> None:
+    for path in made.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    text = (made / "train.jsonl").read_text("utf-8")
+    (tmp_path / "train.jsonl").write_text(text[:-200], "utf-8")
+    with pytest.raises(UnreadableData, match=r"train.jsonl, line 60: not a valid Example"):
+        folder.verify(tmp_path)
+
+
+def test_a_recipe_that_cannot_be_met_says_what_lacks_and_why(graph: nx.DiGraph) -> None:
+    one_world = replace(SMALL.recipe, worlds=1)
+    lonely = nx.DiGraph(graph.subgraph(["list_driver_profiles"]), **graph.graph)
+    with pytest.raises(CannotBeMet, match=r"\d+ chain conversations are lacking after \d+ draws"):
+        assemble(recipes.by_kind((50, 0, 0)), "train", lonely, one_world, processes=1)
+
+
+def test_kinds_are_spread_evenly_over_the_indices() -> None:
+    tasks = mixed({"chain": 90, "irrelevance": 10}, 5)
+    assert [index for index, _ in tasks] == list(range(5, 105))
+    for start in range(0, 100, 20):
+        assert sum(kind == "irrelevance" for _, kind in tasks[start : start + 20]) == 2
+
+
+def test_a_world_is_shared_by_many_conversations(train: list[Example]) -> None:
+    seeds = Counter(example.world.seed for example in train)
+    assert max(seeds.values()) > 1
+    assert all(World.open(seed, SOME, "small").digest() for seed in seeds)
