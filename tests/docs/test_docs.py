@@ -61,9 +61,8 @@ def test_every_shell_command_of_the_documents_works(tmp_path):
 
 
 def test_the_table_of_recipes_equals_the_recipes():
-    rows = re.findall(
-        r"^\| `([\w-]+)` \| ([\d,]+) \+ (\d[\d,]*) \+ ([\d,]+) = [\d,]+ \| (\d+) \| (.*) \|$", DATA_SETS, re.M
-    )
+    row = r"^\| `([\w-]+)` \| ([\d,]+) \+ ([\d,]+) \+ ([\d,]+) = [\d,]+ \| (\d+) \| (.*) \|$"
+    rows = re.findall(row, DATA_SETS, re.M)
     for name, *train, held_out, title in rows:
         plan = PLANS[name]
         assert [int(count.replace(",", "")) for count in train] == list(plan.train.values())

@@ -45,7 +45,7 @@ def test_a_number_of_processes_that_makes_no_sense_is_refused(processes: int, tm
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(CommandError, match="file.*name another folder with --out"):
+    with pytest.raises(CommandError, match=r"file.*name another folder with --out"):
         said("synthesize", "few", out=tmp_path / "file" / "set", processes=1)
 
 
