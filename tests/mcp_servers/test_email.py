@@ -273,6 +273,14 @@ def test_people_are_found_by_part_of_a_name_or_by_company_and_the_exact_name_com
     assert done(session, "look_up_address", name="nobody at all") == []
 
 
+def test_the_exact_name_comes_before_an_older_contact_whose_name_holds_it():
+    mail = server.open(2).state.draft()
+    first, *_, last = mail.contacts
+    mail.contacts.change(first.id, name=f"{last.name} Junior")
+    found = done(Session.start(server, mail), "look_up_address", name=last.name)
+    assert [row["id"] for row in found] == [last.id, first.id]
+
+
 def test_a_lost_or_rewritten_message_breaks_a_law():
     session = world(answerable)
     message = answerable(session.state).id

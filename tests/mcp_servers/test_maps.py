@@ -13,6 +13,7 @@ from mcp_servers.kit import Session
 from mcp_servers.maps import server
 from mcp_servers.maps.hours import free_spaces, is_open
 from mcp_servers.maps.routing import find_route, network
+from mcp_servers.maps.rules import spoken
 from mcp_servers.maps.state import Mode, Road, TownMap, TownPlace
 from mcp_servers.maps.traffic import flow, seconds
 from mcp_servers.places import places
@@ -321,6 +322,8 @@ def test_directions_are_refused_where_nobody_goes(town: Session[TownMap]) -> Non
     do(town, "get_directions", **go(home, office), depart=text(town.state.now + timedelta(days=365)))
     for late in (text(town.state.now + timedelta(days=365, minutes=1)), "9999-12-31T23:59"):
         assert refused(town, "get_directions", **go(home, office), depart=late) == "departure_too_late"
+    furthest = spoken(town.state.now + timedelta(days=365))
+    assert furthest in town.call("get_directions", {**go(home, office), "depart": late}).text
 
 
 @pytest.mark.parametrize(("mode", "most"), [("walking", 6_000), ("cycling", 15_000)])

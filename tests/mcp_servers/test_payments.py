@@ -164,6 +164,15 @@ def test_a_card_pays_no_more_than_it_can() -> None:
     assert refused(session, "charge_invoice", **charge(invoice, card)) == "card_over_limit"
 
 
+def test_a_card_pays_all_it_can() -> None:
+    session, invoice = find_invoice("open", chargeable)
+    card = card_of(session.state, invoice)
+    assert card is not None
+    exact = session.state.draft()
+    exact.cards.change(card.id, available=invoice.amount)
+    assert Session.start(server, exact).call("charge_invoice", charge(invoice, card)).ok
+
+
 def test_the_user_knows_a_card_that_pays_for_every_invoice() -> None:
     session, invoice = find_invoice("open", chargeable)
     known = server.known(session.state)
