@@ -28,6 +28,15 @@ def test_a_tool_nobody_worded_can_still_be_asked_for(tool: Tool) -> None:
     assert set(fields(default_ask(tool))) == set(tool.required)
 
 
+def test_what_a_thing_is_is_said_once() -> None:
+    words = {"directory": "the folder alba", "event": "the event"}
+    assert clause("list the folder {directory}", {}, words) == "list the folder alba"
+    assert clause("move the event {event} to Monday", {}, words) == "move the event to Monday"
+    assert clause("copy {directory} next to the folder {directory}", {}, words) == (
+        "copy the folder alba next to the folder alba"
+    )
+
+
 @tools
 def test_a_clause_says_every_value_of_its_fields(tool: Tool) -> None:
     ask, _ = choose(tool, Draw("clause", tool.name))

@@ -10,6 +10,9 @@ from typing import Any
 from mcp_servers.kit import Draw, Tool
 
 OPTIONAL = re.compile(r"\[([^\]]*)\]")
+TWICE = re.compile(
+    r"\b(the \w+(?: \w+)?) (?=\1 )"
+)  # an ask says "the folder {x}", and the words for x are "the folder y"
 OPENINGS = ("", "Please ", "Hi, please ", "Now ", "I need you to ", "Could you ", "Can you ")
 FOLLOW_UPS = ("Thanks. Now ", "Good. Next, ", "And now ", "Then please ", "Could you also ", "")
 JOINTS = (", then ", ", and then ", ", after that ")
@@ -43,7 +46,8 @@ def default_ask(tool: Tool) -> str:
 
 def clause(ask: str, arguments: dict[str, Any], words: dict[str, str]) -> str:
     """The ask with every parameter spoken: in the words for it, else as its value."""
-    return ask.format(**{name: words.get(name) or spoken(arguments[name]) for name in fields(ask)})
+    text = ask.format(**{name: words.get(name) or spoken(arguments[name]) for name in fields(ask)})
+    return TWICE.sub("", text)
 
 
 def spoken(value: Any) -> str:
