@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
 from .draw import Draw
@@ -145,7 +146,7 @@ def found(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
     elif get_origin(hint) is Annotated:
         yield from found(get_args(hint)[0], value)
     elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        for name, part in get_type_hints(hint, include_extras=True).items():
+        for name, part in fields_of(hint).items():  # type: ignore[arg-type]
             if name in value:
                 yield from found(part, value[name])
                 if isinstance(value[name], str | int):
@@ -158,6 +159,11 @@ def found(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
         for part in get_args(hint):
             if dataclasses.is_dataclass(part) == isinstance(value, dict):
                 yield from found(part, value)
+
+
+@cache
+def fields_of(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
 def limits(value: str | int) -> Iterator[tuple[str, Any]]:
