@@ -15,7 +15,7 @@ from training_worker.prove.identifiers import identifiers
 from training_worker.prove.reward import score
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis import folder, recipes
-from training_worker.prove.synthesis.dataset import CannotBeMet, assemble, mixed
+from training_worker.prove.synthesis.dataset import FOR_EACH, CannotBeMet, assemble, mixed, rare
 from training_worker.prove.trajectory import Example, ExecutedCall, UnreadableData, read_lines
 
 SOME = ("banking", "vehicle")
@@ -75,7 +75,7 @@ def test_chains_have_two_to_five_steps_about_equally_often(graph: nx.DiGraph) ->
     examples, _ = assemble(recipes.by_kind((200, 0, 0)), "train", graph, SMALL.recipe, processes=1)
     lengths = Counter(len(example.steps) for example in examples)
     assert set(lengths) == {2, 3, 4, 5}
-    assert min(lengths.values()) >= 0.4 * max(lengths.values())
+    assert min(lengths.values()) >= max(lengths.values()) / 4, lengths
 
 
 def test_modes_make_chains_whose_order_matters(train: list[Example]) -> None:
@@ -144,9 +144,20 @@ def test_a_recipe_that_cannot_be_met_says_what_lacks_and_why(graph: nx.DiGraph) 
 
 def test_kinds_are_spread_evenly_over_the_indices() -> None:
     tasks = mixed({"chain": 90, "irrelevance": 10}, 5)
-    assert [index for index, _ in tasks] == list(range(5, 105))
+    assert [index for index, _, _ in tasks] == list(range(5, 105)) and {target for _, _, target in tasks} == {None}
     for start in range(0, 100, 20):
-        assert sum(kind == "irrelevance" for _, kind in tasks[start : start + 20]) == 2
+        assert sum(kind == "irrelevance" for _, kind, _ in tasks[start : start + 20]) == 2
+
+
+def test_what_is_drawn_in_addition_is_about_the_tools_that_have_come_least(train: list[Example]) -> None:
+    tools = ["list_cards", "never_called", "transfer_money"]
+    assert rare(train, tools)[0] == "never_called"
+    tasks = mixed({"chain": 6 * FOR_EACH}, 0, ["never_called", "list_cards"])
+    assert Counter(target for _, _, target in tasks) == {
+        "never_called": FOR_EACH,
+        "list_cards": FOR_EACH,
+        None: 4 * FOR_EACH,
+    }
 
 
 def test_a_world_is_shared_by_many_conversations(train: list[Example]) -> None:

@@ -53,24 +53,28 @@ class Recipe:
 
 
 def make(
-    index: int, split: Split, graph: nx.DiGraph, recipe: Recipe, kind: Kind | None = None
+    index: int,
+    split: Split,
+    graph: nx.DiGraph,
+    recipe: Recipe,
+    kind: Kind | None = None,
+    target: str | None = None,
 ) -> tuple[Example | None, list[str]]:
     """The example of this index, which depends on nothing but what is given; and why draws were dropped.
 
-    The index names the tool the chain is drawn around, so all tools of the graph are asked for equally often. Without a
-    kind one is drawn.
+    Without a target the index names the tool the chain is drawn around, so that all tools of the graph are asked for
+    equally often. Without a kind one is drawn.
     """
     dropped: list[str] = []
     tools = list(graph)
+    about = target or tools[index % len(tools)]
     length = Draw("length", recipe.seed, split, index).choice(list(LENGTHS)) if recipe.even else None
     id = f"{split}-{recipe.seed}-{index:06d}"
     for trial in range(TRIES):
         draw = Draw("conversation", recipe.seed, split, index, trial)
-        target, seed, asked = tools[index % len(tools)], recipe.world(split, index, trial), length
-        if trial >= INSIST:
-            asked = None
+        seed, asked = recipe.world(split, index, trial), length if trial < INSIST else None
         try:
-            return converse(id, target, seed, split, graph, recipe, draw, kind, asked), dropped
+            return converse(id, about, seed, split, graph, recipe, draw, kind, asked), dropped
         except (NothingFits, StepRefused, Rejected) as reason:
             dropped.append(f"{type(reason).__name__}: {reason}")
     return None, dropped

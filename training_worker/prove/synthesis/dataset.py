@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, chain, repeat
 from multiprocessing import get_context, parent_process
 from threading import current_thread, main_thread
 from typing import TypeVar
@@ -21,9 +21,11 @@ from .conversation import Recipe, make
 from .dedup import distinct
 
 CHUNK = 25
-SPARE = 8  # one in so many is drawn in addition, for those that are dropped
+ENOUGH = 25  # conversations that a tool should come in
+FOR_EACH = 40  # draws about one tool in a round, when it has come too seldom
+SPARE = 10  # draws of a kind beyond what lacks of it
 T = TypeVar("T")
-Task = tuple[int, Kind | None]
+Task = tuple[int, Kind | None, str | None]  # the index of a conversation, its kind and the tool it is to be about
 Results = list[tuple[Example | None, list[str]]]
 Progress = Callable[[int, int], None]
 
@@ -69,7 +71,7 @@ def synthesize(
     """Up to `count` validated, distinct conversations, in the order of their index; on all cores by default."""
     report, made = Report(asked=count), list[Example]()
     with workers(graph, recipe, split, processes or os.cpu_count() or 1) as run:
-        for done, results in run(in_chunks([(index, None) for index in range(count)])):
+        for done, results in run(in_chunks([(index, None, None) for index in range(count)])):
             made += report.take(results)
             progress(done, count)
     kept = list(distinct(made))
@@ -88,14 +90,16 @@ def assemble(
 ) -> tuple[list[Example], Report]:
     """Exactly so many validated, distinct conversations of each kind, in the order of their index.
 
-    More are drawn until there are enough. Raises CannotBeMet when twice in a row a round brings nothing that lacks.
+    More are drawn until there are enough, first about the tools that have come least often. Raises CannotBeMet when
+    twice in a row a round brings nothing that lacks.
     """
     total, barren = sum(wanted.values()), 0
     report, made, kept = Report(), list[Example](), list[Example]()
     missing, unlike = dict(wanted), list[Example]()
     with workers(graph, recipe, split, processes or os.cpu_count() or 1) as run:
         while any(missing.values()):
-            tasks = mixed({kind: count + count // SPARE + 1 for kind, count in missing.items() if count}, report.asked)
+            lacking = {kind: count + SPARE for kind, count in missing.items() if count}
+            tasks = mixed(lacking, report.asked, rare(kept, list(graph)) if kept else [])
             report.asked += len(tasks)
             for done, results in run(in_chunks(tasks)):
                 made += report.take(results)
@@ -124,10 +128,20 @@ class CannotBeMet(Exception):
         )
 
 
-def mixed(counts: Mapping[Kind, int], first: int) -> list[Task]:
-    """Tasks from this index on, so many of each kind, each kind spread evenly over the whole."""
+def mixed(counts: Mapping[Kind, int], first: int, about: Sequence[str] = ()) -> list[Task]:
+    """Tasks from this index on, so many of each kind, each kind spread evenly over the whole.
+
+    Every other one is about one of these tools, a few for each; the rest about whichever tool their index names.
+    """
     places = sorted(((number + 0.5) / count, kind) for kind, count in counts.items() for number in range(count))
-    return [(index, kind) for index, (_, kind) in enumerate(places, first)]
+    tools = chain.from_iterable(repeat(about, FOR_EACH))
+    return [(index, kind, None if index % 2 else next(tools, None)) for index, (_, kind) in enumerate(places, first)]
+
+
+def rare(kept: list[Example], tools: list[str]) -> list[str]:
+    """The tools that have come in fewer conversations than they should, the rarest first."""
+    counts = Counter(name for example in kept for name in {call.name for step in example.steps for call in step.calls})
+    return sorted((name for name in tools if counts[name] < ENOUGH), key=lambda name: (counts[name], name))
 
 
 def first_of_each(examples: Iterable[Example], wanted: Mapping[Kind, int]) -> list[Example]:
@@ -192,4 +206,4 @@ def prepare(graph: nx.DiGraph, recipe: Recipe, split: Split) -> None:
 
 def run_chunk(chunk: list[Task]) -> Results:
     graph, recipe, split = job
-    return [make(index, split, graph, recipe, kind) for index, kind in chunk]
+    return [make(index, split, graph, recipe, kind, target) for index, kind, target in chunk]
