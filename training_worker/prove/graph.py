@@ -70,15 +70,29 @@ def prove(a: Tool, b: Tool, parameter: str, id_type: str) -> Proof | None:
     for seed in WORLD_SEEDS:
         opening, context = laboratory(seed, servers)
         draw = Draw("proof", seed, a.name, b.name, parameter)
-        for _ in range(TRIES_PER_WORLD):
-            proof = attempt(seed, opening, context, draw, (a, b, parameter, id_type))
+        for number in range(TRIES_PER_WORLD):
+            more = extras(b) if number % 2 else ()
+            proof = attempt(seed, opening, context, draw, (a, b, parameter, id_type), more)
             if proof is not None and proof.holds:
                 return proof
             last = proof or last
     return last
 
 
-def attempt(seed: int, opening: World, context: Context, draw: Draw, pair: tuple[Tool, Tool, str, str]) -> Proof | None:
+def extras(tool: Tool) -> tuple[str, ...]:
+    """The optional parameters that anybody may fill: a tool may need one of several."""
+    kept = set(tool.required) | set(tool.ids) | tool.sensitive
+    return tuple(name for name in tool.input_schema["properties"] if name not in kept)
+
+
+def attempt(
+    seed: int,
+    opening: World,
+    context: Context,
+    draw: Draw,
+    pair: tuple[Tool, Tool, str, str],
+    optional: tuple[str, ...] = (),
+) -> Proof | None:
     """One try: A in a fork, then B in forks of what A left and of what was before."""
     a, b, parameter, id_type = pair
     after = opening.fork()
@@ -89,7 +103,7 @@ def attempt(seed: int, opening: World, context: Context, draw: Draw, pair: tuple
         given = [found.id for found in found_in(a.name, json.loads(producer.text)) if found.type == id_type]
         if not given:
             return None
-        own = fill(b, {parameter: draw.choice(given)}, context, draw, after)
+        own = fill(b, {parameter: as_taken(b, parameter, draw.choice(given))}, context, draw, after, optional)
     except NothingFits:
         return None
     _, elsewhere = laboratory(seed + 1, servers_of(a, b))
@@ -98,9 +112,14 @@ def attempt(seed: int, opening: World, context: Context, draw: Draw, pair: tuple
         seed,
         producer,
         run_of(after.fork(), b.name, own),
-        run_of(after.fork(), b.name, own | {parameter: foreign}),
+        run_of(after.fork(), b.name, own | {parameter: as_taken(b, parameter, foreign)}),
         run_of(opening.fork(), b.name, own),
     )
+
+
+def as_taken(tool: Tool, parameter: str, id: str) -> Any:
+    """An id as a parameter takes it: in a list of its own where it takes several."""
+    return [id] if tool.input_schema["properties"][parameter].get("type") == "array" else id
 
 
 def servers_of(*tools: Tool) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
 
+from ..graph import as_taken
 from ..shapes import Found, found_in
 from .language import choose, clause, says, sentence, spoken
 from .sampler import Context, fill
@@ -118,14 +119,10 @@ def bind(
             options = nameable(done[position], tool.ids[name], set(map(str, bound.values())), just_before)
             if options:
                 found, words[name] = draw.choice(options)
-                bound[name] = [found.id] if is_array(tool, name) else found.id
+                bound[name] = as_taken(tool, name, found.id)
                 fed_by[name] = position
                 break
     return bound, words, fed_by
-
-
-def is_array(tool: Tool, name: str) -> bool:
-    return bool(tool.input_schema["properties"][name].get("type") == "array")
 
 
 def nameable(step: Done, id_type: str, used: set[str], just_before: bool) -> list[tuple[Found, str]]:
