@@ -1,8 +1,10 @@
 """What holds for all tests: without torch (`make test TORCH=0`) the trainer's are left out, and the end says so."""
 
+import fcntl
 import importlib.util
 import os
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,20 @@ for name in ("REDIS_URL", "DATABASE_URL", "PROVE_HOSTS", "PROVE_DEBUG"):
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 collect_ignore = [] if HAS_TORCH else ["trainer"]
+
+
+@pytest.fixture(scope="session")
+def graph_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the graph of all servers, built once for all processes of the test run."""
+    from training_worker.prove.graph import load_or_build
+
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "graph"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        load_or_build(folder)
+    return folder
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

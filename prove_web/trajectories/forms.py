@@ -12,6 +12,7 @@ from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
+from training_worker.prove.synthesis.recipes import PLANS, Plan
 from training_worker.warm import SERVERS as WARM_SERVERS
 
 from .models import Dataset
@@ -20,10 +21,20 @@ WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number box drops wh
 NUMBERS = ("seed", "train", "held_out", "candidates")
 
 
+def named(plan: Plan) -> str:
+    """A recipe as people choose it."""
+    return f"{plan.name}: {sum(plan.train.values()):,} and {sum(plan.held_out.values()):,} held out, {plan.title}"
+
+
 class NewDataset(forms.Form):
     """How many conversations of which kind; each is replayed before it is kept."""
 
     name = forms.CharField(max_length=80, required=False, help_text="Left empty, it is named by its number.")
+    recipe = forms.ChoiceField(
+        required=False,
+        help_text="A recipe sets all of the rest: the tools of all servers, exact counts, 64 worlds to train in.",
+        error_messages={"invalid_choice": "There is no recipe “%(value)s”."},
+    )
     servers = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         initial=list(WARM_SERVERS),
@@ -65,6 +76,7 @@ class NewDataset(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["servers"].choices = [(name, name) for name in SERVERS]
+        self.fields["recipe"].choices = [("", "My own, as below"), *((one.name, named(one)) for one in PLANS.values())]
         for name in NUMBERS:
             field = self.fields[name]
             asked = f"This takes a whole number from {field.min_value:,} to {field.max_value:,}."
@@ -72,15 +84,27 @@ class NewDataset(forms.Form):
             for limit in field.validators:
                 limit.message = asked
 
+    def clean(self) -> dict[str, Any]:
+        """What a recipe sets is not asked for."""
+        if self.cleaned_data.get("recipe"):
+            for name in (*NUMBERS, "servers"):
+                self.errors.pop(name, None)
+        return self.cleaned_data
+
+    def spec(self) -> dict[str, Any]:
+        """What the job is to do."""
+        if recipe := self.cleaned_data["recipe"]:
+            return {"recipe": recipe}
+        servers = [name for name in SERVERS if name in self.cleaned_data["servers"]]
+        return {key: self.cleaned_data[key] for key in NUMBERS} | {"servers": servers}
+
     @transaction.atomic
     def launch(self, project: Project, user: User) -> Dataset:
         """Make the data set, with the project's next number, and the job that fills it."""
         Project.objects.select_for_update().get(pk=project.pk)  # of two at once, one is numbered first
         number = (project.datasets.aggregate(last=Max("number"))["last"] or 0) + 1
         name = self.cleaned_data["name"] or f"Data set {number}"
-        spec = {key: self.cleaned_data[key] for key in NUMBERS}
-        spec["servers"] = [name for name in SERVERS if name in self.cleaned_data["servers"]]
-        job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=spec, created_by=user)
+        job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=self.spec(), created_by=user)
         dataset = Dataset.objects.create(project=project, number=number, name=name, job=job)
         enqueue(job)
         return dataset

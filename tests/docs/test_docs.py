@@ -50,7 +50,9 @@ def test_the_two_commands_are_targets_of_the_makefile():
     assert {f"make {target}" for target in re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M)} >= LONG
 
 
-def test_every_shell_command_of_the_documents_works(tmp_path):
+def test_every_shell_command_of_the_documents_works(tmp_path, graph_folder):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "graph").symlink_to(graph_folder)
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
     (tmp_path / "manage.py").symlink_to(ROOT / "manage.py")

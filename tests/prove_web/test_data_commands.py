@@ -13,8 +13,11 @@ from training_worker.prove.synthesis import recipes
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A recipe of a few conversations."""
+def small(monkeypatch: pytest.MonkeyPatch, graph_folder: Path, settings: Any, tmp_path: Path) -> None:
+    """A recipe of a few conversations, and a data folder with the graph."""
+    settings.PROVE_DATA = tmp_path / "data"
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "graph").symlink_to(graph_folder)
     few = recipes.plan("few", "a few", (6, 1, 1), (2, 0, 0))
     monkeypatch.setitem(recipes.PLANS, "few", few)
 

@@ -107,6 +107,15 @@ def test_asking_for_a_data_set_queues_its_job(
     assert made.job.sent_at is not None
 
 
+def test_a_recipe_sets_all_of_the_rest(project: Project, mary: User, as_user: SignIn) -> None:
+    client = as_user(mary)
+    assert "prove-13k: 13,517 and 500 held out" in client.get(at("dataset-new", project)).text
+    client.post(at("dataset-new", project), {"name": "", "recipe": "1k", "train": "nonsense"})
+    assert Job.objects.get().spec == {"recipe": "1k"}
+    refused = client.post(at("dataset-new", project), {**GOOD, "recipe": "prove-14k"})
+    assert refused.status_code == 422 and "There is no recipe “prove-14k”." in refused.text
+
+
 def test_a_data_set_without_a_name_is_named_by_its_number(project: Project, mary: User, as_user: SignIn) -> None:
     as_user(mary).post(at("dataset-new", project), {**GOOD, "name": "  "})
     assert Dataset.objects.get().name == "Data set 1" == Job.objects.get().title

@@ -45,16 +45,19 @@ def broker(short: Path) -> Iterator[Broker]:
 
 
 @pytest.fixture
-def web(broker: Broker, tmp_path: Path) -> Iterator[Web]:
+def web(broker: Broker, tmp_path: Path, graph_folder: Path) -> Iterator[Web]:
+    (tmp_path / "graph").symlink_to(graph_folder)
     web = Web(broker.url, tmp_path)
     yield web
     web.close()
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path) -> Path:
     """The folder of a job that made a small data set."""
-    folder = tmp_path_factory.mktemp("data") / "jobs" / str(uuid.uuid4())
+    data = tmp_path_factory.mktemp("data")
+    (data / "graph").symlink_to(graph_folder)
+    folder = data / "jobs" / str(uuid.uuid4())
     folder.mkdir(parents=True)
     (folder / "spec.json").write_text(json.dumps({"kind": "dataset", "spec": TINY}))
     command = [sys.executable, "-m", "training_worker.jobs", str(folder), "--attempt=1"]

@@ -64,12 +64,30 @@ def test_a_second_message_of_an_attempt_does_no_harm(web: Web, worker: Workers) 
     assert len((web.jobs / job / "events-1.jsonl").read_text().splitlines()) == len(web.events[job])
 
 
+def test_a_data_set_is_made_by_recipe(web: Web, worker: Workers) -> None:
+    worker()
+    job = web.send("dataset", {"recipe": "100"})
+    end = web.until_ended(job)
+    assert end["state"] == "done", end
+    assert end["result"]["manifest"]["splits"]["train"]["kinds"] == {
+        "chain": 80,
+        "irrelevance": 8,
+        "missing_function": 12,
+    }
+    made = [path.name for path in (web.jobs / job / "out").iterdir()]
+    assert sorted(made) == ["held_out.jsonl", "manifest.json", "train.jsonl"]
+    told = [event["done"] for event in web.told(job, "progress") if "conversations" in event["line"]]
+    assert told == sorted(told) and told[-1] == 120
+
+
 def test_what_a_worker_cannot_do_is_refused_in_a_sentence(web: Web, worker: Workers) -> None:
     worker()
     for kind, spec, says in (
         ("dataset", {**TINY, "train": -1}, "train must be a whole number of at least 1, not -1."),
         ("dataset", {**TINY, "colour": "red"}, "This worker does not know colour."),
         ("dataset", {**TINY, "candidates": 2}, "candidates is too small."),
+        ("dataset", {"recipe": "prove-14k"}, "recipe must be one of prove-13k, 1k, 100, not 'prove-14k'."),
+        ("dataset", {"recipe": "100", "train": 5}, "This worker does not know train."),
         ("graph", {"seed": 1}, "This worker does not know seed."),
     ):
         end = web.until_ended(web.send(kind, spec))

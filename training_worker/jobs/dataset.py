@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,38 @@ from mcp_servers.catalogue import SERVERS
 from ..pipeline import HELD_OUT_RECIPE_SEED, SEEDS, TRAIN_RECIPE_SEED, shared
 from ..prove.graph import part
 from ..prove.synthesis.conversation import Recipe
-from ..prove.synthesis.dataset import synthesize
+from ..prove.synthesis.dataset import CannotBeMet, synthesize
+from ..prove.synthesis.folder import make
 from ..prove.synthesis.knobs import Knobs
+from ..prove.synthesis.recipes import PLANS
 from ..prove.trajectory import Example, Split, write_lines
 from .graph import shared_graph
 from .work import Refused, Result, Tell, known, whole
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+    """A data set by the name of a recipe, or as the numbers of the specification say."""
+    return by_recipe(spec, folder, tell) if "recipe" in spec else by_numbers(spec, folder, tell)
+
+
+def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+    known(spec, {"recipe"})
+    plan = PLANS.get(str(spec["recipe"]))
+    if plan is None:
+        raise Refused(f"recipe must be one of {', '.join(PLANS)}, not {spec['recipe']!r}.")
+    graph = shared_graph(folder, tell)
+    train, held_out = sum(plan.train.values()), sum(plan.held_out.values())
+    told = {
+        "train": tell.counting("train conversations, each replayed", 0, held_out),
+        "held_out": tell.counting("held-out conversations, each replayed", train, 0),
+    }
+    try:
+        return {"manifest": asdict(make(plan, folder / "out", graph, lambda split: told[split]))}
+    except CannotBeMet as reason:
+        raise Refused(str(reason)) from None
+
+
+def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     known(spec, {"seed", "train", "held_out", "candidates", "servers"})
     train, held_out = whole(spec, "train", 1), whole(spec, "held_out", 0)
     seed, knobs = whole(spec, "seed", SEEDS[0], SEEDS[-1], default=0), knobs_of(spec)
