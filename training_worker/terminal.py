@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -45,6 +45,13 @@ def bar(console: Console, title: str) -> Iterator[Bar]:
     )
     with Progress(*columns, console=console, transient=True) as progress:
         yield Bar(console, title, progress, progress.add_task(title, total=None, say=""))
+
+
+@contextmanager
+def counted(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr for what is counted; yields what to call with how much is done, of how much."""
+    with bar(Console(stderr=True), title) as shown:
+        yield lambda done, total: shown.set(done, total, f"{done:,} of {total:,}")
 
 
 SPARKS = "▁▂▃▄▅▆▇█"

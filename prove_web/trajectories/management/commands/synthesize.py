@@ -10,8 +10,7 @@ from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis import folder
 from training_worker.prove.synthesis.dataset import CannotBeMet
 from training_worker.prove.synthesis.recipes import PLANS
-
-from ..progress import shown
+from training_worker.terminal import counted
 
 
 class Command(BaseCommand):
@@ -33,9 +32,9 @@ class Command(BaseCommand):
         if processes is not None and not (isinstance(processes, int) and 1 <= processes <= 256):
             raise CommandError("--processes is a number from 1 to 256.")
         try:
-            with shown("graph: pairs run in forked sessions") as progress:
+            with counted("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
-            with shown("conversations, each replayed") as progress:
+            with counted("data set") as progress:
                 manifest = folder.make(plan, out, graph, lambda split: progress, processes)
         except CannotBeMet as reason:
             raise CommandError(str(reason)) from None

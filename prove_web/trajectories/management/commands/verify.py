@@ -8,8 +8,7 @@ from pydantic import ValidationError
 
 from training_worker.prove.synthesis import folder
 from training_worker.prove.trajectory import UnreadableData
-
-from ..progress import shown
+from training_worker.terminal import counted
 
 SHOWN = 20
 
@@ -26,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         path = Path(str(options["folder"]))
         try:
-            with shown("conversations replayed") as progress:
+            with counted("replay") as progress:
                 held, drifted = folder.verify(path, progress)
         except FileNotFoundError as error:
             raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
