@@ -9,9 +9,10 @@ from tests.site.running import Site
 
 HERE = "/my-team/demo/"
 LONG = 180_000  # milliseconds: a small run on a busy machine
-CLICK_SOON = """text => setTimeout(
-    () => [...document.querySelectorAll("button")].find(one => one.textContent.toLowerCase().includes(text)).click(), 300
-)"""
+CLICK_SOON = """text => {
+    const said = one => one.textContent.toLowerCase().includes(text)
+    setTimeout(() => [...document.querySelectorAll("button")].find(said)?.click(), 300)
+}"""
 
 
 def launch(page: Page, name: str, **fields: object) -> None:
@@ -76,10 +77,7 @@ def test_two_browsers_stop_one_run_and_one_resumes_it(done_run: Site, page: Page
     page.reload()
     for one in (page, other):
         expect(one.get_by_role("button", name=re.compile("after this step", re.I)).first).to_be_visible()
-    for one in (
-        page,
-        other,
-    ):  # at the same moment: a page that is told of the other's click has no such button any more
+    for one in (page, other):  # at one moment: a page that has heard of the other's click has no such button
         one.evaluate(CLICK_SOON, "after this step")
     done_run.wait(lambda: done_run.rows(state)[0][0] == "stopped", 120)
     page.reload()
