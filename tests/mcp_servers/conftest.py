@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from mcp_servers.kit import Server
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -13,3 +16,14 @@ settings.register_profile(
     "laws", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("laws")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The laws of one server come one after the other, and last: one process takes its walks, and takes them once."""
+    items.sort(key=server_of)
+
+
+def server_of(item: pytest.Item) -> str:
+    """The server whose laws a test is about; "" for all other tests, which keep their order."""
+    server = item.callspec.params.get("server") if hasattr(item, "callspec") else None
+    return server.name if isinstance(server, Server) and item.path.name == "test_laws.py" else ""
