@@ -18,7 +18,7 @@ from .parts import page_or_part, paged, typed
 KINDS = {
     "created": "The producer creates the id",
     "crosses": "Between two servers",
-    "implicit": "The one must run first",
+    "implicit": "Implicit: must run first",
 }
 
 
