@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.banking import server
 from mcp_servers.banking.state import Account, Bank, Card, Payee
@@ -38,18 +39,6 @@ def active_card(session: Session[Bank]) -> Card:
 
 def free_payee(session: Session[Bank]) -> Payee:
     return next(row for row in session.state.payees if not session.state.scheduled.where(payee=row.id))
-
-
-def do(session: Session[Bank], tool: str, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments)
-    assert reply.ok, reply.text
-    return reply.data
-
-
-def refused(session: Session[Bank], tool: str, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 @pytest.fixture

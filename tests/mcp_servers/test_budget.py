@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.budget import server
 from mcp_servers.budget.months import after, day_in, month_of, months
@@ -14,19 +15,6 @@ from mcp_servers.budget.state import Budget, Budgets, Category
 from mcp_servers.crossing import bookings, invoices
 from mcp_servers.kit import Session
 from mcp_servers.people import cast
-
-
-def do(session: Session[Budgets], tool: str, now: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=now)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Budgets], tool: str, now: datetime | None = None, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments, now=now)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def find(

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.calendar import server
 from mcp_servers.calendar.recurrence import occurrences
@@ -16,19 +17,6 @@ from mcp_servers.kit import Session
 @pytest.fixture
 def agenda() -> Session[Agenda]:
     return server.open(7, "small")
-
-
-def do(session: Session[Agenda], tool: str, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Agenda], tool: str, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def ahead(session: Session[Agenda], days: int, hour: int = 22) -> str:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.crm import server
 from mcp_servers.crm.state import Crm, Deal, Product
@@ -22,19 +23,6 @@ def crm() -> Session[Crm]:
 
 def worlds() -> Iterator[Session[Crm]]:
     return (server.open(seed, "small") for seed in range(200))
-
-
-def do(session: Session[Crm], tool: str, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Crm], tool: str, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def day(session: Session[Crm], days: int) -> str:

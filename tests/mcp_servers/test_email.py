@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.crossing import bookings, invoices
 from mcp_servers.email import server
@@ -15,21 +16,6 @@ from mcp_servers.kit import Session
 
 TEXT = "See you on Monday at ten"
 WORLDS = [*range(60), *range(1_000_000_000, 1_000_000_020)]
-
-
-def done(session: Session[Mail], tool: str, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments)
-    assert reply.ok, reply.text
-    return reply.data
-
-
-def refused(session: Session[Mail], tool: str, **arguments: Any) -> str:
-    """The code of a refusal, which must leave everything as it was."""
-    before = session.digest()
-    reply = session.call(tool, arguments)
-    assert not reply.ok, reply.text
-    assert session.digest() == before
-    return str(reply.data["error"])
 
 
 def somebody(mail: Mail, blocked: bool = False) -> str:
@@ -73,48 +59,48 @@ def test_a_subject_names_one_message_of_the_inbox_one_thread_or_one_draft(size):
 
 def test_a_conversation_is_read_answered_and_archived(session):
     subject = answerable(session.state).subject
-    rows = done(session, "search_messages", query=subject)
+    rows = do(session, "search_messages", query=subject)
     message = next(row["id"] for row in rows if row["subject"] == subject)
-    details = done(session, "get_message", message=message)
-    before = done(session, "get_thread", thread=details["thread"])["messages"]
-    reply = done(session, "reply_to_message", message=message, body=TEXT)
-    assert done(session, "archive_message", message=message)["folder"] == "archive"
-    after = done(session, "get_thread", thread=reply["thread"])["messages"]
+    details = do(session, "get_message", message=message)
+    before = do(session, "get_thread", thread=details["thread"])["messages"]
+    reply = do(session, "reply_to_message", message=message, body=TEXT)
+    assert do(session, "archive_message", message=message)["folder"] == "archive"
+    after = do(session, "get_thread", thread=reply["thread"])["messages"]
     assert [row["id"] for row in after] == [*(row["id"] for row in before), reply["id"]]
-    assert done(session, "get_message", message=message)["unread"] is False
+    assert do(session, "get_message", message=message)["unread"] is False
 
 
 def test_a_draft_is_written_rewritten_sent_and_labelled():
     session = world()
     contact = session.state.contacts[somebody(session.state)]
-    found = done(session, "look_up_address", name=contact.name)
+    found = do(session, "look_up_address", name=contact.name)
     assert found == [{"id": contact.id, "name": contact.name, "company": contact.company, "blocked": False}]
-    draft = done(session, "create_draft", to=found[0]["id"], subject="desk booking", body="soon")["id"]
+    draft = do(session, "create_draft", to=found[0]["id"], subject="desk booking", body="soon")["id"]
     assert refused(session, "send_draft", draft=draft) == "body_too_short"
-    done(session, "update_draft", draft=draft, body=TEXT)
-    sent = done(session, "send_draft", draft=draft)
-    label = done(session, "create_label", name="to read")["id"]
-    assert done(session, "label_message", message=sent["id"], label=label)["labels"] == ["to read"]
-    listed = done(session, "list_messages", folder="sent", label=label)
+    do(session, "update_draft", draft=draft, body=TEXT)
+    sent = do(session, "send_draft", draft=draft)
+    label = do(session, "create_label", name="to read")["id"]
+    assert do(session, "label_message", message=sent["id"], label=label)["labels"] == ["to read"]
+    listed = do(session, "list_messages", folder="sent", label=label)
     assert [row["id"] for row in listed] == [sent["id"]]
-    assert done(session, "search_messages", query='label:"to read"') == listed
+    assert do(session, "search_messages", query='label:"to read"') == listed
     for tool, more in (("send_draft", {}), ("update_draft", {"body": "Another text"}), ("delete_draft", {})):
         assert refused(session, tool, draft=draft, **more) == "draft_already_sent"
-    assert draft not in [row["id"] for row in done(session, "list_drafts", limit=50)]
+    assert draft not in [row["id"] for row in do(session, "list_drafts", limit=50)]
 
 
 def test_a_draft_without_recipient_is_sent_once_it_has_one():
     session = world(lambda mail: any(row.to is None for row in mail.drafts))
     draft = next(row.id for row in session.state.drafts if row.to is None)
     assert refused(session, "send_draft", draft=draft) == "no_recipient"
-    done(session, "update_draft", draft=draft, body=TEXT, to=somebody(session.state))
-    assert done(session, "send_draft", draft=draft)["id"] in session.state.messages
+    do(session, "update_draft", draft=draft, body=TEXT, to=somebody(session.state))
+    assert do(session, "send_draft", draft=draft)["id"] in session.state.messages
 
 
 def test_a_deleted_draft_is_gone():
     session = world()
-    draft = done(session, "list_drafts")[0]["id"]
-    done(session, "delete_draft", draft=draft)
+    draft = do(session, "list_drafts")[0]["id"]
+    do(session, "delete_draft", draft=draft)
     assert refused(session, "send_draft", draft=draft) == "not_found"
 
 
@@ -152,7 +138,7 @@ def test_a_forwarded_message_keeps_its_text_and_attachment_in_a_thread_of_its_ow
     mail = session.state
     source = next(row for row in mail.messages if 0 < (row.attachment_kb or 0) <= MOST_ATTACHED_KB)
     other = next(row.id for row in mail.contacts if not row.blocked and row.id != source.address)
-    sent = session.state.messages.get(done(session, "forward_message", message=source.id, to=other)["id"])
+    sent = session.state.messages.get(do(session, "forward_message", message=source.id, to=other)["id"])
     copy = session.state.messages[next(id for id in session.state.messages.changes)]
     assert sent is None and copy.subject == f"fwd: {source.subject}" and copy.thread != source.thread
     assert (copy.body, copy.attachment, copy.attachment_kb) == (source.body, source.attachment, source.attachment_kb)
@@ -174,8 +160,8 @@ def test_the_hourly_limit_holds_for_every_way_to_send_and_ends_with_the_hour():
     session = world(answerable)
     mail, to = session.state, somebody(session.state)
     for number in range(mail.owner.hourly_limit):
-        done(session, "send_email", to=to, subject=f"fire drill {number}", body=TEXT)
-    draft = done(session, "create_draft", to=to, subject="spare keys", body=TEXT)["id"]
+        do(session, "send_email", to=to, subject=f"fire drill {number}", body=TEXT)
+    draft = do(session, "create_draft", to=to, subject="spare keys", body=TEXT)["id"]
     assert refused(session, "send_email", to=to, subject="spare keys", body=TEXT) == "sending_limit"
     assert refused(session, "send_draft", draft=draft) == "sending_limit"
     assert refused(session, "reply_to_message", message=answerable(mail).id, body=TEXT) == "sending_limit"
@@ -188,7 +174,7 @@ def test_labels_have_different_names_and_a_limit():
     session = world()
     free = session.state.owner.label_limit - len(session.state.labels.where(kind="user"))
     for number in range(free):
-        done(session, "create_label", name=f"hobby {number}")
+        do(session, "create_label", name=f"hobby {number}")
     assert refused(session, "create_label", name="hobby 0") == "label_exists"
     assert refused(session, "create_label", name="one more") == "label_limit"
 
@@ -198,15 +184,15 @@ def test_a_label_is_put_on_once_and_never_a_system_label(session):
     system, own = (session.state.labels.where(kind=kind)[0].id for kind in ("system", "user"))
     assert refused(session, "label_message", message=message, label=system) == "system_label"
     if own not in session.state.messages[message].labels:
-        done(session, "label_message", message=message, label=own)
+        do(session, "label_message", message=message, label=own)
     assert refused(session, "label_message", message=message, label=own) == "already_labelled"
 
 
 def test_only_a_message_of_the_inbox_is_archived_and_only_once(session):
     message = answerable(session.state).id
-    done(session, "archive_message", message=message)
+    do(session, "archive_message", message=message)
     assert refused(session, "archive_message", message=message) == "already_archived"
-    sent = done(session, "send_email", to=somebody(session.state), subject="lost umbrella", body=TEXT)
+    sent = do(session, "send_email", to=somebody(session.state), subject="lost umbrella", body=TEXT)
     assert refused(session, "archive_message", message=sent["id"]) == "not_in_inbox"
 
 
@@ -227,17 +213,17 @@ def test_a_search_finds_what_its_filters_say_newest_first(query, passes):
     for seed in range(12):
         session = server.open(seed)
         expected = [row.id for row in session.state.messages if passes(row, session.state)][::-1]
-        assert [row["id"] for row in done(session, "search_messages", query=query, limit=50)] == expected[:50]
+        assert [row["id"] for row in do(session, "search_messages", query=query, limit=50)] == expected[:50]
         found += len(expected)
     assert found
 
 
 def test_before_and_after_part_the_messages_at_a_day():
     session = server.open(1)
-    day = session.state.messages[done(session, "list_messages", limit=20)[-1]["id"]].at.date()
+    day = session.state.messages[do(session, "list_messages", limit=20)[-1]["id"]].at.date()
     for query, passes in ((f"before:{day}", day.__gt__), (f"after:{day}", day.__lt__)):
         expected = {row.id for row in session.state.messages if passes(row.at.date())}
-        found = {row["id"] for row in done(session, "search_messages", query=query, limit=50)}
+        found = {row["id"] for row in do(session, "search_messages", query=query, limit=50)}
         assert found and found <= expected and len(found) == min(50, len(expected))
 
 
@@ -245,7 +231,7 @@ def test_every_message_is_found_by_its_subject():
     for seed in WORLDS:
         session = server.open(seed, "small")
         for row in session.state.messages:
-            assert row.id in [hit["id"] for hit in done(session, "search_messages", query=row.subject)]
+            assert row.id in [hit["id"] for hit in do(session, "search_messages", query=row.subject)]
 
 
 @pytest.mark.parametrize(
@@ -266,18 +252,18 @@ def test_a_filter_that_makes_no_sense_is_refused(query, code):
 def test_people_are_found_by_part_of_a_name_or_by_company_and_the_exact_name_comes_first():
     session = server.open(2)
     for contact in session.state.contacts:
-        assert done(session, "look_up_address", name=contact.name.upper())[0]["id"] == contact.id
+        assert do(session, "look_up_address", name=contact.name.upper())[0]["id"] == contact.id
         last = contact.name.split()[-1]
-        assert contact.id in [row["id"] for row in done(session, "look_up_address", name=last, limit=50)]
-        assert contact.id in [row["id"] for row in done(session, "look_up_address", name=contact.company, limit=50)]
-    assert done(session, "look_up_address", name="nobody at all") == []
+        assert contact.id in [row["id"] for row in do(session, "look_up_address", name=last, limit=50)]
+        assert contact.id in [row["id"] for row in do(session, "look_up_address", name=contact.company, limit=50)]
+    assert do(session, "look_up_address", name="nobody at all") == []
 
 
 def test_the_exact_name_comes_before_an_older_contact_whose_name_holds_it():
     mail = server.open(2).state.draft()
     first, *_, last = mail.contacts
     mail.contacts.change(first.id, name=f"{last.name} Junior")
-    found = done(Session.start(server, mail), "look_up_address", name=last.name)
+    found = do(Session.start(server, mail), "look_up_address", name=last.name)
     assert [row["id"] for row in found] == [last.id, first.id]
 
 

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.filesystem import server
 from mcp_servers.filesystem.state import Disk, Node, packed
@@ -14,19 +15,6 @@ from mcp_servers.kit import Session
 from mcp_servers.people import cast
 
 Files = Session[Disk]
-
-
-def do(session: Files, tool: str, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Files, tool: str, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def said(session: Files, file: str) -> str:

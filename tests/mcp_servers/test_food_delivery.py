@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.distance import metres, narrowing
 from mcp_servers.food_delivery import server
@@ -18,19 +19,6 @@ from mcp_servers.kit import Session
 from mcp_servers.places import Place, PlaceId
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-
-
-def do(session: Session[Delivery], tool: str, now: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=now)
-    assert reply.ok, reply.text
-    assert not server.broken(session.state)
-    return reply.data
-
-
-def refused(session: Session[Delivery], tool: str, now: datetime | None = None, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments, now=now)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def worlds() -> Iterator[Session[Delivery]]:

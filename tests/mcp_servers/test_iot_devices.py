@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.iot_devices import server
 from mcp_servers.iot_devices.clock import battery, vacuum_now
@@ -49,19 +50,6 @@ def is_loud(home: Home) -> bool:
 
 def is_off(home: Home) -> bool:
     return home.alarm.mode == "off"
-
-
-def do(session: Homes, tool: str, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Homes, tool: str, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def later(session: Homes, minutes: int) -> Homes:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.issue_tracker import server
 from mcp_servers.issue_tracker.state import Issue, Project, Sprint, Tracker
@@ -21,19 +22,6 @@ def tracker() -> Session[Tracker]:
 
 def worlds(size: str = "small") -> Iterator[Session[Tracker]]:
     return (server.open(seed, size) for seed in range(200))
-
-
-def do(session: Session[Tracker], tool: str, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Tracker], tool: str, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def own_projects(session: Session[Tracker]) -> list[Project]:

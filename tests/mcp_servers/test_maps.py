@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, get_args
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.kit import Session
 from mcp_servers.maps import server
@@ -29,19 +30,6 @@ def town() -> Session[TownMap]:
 @pytest.fixture
 def city() -> Session[TownMap]:
     return server.open(7, "default")
-
-
-def do(session: Session[TownMap], tool: str, at: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=at)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[TownMap], tool: str, at: datetime | None = None, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments, now=at)
-    assert not reply.ok and session.digest() == before, reply.text
-    return str(reply.data["error"])
 
 
 def of_kind(session: Session[TownMap], kind: str) -> TownPlace:
@@ -390,8 +378,8 @@ def test_a_reported_closure_moves_the_route_until_it_is_withdrawn_or_over(city: 
     assert not around.ok or road not in [step.get("road") for step in around.data["steps"]]
     after = city.state.now + timedelta(hours=3)
     assert do(city, "get_directions", **go(start, end), depart=text(after))["metres"] > 0
-    assert closure["id"] not in [row["id"] for row in do(city, "list_road_closures", at=after, limit=50)]
-    assert refused(city, "withdraw_road_closure", at=after, closure=closure["id"]) == "closure_over"
+    assert closure["id"] not in [row["id"] for row in do(city, "list_road_closures", now=after, limit=50)]
+    assert refused(city, "withdraw_road_closure", now=after, closure=closure["id"]) == "closure_over"
     assert refused(city, "report_road_closure", road=road, reason="accident", hours=1) == "closure_already_reported"
     do(city, "withdraw_road_closure", closure=closure["id"])
     assert do(city, "get_directions", **go(start, end))["steps"] == before["steps"]
@@ -474,14 +462,14 @@ def test_a_shared_trip_moves_arrives_and_ends(city: Session[TownMap]) -> None:
     assert refused(city, "share_trip", **go(end, start), viewer=viewer) == "trip_under_way"
     arrives = datetime.fromisoformat(trip["arrives"])
     minutes = (arrives - began) // timedelta(minutes=1)
-    seen = [do(city, "list_shared_trips", at=began + timedelta(minutes=n))[0] for n in range(1, minutes + 1)]
+    seen = [do(city, "list_shared_trips", now=began + timedelta(minutes=n))[0] for n in range(1, minutes + 1)]
     left = [one["metres_left"] for one in seen]
     assert left == [metres - metres * n // minutes for n in range(1, minutes + 1)]
     assert [one["status"] for one in seen] == ["under way"] * (minutes - 1) + ["arrived"]
     assert len({one["geo_point"] for one in seen}) > 2 and seen[-1]["geo_point"] == f"{end.latitude},{end.longitude}"
-    ended = do(city, "end_shared_trip", at=began + timedelta(minutes=2), trip=trip["id"])
+    ended = do(city, "end_shared_trip", now=began + timedelta(minutes=2), trip=trip["id"])
     assert (ended["status"], ended["metres_left"]) == ("ended", left[1])
-    assert do(city, "list_shared_trips", at=arrives)[0]["metres_left"] == left[1]
+    assert do(city, "list_shared_trips", now=arrives)[0]["metres_left"] == left[1]
     assert refused(city, "end_shared_trip", trip=trip["id"]) == "trip_already_ended"
     do(city, "share_trip", **go(end, start, "cycling"), viewer=viewer)
 

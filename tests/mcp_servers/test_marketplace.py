@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.kit import Session
 from mcp_servers.marketplace import server
@@ -23,19 +24,6 @@ LAMP: dict[str, Any] = {
     "days": 30,
 }
 AUCTION = {**LAMP, "format": "auction", "days": 10}
-
-
-def do(session: Session[Market], tool: str, now: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=now)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Market], tool: str, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def world(wanted: Callable[[Market, Listing], bool]) -> tuple[Session[Market], Listing]:

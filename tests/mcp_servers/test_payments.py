@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.crossing import invoices
 from mcp_servers.kit import Session
@@ -14,19 +14,6 @@ from mcp_servers.payments import server
 from mcp_servers.payments.state import Invoice, Payment, PaymentCard, Till
 
 HOOK = "https://books.maple.example/hook"
-
-
-def do(session: Session[Till], tool: str, now: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=now)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Till], tool: str, now: datetime | None = None, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments, now=now)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def worlds(size: str = "default") -> Iterator[Session[Till]]:

@@ -7,6 +7,7 @@ from datetime import datetime, time, timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.kit import Session
 from mcp_servers.shopping import server
@@ -22,19 +23,6 @@ def worlds(size: str = "small") -> Iterator[Session[Shop]]:
 def a_world(holds: Callable[[Shop], Any], size: str = "small") -> Session[Shop]:
     """A fresh session in the first world of which this holds."""
     return next(session for session in worlds(size) if holds(session.state))
-
-
-def do(session: Session[Shop], tool: str, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Shop], tool: str, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def wait(session: Session[Shop], **time: int) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.kit import Session
 from mcp_servers.social_media import server
@@ -18,19 +18,6 @@ Test = Callable[[Network, SocialPost], bool]
 @pytest.fixture
 def net() -> Session[Network]:
     return server.open(7, "small")
-
-
-def do(session: Session[Network], tool: str, now: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=now)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Network], tool: str, now: datetime | None = None, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments, now=now)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def world(test: Test) -> tuple[Session[Network], SocialPost]:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.kit import Session
 from mcp_servers.team_chat import server
@@ -18,19 +19,6 @@ Test = Callable[[Chat, ChatMessage], bool]
 @pytest.fixture
 def chat() -> Session[Chat]:
     return server.open(7, "small")
-
-
-def do(session: Session[Chat], tool: str, now: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=now)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Chat], tool: str, now: datetime | None = None, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments, now=now)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def world(test: Test) -> tuple[Session[Chat], ChatMessage]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.kit import Session
 from mcp_servers.trading import server
@@ -25,19 +26,6 @@ from mcp_servers.trading.matching import priority
 from mcp_servers.trading.state import Broker, Portfolio, Stock
 
 FRIDAY = datetime(2026, 3, 6, 12)
-
-
-def do(session: Session[Broker], tool: str, now: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=now)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Broker], tool: str, now: datetime | None = None, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments, now=now)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def tradable(session: Session[Broker], exchange: str = "North", lot: int | None = None) -> tuple[Portfolio, Stock]:

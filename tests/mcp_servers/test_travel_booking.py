@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.crossing import bookings
 from mcp_servers.kit import Session
@@ -22,19 +23,6 @@ from mcp_servers.travel_booking.state import ONE_DAY, Flight, FlightBooking, Hot
 @pytest.fixture
 def travel() -> Session[Travel]:
     return server.open(7, "small")
-
-
-def do(session: Session[Travel], tool: str, at: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=at)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Travel], tool: str, at: datetime | None = None, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments, now=at)
-    assert not reply.ok and session.digest() == before, reply.text
-    return str(reply.data["error"])
 
 
 def me(session: Session[Travel]) -> Traveller:
@@ -106,7 +94,7 @@ def test_flights_are_searched_by_city_or_airport_and_day_and_none_has_left(trave
     }
     assert len(do(travel, "search_flights")) == 5
     first = travel.state.flights[everything[0]["id"]]
-    assert first.id not in [one["id"] for one in do(travel, "search_flights", at=first.departs, limit=50)]
+    assert first.id not in [one["id"] for one in do(travel, "search_flights", now=first.departs, limit=50)]
     assert refused(travel, "search_flights", origin="Atlantis") == "unknown_city"
     today = travel.state.now.date().isoformat()
     assert {one["departs"][:10] for one in do(travel, "search_flights", day=today)} <= {today}
@@ -142,7 +130,7 @@ def test_a_flight_is_scheduled_then_in_the_air_then_landed(travel: Session[Trave
         flight.arrives - timedelta(minutes=1),
         flight.arrives,
     )
-    seen = [do(travel, "get_flight", at=at, flight=flight.id)["status"] for at in times]
+    seen = [do(travel, "get_flight", now=at, flight=flight.id)["status"] for at in times]
     assert seen == ["scheduled", "in the air", "in the air", "landed"]
 
 
@@ -206,10 +194,10 @@ def test_sales_close_an_hour_before_departure(travel: Session[Travel]) -> None:
     flight = ahead(travel)
     book = {"flight": flight.id, "traveller": me(travel).id, "fare": "light"}
     last = flight.departs - timedelta(minutes=61)
-    assert refused(travel, "book_flight", at=flight.departs, **book) == "flight_departed"
-    assert refused(travel, "book_flight", at=last + timedelta(minutes=1), **book) == "booking_closed"
-    assert refused(travel, "list_free_seats", at=last + timedelta(minutes=1), flight=flight.id) == "booking_closed"
-    do(travel, "book_flight", at=last, **book)
+    assert refused(travel, "book_flight", now=flight.departs, **book) == "flight_departed"
+    assert refused(travel, "book_flight", now=last + timedelta(minutes=1), **book) == "booking_closed"
+    assert refused(travel, "list_free_seats", now=last + timedelta(minutes=1), flight=flight.id) == "booking_closed"
+    do(travel, "book_flight", now=last, **book)
 
 
 def test_a_full_cabin_takes_nobody(travel: Session[Travel]) -> None:
@@ -337,7 +325,7 @@ def test_a_fare_decides_the_miles_of_a_flight(travel: Session[Travel], fare: str
     id, flight = booked(travel, fare)
     check = {"booking": id, "passport": me(travel).passport}
     before = me(travel).miles
-    do(travel, "check_in_for_flight", at=flight.departs - timedelta(hours=2), **check)
+    do(travel, "check_in_for_flight", now=flight.departs - timedelta(hours=2), **check)
     assert me(travel).miles - before == flight.distance * 621 // 1000 * percent // 100
 
 
@@ -351,8 +339,8 @@ def test_a_change_keeps_to_the_fare_the_route_and_what_is_free() -> None:
     past = next(row for row in session.state.flights if row.departs < session.state.now)
     assert refused(session, "change_flight", booking=flex, flight=past.id) in ("flight_departed", "other_route")
     at = max(three.departs - timedelta(hours=2), session.state.now) + timedelta(minutes=1)
-    assert refused(session, "change_flight", at=at, booking=flex, flight=four.id) == "change_window_passed"
-    assert refused(session, "change_flight", at=three.departs, booking=flex, flight=four.id) == "flight_departed"
+    assert refused(session, "change_flight", now=at, booking=flex, flight=four.id) == "change_window_passed"
+    assert refused(session, "change_flight", now=three.departs, booking=flex, flight=four.id) == "flight_departed"
 
 
 @pytest.mark.parametrize(("fare", "hours"), [("light", 24), ("standard", 24), ("flex", 2), ("business", 2)])
@@ -360,8 +348,8 @@ def test_a_booking_is_cancelled_until_its_window_closes(travel: Session[Travel],
     id, flight = booked(travel, fare)
     last = flight.departs - timedelta(hours=hours)
     late = last + timedelta(minutes=1)
-    assert refused(travel, "cancel_flight_booking", at=late, booking=id) == "cancellation_window_passed"
-    do(travel, "cancel_flight_booking", at=last, booking=id)
+    assert refused(travel, "cancel_flight_booking", now=late, booking=id) == "cancellation_window_passed"
+    do(travel, "cancel_flight_booking", now=last, booking=id)
 
 
 def test_check_in_takes_the_passport_gives_a_seat_and_miles_and_settles_all(travel: Session[Travel]) -> None:
@@ -402,10 +390,10 @@ def test_check_in_opens_a_day_and_closes_an_hour_before(travel: Session[Travel])
     id, flight = booked(travel)
     check = {"booking": id, "passport": me(travel).passport}
     opens, closes = flight.departs - timedelta(hours=24), flight.departs - timedelta(hours=1)
-    assert refused(travel, "check_in_for_flight", at=opens - timedelta(minutes=1), **check) == "check_in_not_open"
-    assert refused(travel, "check_in_for_flight", at=closes, **check) == "check_in_closed"
-    assert refused(travel, "check_in_for_flight", at=flight.departs, **check) == "flight_departed"
-    do(travel, "check_in_for_flight", at=opens, **check)
+    assert refused(travel, "check_in_for_flight", now=opens - timedelta(minutes=1), **check) == "check_in_not_open"
+    assert refused(travel, "check_in_for_flight", now=closes, **check) == "check_in_closed"
+    assert refused(travel, "check_in_for_flight", now=flight.departs, **check) == "flight_departed"
+    do(travel, "check_in_for_flight", now=opens, **check)
 
 
 def test_check_in_needs_a_passport_that_is_still_valid(travel: Session[Travel]) -> None:
@@ -413,7 +401,7 @@ def test_check_in_needs_a_passport_that_is_still_valid(travel: Session[Travel]) 
     day = (flight.day - ONE_DAY).isoformat()
     do(travel, "renew_passport", traveller=me(travel).id, new_passport="AB482913", expires=day)
     at = flight.departs - timedelta(hours=5)
-    assert refused(travel, "check_in_for_flight", at=at, booking=id, passport="AB482913") == "passport_expired"
+    assert refused(travel, "check_in_for_flight", now=at, booking=id, passport="AB482913") == "passport_expired"
 
 
 def test_an_upgrade_costs_miles_and_gives_them_back_when_cancelled() -> None:
@@ -543,12 +531,12 @@ def test_a_late_cancellation_costs_the_first_night_and_a_late_change_is_refused(
     free_days = session.state.hotels[room.hotel].free_days
     last = datetime(day.year, day.month, day.day, 12) - free_days * ONE_DAY
     move = {"stay": stay, "arrival": (day + ONE_DAY).isoformat(), "nights": 2}
-    assert refused(session, "change_hotel_stay", at=last + ONE_DAY, **move) == "change_window_passed"
-    assert refused(session, "cancel_hotel_stay", at=last + free_days * ONE_DAY, stay=stay) == "stay_begun"
-    assert refused(session, "change_hotel_stay", at=last + free_days * ONE_DAY, **move) == "stay_begun"
+    assert refused(session, "change_hotel_stay", now=last + ONE_DAY, **move) == "change_window_passed"
+    assert refused(session, "cancel_hotel_stay", now=last + free_days * ONE_DAY, stay=stay) == "stay_begun"
+    assert refused(session, "change_hotel_stay", now=last + free_days * ONE_DAY, **move) == "stay_begun"
     early, late = session.fork(), session.fork()
-    assert do(early, "cancel_hotel_stay", at=last, stay=stay)["refunded"] == 3 * room.price
-    assert do(late, "cancel_hotel_stay", at=last + ONE_DAY, stay=stay)["refunded"] == 2 * room.price
+    assert do(early, "cancel_hotel_stay", now=last, stay=stay)["refunded"] == 3 * room.price
+    assert do(late, "cancel_hotel_stay", now=last + ONE_DAY, stay=stay)["refunded"] == 2 * room.price
 
 
 def test_a_stay_does_not_stand_in_its_own_way(travel: Session[Travel]) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from calling import do, refused
 
 from mcp_servers.kit import Session
 from mcp_servers.places import Place
@@ -30,19 +31,6 @@ def car_with(wanted: Callable[[Garage], bool]) -> Drive:
 
 def rich(garage: Garage) -> bool:
     return garage.car.energy > garage.car.tank // 4 and min(garage.car.tyres) > 200
-
-
-def do(session: Drive, tool: str, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Drive, tool: str, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
 
 
 def later(session: Drive, minutes: int) -> Drive:
