@@ -28,8 +28,8 @@ from .prove.graph import load_or_build
 from .prove.synthesis.conversation import Recipe
 from .prove.synthesis.dataset import synthesize
 from .prove.synthesis.knobs import Knobs
-from .prove.trajectory import Example, UnreadableData, read_lines, write_lines
-from .stages import Outcome, StageFailed, Summary, code_digest, file_digest, only_one, run_stage
+from .prove.trajectory import Example, UnreadableData, file_digest, read_lines, write_lines
+from .stages import Outcome, StageFailed, Summary, code_digest, only_one, run_stage
 from .terminal import bar, sparkline
 from .warm import SERVERS as WARM_SERVERS
 

@@ -6,6 +6,7 @@ dependency edges among them. A `Rollout` is what a policy made of it. Both are f
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -166,6 +167,12 @@ def dumps(value: object) -> str:
 def loads(kind: type[T], line: str | bytes) -> T:
     """The value a line of JSON holds; raises pydantic's ValidationError."""
     return adapter(kind).validate_json(line)  # type: ignore[no-any-return]
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_lines(path: Path, values: Iterable[object]) -> None:

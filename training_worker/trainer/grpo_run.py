@@ -10,8 +10,7 @@ from typing import Any, Literal
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from ..prove.trajectory import Example, read_lines
-from ..stages import file_digest
+from ..prove.trajectory import Example, file_digest, read_lines
 from .conversation import prompt_ids
 from .sampler import Conversation, TokenLimits
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import networkx as nx
 
 from mcp_servers.catalogue import TOOLS
 
-from ..trajectory import Example, Split, loads, read_lines, write_lines
+from ..trajectory import Example, Split, file_digest, loads, read_lines, write_lines
 from .dataset import Progress, Report, assemble
 from .recipes import Plan
 from .validate import Rejected, holds
@@ -73,7 +72,7 @@ def part(examples: list[Example], report: Report, path: Path) -> Part:
     servers = Counter(TOOLS[name][0].name for name, count in report.tools.items() for _ in range(count))
     return Part(
         conversations=len(examples),
-        sha256=sha256(path),
+        sha256=file_digest(path),
         kinds=dict(sorted(report.kinds.items())),
         steps=by_size(Counter(len(example.steps) for example in examples)),
         servers=dict(sorted(servers.items())),
@@ -88,11 +87,6 @@ def part(examples: list[Example], report: Report, path: Path) -> Part:
 
 def by_size(counts: Counter[int]) -> dict[str, int]:
     return {str(size): counts[size] for size in sorted(counts)}
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read(folder: Path) -> Manifest:
@@ -110,7 +104,7 @@ def verify(folder: Path, progress: Progress = lambda done, total: None) -> tuple
     done = 0
     for split, told in manifest.splits.items():
         path = folder / f"{split}.jsonl"
-        if sha256(path) != told.sha256:
+        if file_digest(path) != told.sha256:
             drifted.append(f"{path.name} is not the file that the manifest speaks of: its contents have another hash.")
         for example in read_lines(Example, path):
             try:
