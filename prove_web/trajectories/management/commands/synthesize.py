@@ -32,6 +32,7 @@ class Command(BaseCommand):
         if processes is not None and not (isinstance(processes, int) and 1 <= processes <= 256):
             raise CommandError("--processes is a number from 1 to 256.")
         try:
+            out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
             with counted("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
             with counted("data set") as progress:
