@@ -166,6 +166,18 @@ def test_a_torn_graph_is_said_to_be_torn(page: Callable[..., Any], proven: Job) 
     assert "gone or torn" in page("graph").content.decode()
 
 
+def test_a_page_that_waits_for_the_graph_is_shown_how_far_it_is_and_then_the_graph(
+    client: Client, mary: User, project: Project
+) -> None:
+    client.force_login(mary)
+    job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", state=State.RUNNING)
+    asked = {"HX-Request": "true", "HX-Target": "graph-job"}
+    waiting = client.get(reverse("graph", args=project.path), headers=asked)
+    assert 'id="graph-job"' in waiting.content.decode() and "HX-Refresh" not in waiting
+    Job.objects.filter(pk=job.pk).update(state=State.DONE)
+    assert client.get(reverse("graph", args=project.path), headers=asked)["HX-Refresh"] == "true"
+
+
 def test_a_graph_of_another_project_is_not_shown(page: Callable[..., Any], proven: Job, charlie: User) -> None:
     Job.objects.filter(pk=proven.pk).update(project=Project.objects.get(organisation__slug="other"))
     assert "No edge has been proven" in page("graph").content.decode()

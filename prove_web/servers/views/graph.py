@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.http import HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from mcp_servers.catalogue import SERVERS
@@ -18,7 +18,7 @@ from .parts import page_or_part, paged, typed
 KINDS = {
     "created": "The producer creates the id",
     "crosses": "Between two servers",
-    "implicit": "Implicit: must run first",
+    "implicit": "Implicit",
 }
 
 
@@ -38,7 +38,12 @@ def graph(request: ProjectRequest) -> HttpResponse:
         "kinds": KINDS.items(),
         "servers": list(SERVERS),
     }
-    return page_or_part(request, "servers/graph.html", "servers/graph_found.html", context)
+    if request.htmx.target != "graph-job":
+        return page_or_part(request, "servers/graph.html", "servers/graph_found.html", context)
+    response = render(request, "servers/graph.html", context)  # its progress is taken out of it
+    if job is not None and job.ended:
+        response["HX-Refresh"] = "true"
+    return response
 
 
 @in_project(Action.LAUNCH)
