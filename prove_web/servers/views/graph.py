@@ -38,7 +38,7 @@ def graph(request: ProjectRequest) -> HttpResponse:
         "kinds": KINDS.items(),
         "servers": list(SERVERS),
     }
-    if request.htmx.target != "graph-job":
+    if typed(request, "part") != "job":
         return page_or_part(request, "servers/graph.html", "servers/graph_found.html", context)
     response = render(request, "servers/graph.html", context)  # its progress is taken out of it
     if job is not None and job.ended:
