@@ -19,6 +19,8 @@ T = TypeVar("T")
 Json = Any
 Split = Literal["train", "held_out"]
 Kind = Literal["chain", "missing_function", "irrelevance"]
+Level = Literal["complete", "missing", "minimal"]
+Recovery = Literal["corrected", "other_tool", "gave_up"]
 Boundary = Literal["policy", "environment", "infrastructure"]
 End = Literal["answered", "assistant_turns", "calls", "tokens", "infrastructure"]
 
@@ -67,6 +69,19 @@ class WorldRef:
     size: str = "small"
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A call that failed on the way, just before a step, and what was done about it. It is no part of the ground truth.
+
+    `step` counts as in `Example.steps`, and is their number for one after the last.
+    """
+
+    step: int
+    call: ToolCall
+    observation: str
+    recovery: Recovery
+
+
 @dataclass(frozen=True, kw_only=True)
 class Example:
     """A replay-validated conversation to train on or be measured by.
@@ -74,6 +89,9 @@ class Example:
     `edges` are pairs (j, g) of step indices: step g needs what step j gave. `answers` holds the assistant's closing
     text of each user turn. `digests` holds the world's digest at the start and after every step. No steps: an
     abstention example, the right act is to call nothing.
+
+    What it was made with: `level` says how much the user tells at first, `persona` in whose manner; `distractors`
+    counts the candidates of other servers. `failures` were met on the way.
     """
 
     id: str
@@ -88,6 +106,10 @@ class Example:
     digests: tuple[str, ...]
     fingerprint: str
     enums_stripped: bool = False
+    distractors: int = 0
+    level: Level = "complete"
+    persona: str = ""
+    failures: tuple[Failure, ...] = ()
 
     @property
     def abstains(self) -> bool:

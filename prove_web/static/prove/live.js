@@ -43,7 +43,8 @@ prove.live = (() => {
     retry = null;
     const old = socket;
     socket = null;
-    old?.close();
+    if (old?.readyState === WebSocket.CONNECTING) old.onopen = () => old.close(); // closed any earlier, it is an error
+    else old?.close();
     show(next);
   }
 
