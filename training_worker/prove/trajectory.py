@@ -73,10 +73,12 @@ class WorldRef:
 class Failure:
     """A call that failed on the way, just before a step, and what was done about it. It is no part of the ground truth.
 
-    `step` counts as in `Example.steps`, and is their number for one after the last.
+    `step` counts as in `Example.steps`, and is their number for one after the last; `turn` is the user
+    turn it was made in.
     """
 
     step: int
+    turn: int
     call: ToolCall
     observation: str
     recovery: Recovery
@@ -91,7 +93,8 @@ class Example:
     abstention example, the right act is to call nothing.
 
     What it was made with: `level` says how much the user tells at first, `persona` in whose manner; `distractors`
-    counts the candidates of other servers. `failures` were met on the way.
+    counts the candidates of other servers; `today` is the reference date, where the first turn names it. `failures`
+    were met on the way.
     """
 
     id: str
@@ -109,6 +112,7 @@ class Example:
     distractors: int = 0
     level: Level = "complete"
     persona: str = ""
+    today: str = ""
     failures: tuple[Failure, ...] = ()
 
     @property

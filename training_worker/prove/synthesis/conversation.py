@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 import networkx as nx
 
@@ -11,15 +12,19 @@ from mcp_servers.kit import Draw
 from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
-from ..trajectory import Example, Kind, Split, Step, ToolCall, WorldRef
+from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .chains import LENGTHS, draw_chain
 from .knobs import Knobs, draw_candidates, draw_kind
-from .language import ABSTENTIONS, sentence
-from .sampler import NothingFits, sample
-from .teacher import Done, StepRefused, run_chain, split_turns, word_turns
+from .machine import Stuck, Task, hold
+from .programmatic import Programmatic
+from .sampler import Context, NothingFits, contexts, sample
+from .teacher import StepRefused
 from .validate import Rejected, hidden_edges, validate
 
-TRIES, INSIST = 12, 9  # trials of an index, and how many of them keep to the length it is meant to have
+TRIES, INSIST = (
+    12,
+    9,
+)  # trials of an index; the first so many keep to the length it is meant to have, all but one to the level
 WORLDS_PER_DATASET = 20_000_000
 LAST_SEED = 40
 
@@ -48,8 +53,24 @@ class Recipe:
     def world(self, split: Split, index: int, trial: int) -> int:
         """The seed of the world in which this trial of a conversation is made."""
         first = self.seed * WORLDS_PER_DATASET + (FIRST_HELD_OUT_SEED if split == "held_out" else 0)
-        shared, own = self.held_out_worlds if split == "held_out" else self.worlds, index * TRIES + trial
-        return first + (own % shared if shared else own)
+        shared = self.shared(split)
+        return first + ((index + trial) % shared if shared else index * TRIES + trial)
+
+    def shared(self, split: Split) -> int:
+        """How many worlds the conversations of a split share, or 0."""
+        return self.held_out_worlds if split == "held_out" else self.worlds
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a draw is to give: its number and split, the tool it is about, and, unless free, kind, length and level."""
+
+    index: int
+    split: Split
+    about: str
+    kind: Kind | None = None
+    length: int | None = None
+    level: Level = "complete"
 
 
 def make(
@@ -66,80 +87,68 @@ def make(
     equally often. Without a kind one is drawn.
     """
     dropped: list[str] = []
-    tools = list(graph)
+    tools, knobs = list(graph), recipe.knobs
     about = target or tools[index % len(tools)]
     length = Draw("length", recipe.seed, split, index).choice(list(LENGTHS)) if recipe.even else None
-    id = f"{split}-{recipe.seed}-{index:06d}"
+    level = Draw("level", recipe.seed, split, index).weighted(tuple(knobs.levels), tuple(knobs.levels.values()))
     for trial in range(TRIES):
-        draw = Draw("conversation", recipe.seed, split, index, trial)
-        seed, asked = recipe.world(split, index, trial), length if trial < INSIST else None
+        asked = Wanted(index, split, about, kind, length, level if kind in (None, "chain") else "complete")
+        if trial >= INSIST:
+            asked = replace(asked, length=None, level=asked.level if trial < TRIES - 1 else "complete")
         try:
-            return converse(id, about, seed, split, graph, recipe, draw, kind, asked), dropped
-        except (NothingFits, StepRefused, Rejected) as reason:
+            return converse(asked, trial, graph, recipe), dropped
+        except (NothingFits, StepRefused, Rejected, Stuck) as reason:
             dropped.append(f"{type(reason).__name__}: {reason}")
     return None, dropped
 
 
-def converse(
-    id: str,
-    target: str,
-    seed: int,
-    split: Split,
-    graph: nx.DiGraph,
-    recipe: Recipe,
-    draw: Draw,
-    kind: Kind | None = None,
-    length: int | None = None,
-) -> Example:
-    """Draw, run and validate one conversation; raises NothingFits, StepRefused or Rejected."""
-    kind = kind or draw_kind(recipe.knobs, draw)
-    chain = draw_chain(graph, target, draw, recipe.implicit, length)
-    if length and len(chain) < length:
-        raise NothingFits(f"There is no chain of {length} around {target}.")
-    candidates = draw_candidates(chain, kind, recipe.knobs, draw, graph)
-    servers = tuple(sorted({TOOLS[name][0].name for name in (*candidates, *chain)}))
-    world = World.open(seed, servers, recipe.size)
-    context = sample(world.fork(), draw)
-    opening = world.digest()
-    done = run_chain(chain, graph, world, context, draw)
-    turns, steps, edges = told(kind, done, draw)
+def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Example:
+    """Draw, run and validate one conversation; raises NothingFits, StepRefused, Rejected or Stuck."""
+    key = (recipe.seed, asked.split, asked.index, trial)
+    draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
+    kind = asked.kind or draw_kind(knobs, draw)
+    chain = draw_chain(graph, asked.about, draw, recipe.implicit, asked.length)
+    if asked.length and len(chain) < asked.length:
+        raise NothingFits(f"There is no chain of {asked.length} around {asked.about}.")
+    candidates = draw_candidates(chain, kind, knobs, draw, graph)
+    servers = servers_of((*candidates, *chain))
+    world = World.open(recipe.world(asked.split, asked.index, trial), servers, recipe.size)
+    context = look_around(world, chain, asked, recipe, draw)
+    task = Task(kind, chain, candidates, asked.level if kind == "chain" else "complete", manner.choice(knobs.personas))
+    teacher = Programmatic(task, graph, world, context, knobs, draw, manner)
+    talk = hold(teacher.task, teacher, world)
     example = Example(
-        id=id,
+        id=f"{asked.split}-{recipe.seed}-{asked.index:06d}",
         kind=kind,
-        split=split,
-        world=WorldRef(seed, servers, recipe.size),
-        turns=turns,
-        steps=steps,
-        edges=edges,
-        candidates=candidates,
-        answers=answers(kind, steps, len(turns), draw),
-        digests=(opening, *(step.digest for step in done)) if steps else (opening,),
+        split=asked.split,
+        world=WorldRef(world.seed, servers, recipe.size),
+        turns=tuple(talk.turns),
+        steps=tuple(talk.steps),
+        edges=tuple(sorted(talk.edges)),
+        candidates=talk.task.candidates,
+        answers=tuple(talk.answers),
+        digests=tuple(talk.digests),
         fingerprint=fingerprint(servers),
-        enums_stripped=draw.chance(recipe.knobs.enum_stripping),
+        enums_stripped=draw.chance(knobs.enum_stripping),
+        distractors=sum(TOOLS[name][0].name not in servers_of(chain) for name in talk.task.candidates),
+        level=task.level,
+        persona=task.persona,
+        today=teacher.today,
+        failures=tuple(talk.failures),
     )
     example = hidden_edges(example)
     validate(example)
     return example
 
 
-def told(
-    kind: Kind, done: list[Done], draw: Draw
-) -> tuple[tuple[str, ...], tuple[Step, ...], tuple[tuple[int, int], ...]]:
-    """The user turns, the ground-truth steps and their edges; without steps when the right act is to call nothing."""
-    if kind != "chain":
-        return (sentence([done[-1].alone()], draw, first=True),), (), ()
-    turn_of = split_turns(done, draw)
-    steps = tuple(
-        Step((ToolCall(step.tool, step.arguments),), turn, (step.text,))
-        for step, turn in zip(done, turn_of, strict=True)
-    )
-    edges = sorted({(source, position) for position, step in enumerate(done) for source in step.fed_by.values()})
-    return word_turns(done, turn_of, draw), steps, tuple(edges)
+def servers_of(tools: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({TOOLS[name][0].name for name in tools}))
 
 
-def answers(kind: Kind, steps: tuple[Step, ...], turns: int, draw: Draw) -> tuple[str, ...]:
-    """The assistant's closing words of each turn."""
-    if kind != "chain":
-        return (draw.choice(ABSTENTIONS),)
-    last = [[step for step in steps if step.turn == turn][-1].calls[-1].name for turn in range(turns)]
-    return tuple("Done." if TOOLS[name][1].writes else "Here is what I found." for name in last)
+def look_around(world: World, chain: tuple[str, ...], asked: Wanted, recipe: Recipe, draw: Draw) -> Context:
+    """What the queries may be grounded on: what the world's read-only tools show now, or showed not long ago."""
+    shared, refresh = recipe.shared(asked.split), recipe.knobs.refresh
+    if not (shared and refresh):
+        return sample(world.fork(), draw)
+    epoch = asked.index // shared // refresh
+    return contexts(world, servers_of(chain), epoch).narrowed(chain)

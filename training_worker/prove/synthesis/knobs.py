@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 
-from ..trajectory import Kind
+from ..trajectory import Kind, Level
 from .chains import LENGTHS
+from .language import PERSONAS
+from .wording import TURNS
 
 
 @dataclass(frozen=True)
 class Knobs:
-    """How often each knob is turned. `siblings` are further tools of the chain's own servers, so that a choice is due;
-    `most` caps the candidate set, for a policy with a short context."""
+    """How often each knob is turned; by default in the plain way that the small policy of the site was shown.
+
+    `siblings` are further tools of the chain's own servers, so that a choice is due; `most` caps the candidate set, for
+    a policy with a short context. `levels` and `turns` are weights of information levels and of numbers of user turns;
+    `recovery` is the share of longer conversations in which something fails, `dates` of those whose days and moments
+    are said as people say them. A step is tried with up to `tries` entities. What a server's read-only tools show is
+    looked up again after `refresh` conversations in a world; 0: for each conversation.
+    """
 
     distractors: float = 0.4
     distractor_count: tuple[int, int] = (3, 8)
@@ -24,10 +32,29 @@ class Knobs:
     irrelevance: float = 0.05
     missing_function: float = 0.11
     most: int = 24
+    levels: Mapping[Level, float] = field(default_factory=lambda: {"complete": 1.0})
+    turns: Mapping[int, float] = field(default_factory=lambda: TURNS)
+    personas: tuple[str, ...] = ("",)
+    recovery: float = 0.0
+    dates: float = 0.0
+    tries: int = 1
+    refresh: int = 0
 
     def __post_init__(self) -> None:
         if self.most < max(LENGTHS):
             raise ValueError(f"A chain has up to {max(LENGTHS)} tools, so a conversation must be allowed that many.")
+
+
+PAPER = Knobs(
+    levels={"complete": 0.6, "missing": 0.2, "minimal": 0.2},
+    turns={2: 0.65, 3: 0.35},
+    personas=tuple(PERSONAS),
+    recovery=0.15,
+    dates=0.5,
+    tries=4,
+    refresh=16,
+)
+"""Information levels and turns as in the paper (section 2, step 3); shares of failures, dates and contexts are ours."""
 
 
 def draw_kind(knobs: Knobs, draw: Draw) -> Kind:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
 from string import Formatter
 from typing import Any
 
@@ -13,24 +15,157 @@ OPTIONAL = re.compile(r"\[([^\]]*)\]")
 TWICE = re.compile(
     r"\b(the \w+(?: \w+)?) (?=\1 )"
 )  # an ask says "the folder {x}", and the words for x are "the folder y"
-OPENINGS = ("", "Please ", "Hi, please ", "Now ", "I need you to ", "Could you ", "Can you ")
-FOLLOW_UPS = ("Thanks. Now ", "Good. Next, ", "And now ", "Then please ", "Could you also ", "")
-JOINTS = (", then ", ", and then ", ", after that ")
+ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
+CLOSING = re.compile(r"\{value\}[.,!]")
+QUESTION = re.compile(r"\b(could|can|would|will|may) (you|I)\b", re.I)
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d))?$")
 ABSTENTIONS = ("I cannot do that with the tools I have.", "None of my tools can do that.")
+WORDS, COUNTED = frozenset(("text", "body", "content")), frozenset("bags days hours minutes nights stars".split())
+NO_NOUNS = frozenset(
+    "action arrival at by from kind mark mode new off old on path pattern point power side start to until".split()
+)
+"""Parameters whose names do not say what the user would have to tell."""
+
+
+@dataclass(frozen=True)
+class Persona:
+    """A manner of asking: how a request begins, goes on after an answer, joins its parts; gives what was asked back,
+    and takes its leave."""
+
+    openings: tuple[str, ...]
+    follow_ups: tuple[str, ...]
+    joints: tuple[str, ...]
+    last: str = " and finally "
+    gives: tuple[str, ...] = ("It is {value}.", "Take {value}.", "{value}, please.")
+    leaves: tuple[str, ...] = ("Thanks, that is all.",)
+    days: tuple[str, ...] = ("Today is {day}. ",)
+
+
+PLAIN = Persona(
+    openings=("", "Please ", "Hi, please ", "Now ", "I need you to ", "Could you ", "Can you "),
+    follow_ups=("Thanks. Now ", "Good. Next, ", "And now ", "Then please ", "Could you also ", ""),
+    joints=(", then ", ", and then ", ", after that "),
+)
+PERSONAS = {
+    "plain": PLAIN,
+    "brief": Persona(
+        openings=("", "", "Please "),
+        follow_ups=("", "Next: ", "Now ", "Then "),
+        joints=("; then ", ", then "),
+        last=", then ",
+        gives=("{value}.", "{value}", "Use {value}."),
+        leaves=("Done, thanks.", "OK.", "That is it."),
+        days=("It is {day}. ", "{day} today. "),
+    ),
+    "courteous": Persona(
+        openings=(
+            "Good morning. Would you please ",
+            "Hello, could you please ",
+            "I would be grateful if you could ",
+            "If it is not too much trouble, could you ",
+            "May I ask you to ",
+        ),
+        follow_ups=(
+            "Thank you very much. Would you also ",
+            "Wonderful, thank you. Could you now ",
+            "That is kind. Next, please ",
+            "Many thanks. May I also ask you to ",
+            "I appreciate it. Please ",
+            "Very helpful. If you have a moment, could you ",
+        ),
+        joints=(", and after that ", ", and then please ", ", then kindly "),
+        gives=("Of course, it is {value}.", "Ah, sorry: {value}.", "That would be {value}, thank you."),
+        leaves=("Thank you, that was all I needed.", "That is everything, thank you so much."),
+        days=("As today is {day}: ", "It is {day} here. "),
+    ),
+    "chatty": Persona(
+        openings=(
+            "Hey there! So, I want you to ",
+            "OK, one more thing on my list before lunch: ",
+            "Hi! It is one of those days. Can you ",
+            "Right, let us get this sorted: please ",
+            "Hello again, me once more. Could you ",
+        ),
+        follow_ups=(
+            "Ah, lovely. Oh, and could you ",
+            "Great, I nearly forgot: ",
+            "Perfect, you are quick! Then ",
+            "Super. While you are at it, ",
+            "Ha, nice. Now ",
+            "OK so next thing: ",
+            "You know what? Please also ",
+        ),
+        joints=(", oh and then ", ", and once that is done ", ", and after that "),
+        last=" and, last thing, ",
+        gives=("Oh, did I not say? {value}.", "Silly me, it is {value}.", "Hm, let me look... {value}."),
+        leaves=("Great, that was it. Bye!", "You are a star, nothing else for now."),
+        days=("Can you believe it is {day} already? ", "So, {day} today. "),
+    ),
+    "formal": Persona(
+        openings=("Kindly ", "You are requested to ", "I hereby ask you to ", "Please proceed to "),
+        follow_ups=(
+            "Noted. Kindly ",
+            "Understood. Subsequently, ",
+            "Thank you for the information. Please ",
+            "Acknowledged. You are further asked to ",
+            "Furthermore, ",
+        ),
+        joints=(", subsequently ", ", thereafter ", ", and then "),
+        last=" and, lastly, ",
+        gives=("The answer is {value}.", "Please proceed with {value}.", "I confirm: {value}."),
+        leaves=("This concludes my request.", "No further action is required."),
+        days=("Date of this request: {day}. ", "As of {day}: "),
+    ),
+    "hurried": Persona(
+        openings=("Quick one: ", "I am about to board, so please just ", "In a rush here, can you ", "Fast, please: "),
+        follow_ups=(
+            "OK quickly, ",
+            "Good, now ",
+            "And, before I forget, ",
+            "Still here? Then ",
+            "Right. Please ",
+            "Next, ",
+        ),
+        joints=(", then ", ", right after that ", ", and straight after "),
+        last=", then finally ",
+        gives=("{value}!", "{value}, go.", "Sorry, typing too fast: {value}."),
+        leaves=("Good, have to run.", "OK, got to go, thanks!"),
+        days=("It is {day}, I am late. ", "{day} is today. "),
+    ),
+    "unsure": Persona(
+        openings=(
+            "I am not sure this is the right place, but could you ",
+            "I hope I am asking this correctly: please ",
+            "Sorry, I am new to this. Can you ",
+            "I think what I want is for you to ",
+        ),
+        follow_ups=(
+            "I see, thank you. And could you perhaps ",
+            "If that worked, please ",
+            "All right. I suppose next you would have to ",
+            "Oh, that was quick. Would you also ",
+            "I hope I can ask one more thing: ",
+        ),
+        joints=(", and then maybe ", ", and if that works ", ", and then "),
+        gives=("I believe it is {value}.", "Would that be {value}? Yes, {value}.", "I have {value} written down here."),
+        leaves=("I think that is all, thank you.", "No, nothing else, I hope that was right."),
+        days=("If I am not mistaken it is {day}. ", "My calendar says {day}. "),
+    ),
+}
 
 
 def fields(template: str) -> tuple[str, ...]:
     return tuple(name for _, name, _, _ in Formatter().parse(template) if name)
 
 
-def choose(tool: Tool, draw: Draw) -> tuple[str, tuple[str, ...]]:
-    """One way to ask for a tool, and the optional parameters it mentions: each bracket is kept one time in four.
+def choose(tool: Tool, draw: Draw, wishes: float = 0.25) -> tuple[str, tuple[str, ...]]:
+    """One way to ask for a tool, and the optional parameters it mentions: each bracket is kept with this probability.
 
     A bracket with a PIN or password stays out: no tool shows one.
     """
 
     def keep(bracket: re.Match[str]) -> str:
-        wanted = draw.chance(0.25) and not tool.sensitive & set(fields(bracket[1]))
+        wanted = draw.chance(wishes) and not tool.sensitive & set(fields(bracket[1]))
         return bracket[1] if wanted else ""
 
     ask = OPTIONAL.sub(keep, draw.choice(tool.asks) if tool.asks else default_ask(tool))
@@ -47,7 +182,26 @@ def default_ask(tool: Tool) -> str:
 def clause(ask: str, arguments: dict[str, Any], words: dict[str, str]) -> str:
     """The ask with every parameter spoken: in the words for it, else as its value."""
     text = ask.format(**{name: words.get(name) or spoken(arguments[name]) for name in fields(ask)})
-    return TWICE.sub("", text)
+    return ON.sub("", TWICE.sub("", text))
+
+
+def given(template: str, value: str) -> str:
+    """What the user answers who was asked for a value; one that ends a sentence needs no second mark."""
+    text = (CLOSING.sub("{value}", template) if value[-1:] in ".!?" else template).format(value=value)
+    return text[:1].upper() + text[1:]
+
+
+def left_open(ask: str, name: str, noun: str) -> str:
+    """The ask with a parameter left open: "the account {account}" becomes "an account"."""
+    around = rf'"?(?:\b(?:the|my|a|an|our) (?:\w+ )?)?(?:\b{noun} )?\{{{name}\}}(?: (?:cents|{noun}))?"?'
+    return re.sub(around, vague(noun), ask, count=1)
+
+
+def vague(noun: str) -> str:
+    """How one speaks of a thing without saying which."""
+    if noun in WORDS:
+        return "something"
+    return f"some {noun}" if noun in COUNTED else f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
 def spoken(value: Any) -> str:
@@ -58,14 +212,38 @@ def spoken(value: Any) -> str:
     return str(value)
 
 
+def long_day(day: date) -> str:
+    """Monday, 2 March 2026."""
+    return f"{day:%A}, {day.day} {day:%B %Y}"
+
+
+def ways_to_say(value: Any, today: str) -> tuple[str, ...]:
+    """How a person may say a day or moment of the form 2026-03-05 or 2026-03-05T14:00: written out, and, where the user
+    said which day `today` is, relative to it. Nothing for any other value."""
+    found = MOMENT.match(value) if isinstance(value, str) else None
+    if found is None:
+        return ()
+    try:
+        day = date.fromisoformat(found[1])
+    except ValueError:
+        return ()
+    ways = [f"{day.day} {day:%B %Y}"]
+    if today:
+        away = (day - date.fromisoformat(today)).days
+        ways += {0: ["today"], 1: ["tomorrow"]}.get(away, [])
+        ways += [f"{day:%A}"] if 1 < away < 7 else []
+    return tuple(f"{way} at {int(found[2][:2])}{found[2][2:]}" if found[2] else way for way in ways)
+
+
 def says(text: str, value: str) -> bool:
     """Whether a text says a value as words of its own: 4 is not said by CRD-4653."""
     return re.search(rf"(?<!\w)(?<!\w-){re.escape(value)}(?!\w)", text) is not None
 
 
-def sentence(clauses: Sequence[str], draw: Draw, first: bool) -> str:
+def sentence(clauses: Sequence[str], draw: Draw, first: bool, persona: Persona = PLAIN) -> str:
     """One user turn that asks for these things in this order."""
-    text = draw.choice(OPENINGS if first else FOLLOW_UPS) + clauses[0]
+    opening = draw.choice(persona.openings if first else persona.follow_ups)
+    text = opening + clauses[0]
     for position, part in enumerate(clauses[1:], 2):
-        text += (" and finally " if position == len(clauses) > 2 else draw.choice(JOINTS)) + part
-    return text[:1].upper() + text[1:] + ("?" if text.startswith(("Could", "Can")) else ".")
+        text += (persona.last if position == len(clauses) > 2 else draw.choice(persona.joints)) + part
+    return text[:1].upper() + text[1:] + ("?" if QUESTION.search(opening) else ".")

@@ -1,6 +1,6 @@
 """Sample a live world through its read-only tools: the ids, labels and values that a query may be grounded on.
 
-Nothing is read from the state behind the tools' back (paper, section 2, step 2).
+Nothing is read from the state behind the tools' back (paper, section 2, step 2); a PIN its owner knows by heart.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
+from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
 
@@ -29,6 +31,16 @@ class Context:
     ids: dict[str, dict[str, Found]] = field(default_factory=dict)
     values: dict[str, dict[Any, None]] = field(default_factory=dict)
     secrets: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def narrowed(self, chain: Collection[str]) -> Context:
+        """What of it these tools can use: the ids they take, with what else is said of them."""
+        wanted = {type for name in chain for type in TOOLS[name][1].ids.values()}
+        fields = {field for name in chain for field in TOOLS[name][1].seen.values()}
+        return Context(
+            {type: found for type, found in self.ids.items() if type in wanted},
+            {name: values for name, values in self.values.items() if name in fields},
+            self.secrets,
+        )
 
     def learn(self, tool: str, result: Any) -> None:
         for found in found_in(tool, result):
@@ -51,6 +63,23 @@ def sample(world: World, draw: Draw) -> Context:
                 waiting.remove(tool)
                 progress = look(world, tool, context, draw) or progress
     return context
+
+
+def contexts(world: World, servers: Collection[str], epoch: int) -> Context:
+    """What some servers of a world show when it opens, each by its own tools, looked up anew in each epoch."""
+    together = Context(secrets=world.known_by_heart())
+    for server in servers:
+        for type, found in context_of(world.seed, world.size, server, epoch).ids.items():
+            together.ids[type] = found | together.ids.get(type, {})
+        for name, values in context_of(world.seed, world.size, server, epoch).values.items():
+            together.values[name] = values | together.values.get(name, {})
+    return together
+
+
+@lru_cache(maxsize=2_048)
+def context_of(seed: int, size: str, server: str, epoch: int) -> Context:
+    """What one server shows; it is shared, and not to be changed."""
+    return sample(World.open(seed, (server,), size), Draw("context", seed, server, epoch))
 
 
 def look(world: World, tool: Tool, context: Context, draw: Draw) -> bool:

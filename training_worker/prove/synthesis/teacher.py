@@ -1,7 +1,7 @@
-"""The programmatic teacher: runs a chain live, step by step, each on what the earlier ones gave, and words the request.
+"""The programmatic teacher's planner: runs a chain live, step by step, each on what the earlier ones gave.
 
-It needs no language model. What it writes is grounded twice over: every value was shown by a read-only tool or given by
-the user, and every step succeeded in the live world before it is kept.
+It needs no language model. What it plans is grounded twice over: every value was shown by a read-only tool or given by
+the user, and every step succeeded in a live world before it is kept.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from mcp_servers.world import World
 
 from ..graph import as_taken
 from ..shapes import Found, found_in
-from .language import choose, clause, says, sentence, spoken
+from .language import choose, clause, spoken
 from .sampler import Context, fill
 
-TURNS = {1: 0.6, 2: 0.3, 3: 0.1}
 POINTER = "that "
 
 
@@ -32,7 +31,8 @@ class StepRefused(Exception):
 
 @dataclass
 class Done:
-    """A step that was run: its call, what it gave, which earlier steps fed it, and how the user words it."""
+    """A step that was run: its call, what it gave, which earlier steps fed it, and how the user words it; and the world
+    just before it."""
 
     tool: str
     arguments: dict[str, Any]
@@ -42,6 +42,7 @@ class Done:
     words: dict[str, str]
     ask: str
     found: list[Found] = field(default_factory=list)
+    before: World | None = None
 
     @property
     def clause(self) -> str:
@@ -58,21 +59,53 @@ class Done:
         return [spoken(value) for name, value in self.arguments.items() if name not in self.fed_by]
 
 
-def run_chain(chain: tuple[str, ...], graph: nx.DiGraph, world: World, context: Context, draw: Draw) -> list[Done]:
-    """Run a chain in a world. Raises NothingFits or StepRefused when this world cannot serve it."""
+def run_chain(
+    chain: tuple[str, ...],
+    graph: nx.DiGraph,
+    world: World,
+    context: Context,
+    draw: Draw,
+    tries: int = 1,
+    wishes: float = 0.25,
+) -> list[Done]:
+    """Run a chain in a world. Raises NothingFits or StepRefused when this world cannot serve it.
+
+    A step that is refused is tried again with other entities, in all `tries` times: those are kept that can serve it.
+    """
     done: list[Done] = []
     for position, name in enumerate(chain):
-        tool = TOOLS[name][1]
-        bound, words, fed_by = bind(tool, graph, done, draw)
-        bound = shared(graph, done, name) | ways(graph, tool, chain[position + 1 :]) | bound
-        ask, optional = choose(tool, draw)
-        arguments = fill(tool, bound, context, draw, world, optional)
-        reply = world.call(name, arguments)
-        if not reply.ok:
-            raise StepRefused(f"{name}: {reply.text}")
-        found = found_in(name, json.loads(reply.text))
-        done.append(Done(name, arguments, reply.text, world.digest(), fed_by, words, ask, found))
+        for tried in range(tries):
+            try:
+                done.append(run_step(name, chain[position + 1 :], graph, done, world, context, draw, wishes))
+                break
+            except StepRefused:
+                if tried == tries - 1:
+                    raise
     return done
+
+
+def run_step(
+    name: str,
+    later: tuple[str, ...],
+    graph: nx.DiGraph,
+    done: list[Done],
+    world: World,
+    context: Context,
+    draw: Draw,
+    wishes: float,
+) -> Done:
+    """Run one step of a chain after those done. Raises NothingFits or StepRefused."""
+    tool = TOOLS[name][1]
+    bound, words, fed_by = bind(tool, graph, done, draw)
+    bound = shared(graph, done, name) | ways(graph, tool, later) | bound
+    ask, optional = choose(tool, draw, wishes)
+    arguments = fill(tool, bound, context, draw, world, optional)
+    before = world.fork()
+    reply = world.call(name, arguments)
+    if not reply.ok:
+        raise StepRefused(f"{name}: {reply.text}")
+    found = found_in(name, json.loads(reply.text))
+    return Done(name, arguments, reply.text, world.digest(), fed_by, words, ask, found, before)
 
 
 def enabling(graph: nx.DiGraph, first: str, then: str) -> dict[str, Any]:
@@ -143,28 +176,3 @@ def nameable(step: Done, id_type: str, used: set[str], just_before: bool) -> lis
 def noun(id_type: str) -> str:
     """AccountId -> account, ScheduledPaymentId -> scheduled payment."""
     return re.sub(r"(?<!^)([A-Z])", r" \1", id_type.removesuffix("Id")).lower()
-
-
-def split_turns(steps: list[Done], draw: Draw) -> list[int]:
-    """The user turn each step belongs to: one to three turns, in order."""
-    count = min(draw.weighted(tuple(TURNS), tuple(TURNS.values())), len(steps))
-    cuts = sorted(draw.sample(range(1, len(steps)), count - 1))
-    return [sum(cut <= position for cut in cuts) for position in range(len(steps))]
-
-
-def word_turns(steps: list[Done], turn_of: list[int], draw: Draw) -> tuple[str, ...]:
-    """What the user says in each turn; a look-up that a later step of the turn implies is often left unsaid."""
-    turns = []
-    for turn in range(max(turn_of) + 1):
-        own = [position for position, of in enumerate(turn_of) if of == turn]
-        said = [position for position in own if not (draw.chance(0.6) and implied(position, own, steps))]
-        turns.append(sentence([steps[position].clause for position in said], draw, first=turn == 0))
-    return tuple(turns)
-
-
-def implied(position: int, own: list[int], steps: list[Done]) -> bool:
-    """Whether a step goes without saying: it only looks, and a later step of the turn uses it and says its values."""
-    step = steps[position]
-    users = [later for later in own if position in steps[later].fed_by.values()]
-    rest = " ".join(steps[later].clause for later in users)
-    return bool(users) and not TOOLS[step.tool][1].writes and all(says(rest, text) for text in step.given())

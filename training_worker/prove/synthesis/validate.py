@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS, fingerprint
@@ -17,7 +18,7 @@ from mcp_servers.world import World
 
 from ..rollout import oracle
 from ..trajectory import Example, ToolCall
-from .language import says, spoken
+from .language import long_day, says, spoken, ways_to_say
 
 MOST_ERRORS = 0.3
 LARGEST = {False: 1.3, True: 1.0}
@@ -48,9 +49,12 @@ def replay(example: Example) -> None:
     if gone := [name for name in example.world.servers if name not in SERVERS]:
         raise Rejected(f"{example.id}: there is no server {gone[0]} any more.")
     world = World.open(example.world.seed, example.world.servers, example.world.size)
-    calls = errors = 0
+    calls, errors = 0, len(example.failures)
     if world.digest() != example.digests[0]:
         raise Rejected(f"{example.id}: the world of seed {example.world.seed} is another one now.")
+    if example.today and f"{world.now:%Y-%m-%d}" != example.today:
+        raise Rejected(f"{example.id}: it is not {example.today} in its world, as the user says.")
+    fail_again(example, world, 0)
     for position, step in enumerate(example.steps):
         for call, text in zip(step.calls, step.observations, strict=True):
             reply = world.call(call.name, call.arguments or {})
@@ -59,20 +63,37 @@ def replay(example: Example) -> None:
                 raise Rejected(f"{example.id}: {call.name} in step {position} answers something else in a replay.")
         if world.digest() != example.digests[position + 1]:
             raise Rejected(f"{example.id}: after step {position} the replayed world differs.")
+        fail_again(example, world, position + 1)
+    calls += len(example.failures)
     if calls and errors / calls > MOST_ERRORS:
         raise Rejected(f"{example.id}: {errors} of {calls} calls fail.")
 
 
+def fail_again(example: Example, world: World, position: int) -> None:
+    """What failed just before this step, or after the last, has to fail in the same words again."""
+    for failure in example.failures:
+        if failure.step == position:
+            reply = world.call(failure.call.name, failure.call.arguments or {})
+            if reply.ok or reply.text != failure.observation:
+                raise Rejected(f"{example.id}: {failure.call.name} does not fail before step {position} as it did.")
+
+
 def provenance(example: Example) -> None:
     """Every value, PINs and passwords among them, may be used only if the user or a tool said it before."""
-    observed = ""
-    for step in example.steps:
-        said = " ".join((*example.turns[: step.turn + 1], observed))
-        for call in step.calls:
-            for name, value in (call.arguments or {}).items():
-                if not all(grounded(one, said) for one in single(value)):
-                    raise Rejected(f"{example.id}: {call.name} uses a {name} that nobody gave.")
-        observed = " ".join((observed, *step.observations))
+    if example.today and long_day(date.fromisoformat(example.today)) not in example.turns[0]:
+        raise Rejected(f"{example.id}: nobody says that it is {example.today}.")
+    observed = [" ".join(text for step in example.steps[:end] for text in step.observations) for end in places(example)]
+    made = [(position, step.turn, call) for position, step in enumerate(example.steps) for call in step.calls]
+    for position, turn, call in [*made, *((one.step, one.turn, one.call) for one in example.failures)]:
+        said = " ".join((*example.turns[: turn + 1], observed[position]))
+        for name, value in (call.arguments or {}).items():
+            if not all(grounded(one, said, example.today) for one in single(value)):
+                raise Rejected(f"{example.id}: {call.name} uses a {name} that nobody gave.")
+
+
+def places(example: Example) -> range:
+    """Where a call may stand: before each step, and after the last."""
+    return range(len(example.steps) + 1)
 
 
 def single(value: Any) -> Iterator[Any]:
@@ -84,10 +105,14 @@ def single(value: Any) -> Iterator[Any]:
         yield value
 
 
-def grounded(value: Any, said: str) -> bool:
+def grounded(value: Any, said: str, today: str = "") -> bool:
     """Whether a text says a value: as a user speaks it, or as it stands in the JSON of a tool's answer."""
     written = json.dumps(value, ensure_ascii=False)
-    return says(said, spoken(value)) or (written in said if isinstance(value, str) else says(said, written))
+    return (
+        says(said, spoken(value))
+        or (written in said if isinstance(value, str) else says(said, written))
+        or any(says(said, way) for way in ways_to_say(value, today))
+    )
 
 
 def hidden_edges(example: Example) -> Example:

@@ -1,0 +1,214 @@
+"""The state machine of a conversation (paper, section 2, step 3): what may follow what, and the loop through it.
+
+A user turn asks, a teacher proposes calls, the live world runs them, what fails is recovered from, and the conversation
+goes on or ends. Who speaks and who proposes is a `Teacher`; what happened is a `Talk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.world import World
+
+from ..reward import form_level
+from ..trajectory import Failure, Kind, Level, Recovery, Step, ToolCall
+
+TRIES = 3  # proposals, before a teacher that gets the form wrong is given up on
+USER_TURNS, MOVES = 5, 20
+
+
+class State(StrEnum):
+    """Where a conversation is, in five groups."""
+
+    COMPLETE = "complete"
+    MISSING = "missing"
+    MINIMAL = "minimal"
+
+    PROPOSED = "proposed"
+    INVALID = "invalid"
+
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILURE = "failure"
+
+    ANSWERED = "answered"
+    CORRECTED = "corrected"
+    OTHER_TOOL = "other_tool"
+    GAVE_UP = "gave_up"
+
+    FOLLOW_UP = "follow_up"
+    CLARIFIED = "clarified"
+    ENDED = "ended"
+
+
+S = State
+GROUPS: dict[str, tuple[State, ...]] = {
+    "query": (S.COMPLETE, S.MISSING, S.MINIMAL),
+    "turn": (S.PROPOSED, S.INVALID),
+    "tool execution": (S.SUCCESS, S.PARTIAL, S.FAILURE),
+    "response": (S.ANSWERED, S.CORRECTED, S.OTHER_TOOL, S.GAVE_UP),
+    "continuation": (S.FOLLOW_UP, S.CLARIFIED, S.ENDED),
+}
+ASKED = (S.PROPOSED, S.INVALID, S.ANSWERED)
+EXECUTED = (S.SUCCESS, S.PARTIAL, S.FAILURE)
+RECOVERY = (S.CORRECTED, S.OTHER_TOOL, S.INVALID, S.GAVE_UP)
+CONTINUATION = (S.FOLLOW_UP, S.CLARIFIED, S.ENDED)
+TRANSITIONS: dict[State, tuple[State, ...]] = {
+    S.COMPLETE: ASKED,
+    S.MISSING: ASKED,
+    S.MINIMAL: ASKED,
+    S.PROPOSED: EXECUTED,
+    S.INVALID: (S.PROPOSED, S.CORRECTED, S.OTHER_TOOL, S.INVALID, S.ANSWERED, S.GAVE_UP),
+    S.SUCCESS: ASKED,
+    S.PARTIAL: RECOVERY,
+    S.FAILURE: RECOVERY,
+    S.CORRECTED: EXECUTED,
+    S.OTHER_TOOL: EXECUTED,
+    S.ANSWERED: CONTINUATION,
+    S.GAVE_UP: CONTINUATION,
+    S.FOLLOW_UP: ASKED,
+    S.CLARIFIED: ASKED,
+    S.ENDED: (),
+}
+
+
+class Stuck(Exception):
+    """A conversation that its teacher did not bring to an end; says how."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a conversation is to be about, and what its assistant may use."""
+
+    kind: Kind
+    chain: tuple[str, ...]
+    candidates: tuple[str, ...]
+    level: Level = "complete"
+    persona: str = ""
+
+
+@dataclass(frozen=True)
+class Move:
+    """What an assistant does next: makes calls, or says something, which ends its turn; `asks` if that asks back.
+
+    `rests_on` names the steps whose results the calls use.
+    """
+
+    calls: tuple[ToolCall, ...] = ()
+    text: str = ""
+    asks: bool = False
+    rests_on: tuple[int, ...] = ()
+
+
+@dataclass
+class Talk:
+    """A conversation so far, and the states it went through. `edges` are pairs of steps, the second of which rests on
+    the first."""
+
+    task: Task
+    turns: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    edges: set[tuple[int, int]] = field(default_factory=set)
+    digests: list[str] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+    failing: list[tuple[ToolCall, str]] = field(default_factory=list)  # and not yet recovered from
+
+    def enter(self, state: State) -> None:
+        assert not self.states or state in TRANSITIONS[self.states[-1]], f"{self.states[-1]} -> {state}"
+        self.states.append(state)
+
+
+class Teacher(Protocol):
+    """Who plays both sides of a conversation."""
+
+    def ask(self, talk: Talk) -> str | None:
+        """The user's next turn; None when there is nothing more to ask."""
+
+    def move(self, talk: Talk, fault: str) -> Move:
+        """The assistant's next move; `fault` says what was wrong with the one just proposed, if anything."""
+
+
+def hold(task: Task, teacher: Teacher, world: World) -> Talk:
+    """A whole conversation, its calls run in the world. Raises Stuck, and whatever the teacher raises."""
+    talk = Talk(task, digests=[world.digest()])
+    opening = teacher.ask(talk)
+    if not opening:
+        raise Stuck("The user says nothing.")
+    talk.turns.append(opening)
+    talk.enter(State(task.level))
+    for _ in range(MOVES):
+        move = proposal(teacher, talk)
+        if move.calls:
+            talk.enter(resumed(talk, move))
+            execute(talk, move, world)
+            continue
+        talk.answers.append(move.text)
+        talk.enter(settled(talk, "gave_up") or State.ANSWERED)
+        words = teacher.ask(talk) if len(talk.turns) < USER_TURNS else None
+        if words is None:
+            talk.enter(State.ENDED)
+            return talk
+        talk.turns.append(words)
+        talk.enter(State.CLARIFIED if move.asks else State.FOLLOW_UP)
+    raise Stuck(f"The assistant did not come to an end in {MOVES} moves.")
+
+
+def proposal(teacher: Teacher, talk: Talk) -> Move:
+    """A move whose form is valid; an invalid one is proposed again."""
+    schemas = {name: TOOLS[name][1].input_schema for name in talk.task.candidates}
+    fault = ""
+    for _ in range(TRIES):
+        move = teacher.move(talk, fault)
+        fault = wrong(move, schemas)
+        if not fault:
+            return move
+        talk.enter(State.INVALID)
+    raise Stuck(f"{TRIES} proposals in a row were not valid; the last: {fault}")
+
+
+def wrong(move: Move, schemas: Mapping[str, dict[str, Any]]) -> str:
+    """What is wrong with the form of a move; nothing when it may be made."""
+    for call in move.calls:
+        if call.arguments is None:
+            return "a call is not a JSON object with a name and arguments"
+        if call.name not in schemas:
+            return f"there is no tool {call.name[:100]!r} here"
+        if form_level(call, schemas) < 2:
+            return f"the arguments of {call.name} lack a required one, or one has the wrong type"
+    return "" if move.calls or move.text.strip() else "neither a call nor a text"
+
+
+def resumed(talk: Talk, move: Move) -> State:
+    """The state that a move of calls leads to: what failed just before is corrected, or done by another tool."""
+    failed = {call.name for call, _ in talk.failing}
+    return settled(talk, "corrected" if move.calls[0].name in failed else "other_tool") or State.PROPOSED
+
+
+def settled(talk: Talk, recovery: Recovery) -> State | None:
+    """Take down how what failed was recovered from; None when nothing had failed."""
+    if not talk.failing:
+        return None
+    talk.failures += [
+        Failure(len(talk.steps), len(talk.turns) - 1, call, text, recovery) for call, text in talk.failing
+    ]
+    talk.failing.clear()
+    return State(recovery)
+
+
+def execute(talk: Talk, move: Move, world: World) -> None:
+    """Run calls in the world: those that succeed are a step, those that fail wait for a recovery."""
+    replies = [(call, world.call(call.name, call.arguments or {})) for call in move.calls]
+    good = [(call, reply.text) for call, reply in replies if reply.ok]
+    talk.failing += [(call, reply.text) for call, reply in replies if not reply.ok]
+    if good:
+        talk.edges |= {(step, len(talk.steps)) for step in move.rests_on}
+        calls, texts = zip(*good, strict=True)
+        talk.steps.append(Step(calls, len(talk.turns) - 1, texts))
+        talk.digests.append(world.digest())
+    talk.enter(State.SUCCESS if not talk.failing else State.PARTIAL if good else State.FAILURE)
