@@ -16,9 +16,9 @@ from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .chains import LENGTHS, draw_chain
 from .knobs import Knobs, draw_candidates, draw_kind
 from .machine import Stuck, Task, hold
+from .planner import StepRefused
 from .programmatic import Programmatic
 from .sampler import Context, NothingFits, contexts, sample
-from .teacher import StepRefused
 from .validate import Rejected, hidden_edges, validate
 
 TRIES, INSIST = (

@@ -15,9 +15,9 @@ from ..trajectory import ToolCall
 from .knobs import Knobs
 from .language import ABSTENTIONS, PERSONAS, sentence
 from .machine import Move, Talk, Task
+from .planner import Done, run_chain
 from .recovery import slip, wish
 from .sampler import Context, NothingFits
-from .teacher import Done, run_chain
 from .wording import WISHES, Open, leave_open, split_for, with_date, with_days, word_turns
 
 IMPOSSIBLE = 0.25  # of the failures are of wishes that have become impossible; the others are slips

@@ -16,8 +16,8 @@ from mcp_servers.world import World
 
 from ..trajectory import ToolCall
 from .language import choose, clause, fields
+from .planner import POINTER, Done
 from .sampler import Context, NothingFits, fill
-from .teacher import POINTER, Done
 from .wording import thing
 
 NOT_OF_THE_STATE = frozenset({"invalid_arguments", "unknown_tool"})

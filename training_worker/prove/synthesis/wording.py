@@ -24,7 +24,7 @@ from .language import (
     spoken,
     ways_to_say,
 )
-from .teacher import Done, noun
+from .planner import Done, noun
 
 TURNS = {1: 0.6, 2: 0.3, 3: 0.1}
 SPLITS = 6  # splits into turns to look through for one that lets a look-up go without saying

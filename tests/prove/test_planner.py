@@ -1,4 +1,4 @@
-"""The teacher: binds each step to what earlier ones gave, and points only where one thing can be meant."""
+"""The planner: binds each step to what earlier ones gave, and points only where one thing can be meant."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ from tests.prove.known import SERVERS, TOOLS
 from training_worker.prove.shapes import Found
 from training_worker.prove.synthesis.chains import draw_chain
 from training_worker.prove.synthesis.language import says, spoken
-from training_worker.prove.synthesis.sampler import NothingFits, sample
-from training_worker.prove.synthesis.teacher import (
+from training_worker.prove.synthesis.planner import (
     POINTER,
     Done,
     StepRefused,
-    implied,
     nameable,
     noun,
     run_chain,
-    split_turns,
-    word_turns,
 )
+from training_worker.prove.synthesis.sampler import NothingFits, sample
+from training_worker.prove.synthesis.wording import implied, split_turns, word_turns
 
 
 @pytest.fixture(scope="module")
