@@ -35,8 +35,9 @@ lint: setup ## ruff, formatting, types, import arrows
 	$(PY) -m mypy
 	.venv/bin/lint-imports
 
-reference: setup ## write docs/servers from the code of the servers
+reference: setup ## write docs/servers, and the diagram of conversations, from the code
 	@$(PY) -m mcp_servers.reference
+	@$(PY) -m training_worker.prove.synthesis.diagram
 
 bench: setup ## how fast the servers and the reward are, beside a baseline
 	@$(PY) -m training_worker.bench $(ARGS)

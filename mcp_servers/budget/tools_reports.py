@@ -50,7 +50,7 @@ def get_budget_report(budgets: Budgets, budget: BudgetRef, month: AskedMonth = N
 @server.read(
     "list the receipts for expenses[, unused only: {unused_only}][, at most {limit}]",
     "show which invoices and bookings can prove an expense[, just unused ones: {unused_only}][, no more than {limit}]",
-    "tell me which receipts there are[, unused_only {unused_only}][, up to {limit} of them]",
+    "tell me which receipts there are[, those without an expense alone: {unused_only}][, up to {limit} of them]",
     "go through the receipts of my budgets[, leaving out used ones: {unused_only}][, {limit} at most]",
 )
 def list_receipts(budgets: Budgets, unused_only: UnusedOnly = False, limit: Limit = None) -> tuple[ReceiptView, ...]:

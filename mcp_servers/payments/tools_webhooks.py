@@ -21,7 +21,7 @@ KEPT = timedelta(days=30)
 @server.read(
     "list the webhook events[ of {invoice}][ of the kind {kind}][, failed only: {failed_only}][, at most {limit}]",
     "show what my webhooks were told[ about {invoice}][, only {kind}][, just failures: {failed_only}][, up to {limit}]",
-    "tell me which webhook deliveries there were[ for {invoice}][ of {kind}][, failed_only {failed_only}]"
+    "tell me which webhook deliveries there were[ for {invoice}][ of {kind}][, the failed ones alone: {failed_only}]"
     "[, no more than {limit}]",
     "go through the latest webhook events[ for {invoice}][ named {kind}][, undelivered ones only: {failed_only}]"
     "[, {limit} at most]",

@@ -22,7 +22,8 @@ MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d))?$")
 ABSTENTIONS = ("I cannot do that with the tools I have.", "None of my tools can do that.")
 WORDS, COUNTED = frozenset(("text", "body", "content")), frozenset("bags days hours minutes nights stars".split())
 NO_NOUNS = frozenset(
-    "action arrival at by from kind mark mode new off old on path pattern point power side start to until".split()
+    "action arrival at by close_on due expires from kind mark mode new off old on path pattern point power side start "
+    "to until".split()
 )
 """Parameters whose names do not say what the user would have to tell."""
 

@@ -152,8 +152,9 @@ def leave_open(
         told = [*steps[: open.step], vague, *steps[open.step + 1 :]]
         words = word_turns(told, turn_of, draw, persona=persona)
         asked = turn_of[open.step]
+        ways = (spoken(value), step.words.get(open.name) or spoken(value), *ways_to_say(value, ""))
         so_far = " ".join(words[: asked + 1])
-        if vague.clause not in so_far or any(says(so_far, way) for way in (spoken(value), *ways_to_say(value, ""))):
+        if vague.clause not in so_far or any(says(so_far, way) for way in ways):
             continue
         later = [turn + (turn > asked or at >= open.step) for at, turn in enumerate(turn_of)]
         answer = given(draw.choice(persona.gives), step.words.get(open.name) or spoken(value))

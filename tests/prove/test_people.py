@@ -1,0 +1,220 @@
+"""500 conversations of the paper's recipe, over all servers: mix, levels, turns, failures, and how people speak."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.world import World
+from training_worker.prove.graph import load_or_build
+from training_worker.prove.rollout import demonstration
+from training_worker.prove.synthesis.dataset import assemble
+from training_worker.prove.synthesis.dedup import THRESHOLD, jaccard, signature
+from training_worker.prove.synthesis.knobs import PAPER
+from training_worker.prove.synthesis.language import (
+    PERSONAS,
+    left_open,
+    long_day,
+    says,
+    spoken,
+    vague,
+    ways_to_say,
+)
+from training_worker.prove.synthesis.language import (
+    given as given_back,
+)
+from training_worker.prove.synthesis.recipes import PLANS, by_kind
+from training_worker.prove.synthesis.validate import Rejected, holds, provenance
+from training_worker.prove.trajectory import Example, Failure
+
+COUNTS = by_kind((403, 55, 42))
+NAMES = {name for name in TOOLS if "_" in name} | {
+    parameter for _, tool in TOOLS.values() for parameter in tool.input_schema["properties"] if "_" in parameter
+}
+
+
+@pytest.fixture(scope="module")
+def people(graph_folder: Path) -> list[Example]:
+    examples, _ = assemble(COUNTS, "train", load_or_build(graph_folder), PLANS["1k"].recipe, processes=1)
+    return examples
+
+
+@pytest.fixture(scope="module")
+def talks(people: list[Example]) -> list[Example]:
+    return [example for example in people if example.kind == "chain"]
+
+
+def test_the_mix_is_the_recipe_s(people: list[Example]) -> None:
+    assert Counter(example.kind for example in people) == COUNTS and len(people) == 500
+
+
+def test_every_conversation_holds(people: list[Example]) -> None:
+    for example in people:
+        holds(example)
+
+
+def test_no_two_are_alike(people: list[Example]) -> None:
+    signatures = [signature(example) for example in people]
+    for position, own in enumerate(signatures):
+        assert all(jaccard(own, other) <= THRESHOLD for other in signatures[:position])
+
+
+def test_levels_come_about_as_often_as_in_the_paper(talks: list[Example]) -> None:
+    share = {level: count / len(talks) for level, count in Counter(example.level for example in talks).items()}
+    assert share == pytest.approx(dict(PAPER.levels), abs=0.07)
+
+
+def test_users_speak_two_or_three_times_and_once_more_where_something_is_cleared_up(talks: list[Example]) -> None:
+    for example in talks:
+        extra = (example.level == "missing") + any(one.recovery == "gave_up" for one in example.failures)
+        assert 2 <= len(example.turns) <= 3 + extra and len(example.answers) == len(example.turns)
+
+
+def test_lengths_from_two_to_five_are_balanced(talks: list[Example]) -> None:
+    lengths = Counter(len(example.steps) for example in talks)
+    assert set(lengths) == {2, 3, 4, 5} and min(lengths.values()) > max(lengths.values()) / 2
+
+
+def test_a_value_that_was_left_open_is_asked_for_and_then_said(talks: list[Example]) -> None:
+    for example in talks:
+        places = [turn for turn, answer in enumerate(example.answers) if answer.endswith("?")]
+        assert len(places) == (example.level == "missing")
+        for place in places:
+            before, answer = " ".join(example.turns[: place + 1]), example.turns[place + 1]
+            step = next(step for step in example.steps if step.turn == place + 1)
+            values = [spoken(value) for value in (step.calls[0].arguments or {}).values()]
+            ways = [way for value in values for way in (value, *ways_to_say(value, example.today))]
+            assert any(way in answer and not says(before, way) for way in ways), (before, answer, values)
+
+
+def test_at_the_least_a_look_up_goes_without_saying(talks: list[Example]) -> None:
+    for example in talks:
+        if example.level == "minimal":
+            asks = Counter(step.turn for step in example.steps)
+            assert max(asks.values()) > 1, "a look-up and what it is for, in one turn"
+
+
+def test_failures_are_real_and_of_every_recovery(talks: list[Example]) -> None:
+    failures = [(example, failure) for example in talks for failure in example.failures]
+    assert {failure.recovery for _, failure in failures} == {"corrected", "other_tool", "gave_up"}
+    for example, failure in failures:
+        assert failure.call.name in example.candidates and '"error"' in failure.observation
+        if failure.recovery == "corrected":
+            assert failure.call.name in {call.name for call in example.steps[failure.step].calls}
+        if failure.recovery == "gave_up":
+            assert failure.step == len(example.steps) and "cannot be done" in example.answers[failure.turn]
+            assert opening(example).call(failure.call.name, failure.call.arguments or {}).ok, "it worked at first"
+        assert failure.observation not in " ".join(message.content for message in demonstration(example))
+
+
+def opening(example: Example) -> World:
+    return World.open(example.world.seed, example.world.servers, example.world.size)
+
+
+def test_a_failure_that_does_not_happen_again_is_rejected(talks: list[Example]) -> None:
+    example = next(example for example in talks if example.failures)
+    failure = example.failures[0]
+    other = Failure(failure.step, failure.turn, failure.call, "Never said.", failure.recovery)
+    with pytest.raises(Rejected, match=f"{failure.call.name} does not fail before step {failure.step} as it did"):
+        holds(replace(example, failures=(other,)))
+    works = Failure(0, 0, example.steps[0].calls[0], "", "corrected")
+    with pytest.raises(Rejected, match="does not fail before step 0"):
+        holds(replace(example, failures=(works,)))
+
+
+def test_the_reference_date_is_the_world_s_and_is_said(talks: list[Example]) -> None:
+    dated = [example for example in talks if example.today]
+    assert dated
+    for example in dated:
+        assert f"{opening(example).now:%Y-%m-%d}" == example.today
+        assert long_day(date.fromisoformat(example.today)) in example.turns[0]
+        with pytest.raises(Rejected, match="nobody says that it is"):
+            provenance(replace(example, turns=("Hello.", *example.turns[1:])))
+        with pytest.raises(Rejected, match="as the user says"):
+            holds(replace(example, today="2001-01-01", turns=("Monday, 1 January 2001", *example.turns[1:])))
+
+
+def test_every_persona_speaks_and_nobody_says_a_name_out_of_the_code(people: list[Example]) -> None:
+    assert {example.persona for example in people} == set(PERSONAS)
+    for example in people:
+        said = set(re.findall(r"\w+", " ".join(example.turns)))
+        values = {
+            word
+            for step in example.steps
+            for call in step.calls
+            for value in (call.arguments or {}).values()
+            for word in re.findall(r"\w+", spoken(value))
+        }
+        assert (said - values) & NAMES == set(), example.turns
+
+
+def test_knobs_are_on_record(people: list[Example]) -> None:
+    for example in people:
+        servers = {TOOLS[call.name][0].name for step in example.steps for call in step.calls}
+        others = sum(TOOLS[name][0].name not in servers for name in example.candidates)
+        if example.kind == "chain":
+            assert example.distractors == others and (others == 0 or 3 <= others <= 8)
+    share = sum(example.distractors > 0 for example in people if example.kind == "chain") / COUNTS["chain"]
+    assert share == pytest.approx(PAPER.distractors, abs=0.08)
+    assert sum(example.enums_stripped for example in people) / 500 == pytest.approx(PAPER.enum_stripping, abs=0.07)
+
+
+def test_requests_are_varied(people: list[Example]) -> None:
+    """Four words in a row of first turns, ids and numbers aside: how many of them are different."""
+    words = [re.findall(r"[a-z']+", example.turns[0].lower()) for example in people]
+    fours = [tuple(one[place : place + 4]) for one in words for place in range(len(one) - 3)]
+    assert len(set(fours)) / len(fours) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("value", "today", "ways"),
+    [
+        ("2026-03-05", "", ["5 March 2026"]),
+        ("2026-03-05", "2026-03-05", ["5 March 2026", "today"]),
+        ("2026-03-05T09:30", "2026-03-04", ["5 March 2026 at 9:30", "tomorrow at 9:30"]),
+        ("2026-03-06", "2026-03-02", ["6 March 2026", "Friday"]),
+        ("2026-03-09", "2026-03-02", ["9 March 2026"]),
+        ("2026-13-40", "2026-03-02", []),
+        ("REF-2026-03-05", "2026-03-02", []),
+        (20260305, "2026-03-02", []),
+    ],
+)
+def test_how_people_say_days(value: object, today: str, ways: list[str]) -> None:
+    assert list(ways_to_say(value, today)) == ways
+
+
+@given(st.dates(date(2020, 1, 1), date(2030, 12, 31)), st.dates(date(2020, 1, 1), date(2030, 12, 31)))
+def test_two_days_are_never_said_alike(one: date, other: date) -> None:
+    today = "2026-03-02"
+    if one != other and min(one, other) >= date.fromisoformat(today):
+        assert not set(ways_to_say(str(one), today)) & set(ways_to_say(str(other), today))
+
+
+@pytest.mark.parametrize(
+    ("ask", "name", "noun", "words"),
+    [
+        ("freeze the card {card} now", "card", "card", "freeze a card now"),
+        ("send {amount} cents to Bo", "amount", "amount", "send an amount to Bo"),
+        ('write "{text}" below', "text", "text", "write something below"),
+        ("close it for {hours} hours", "hours", "hours", "close it for some hours"),
+        ("put the car in gear {gear}", "gear", "gear", "put the car in a gear"),
+        ("open {issue}", "issue", "issue", "open an issue"),
+    ],
+)
+def test_what_is_left_open_is_said_vaguely(ask: str, name: str, noun: str, words: str) -> None:
+    assert left_open(ask, name, noun) == words and vague(noun) in words
+
+
+@given(st.sampled_from([template for one in PERSONAS.values() for template in one.gives]), st.text("ab.!?", min_size=1))
+def test_an_answer_says_the_value(template: str, value: str) -> None:
+    assert value.lower() in given_back(template, value).lower()
+    if value[0].isalpha() and value[-1].isalpha() and not template.startswith("{"):
+        assert says(given_back(template, value), value)

@@ -1,0 +1,32 @@
+"""The state machine as a diagram: `python -m training_worker.prove.synthesis.diagram` draws it into its page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .machine import GROUPS, TRANSITIONS, State
+
+PAGE = Path(__file__).parents[3] / "docs" / "conversations.md"
+DRAWN = re.compile(r"(?<=<!-- states: begin -->\n).*(?=<!-- states: end -->)", re.S)
+
+
+def mermaid() -> str:
+    """The groups with their states, and every transition, in Mermaid's language, which GitHub draws."""
+    lines = ["```mermaid", "stateDiagram-v2", "    direction LR"]
+    for group, states in GROUPS.items():
+        lines.append(f'    state "{group}" as {group.replace(" ", "_")} {{')
+        lines += [f"        {state}" for state in states]
+        lines.append("    }")
+    lines += [f"    [*] --> {state}" for state in GROUPS["query"]]
+    lines += [f"    {before} --> {after}" for before, afters in TRANSITIONS.items() for after in afters]
+    return "\n".join([*lines, f"    {State.ENDED} --> [*]", "```", ""])
+
+
+def drawn(page: str) -> str:
+    """The page with the diagram as the code has it."""
+    return DRAWN.sub(lambda _: mermaid(), page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(drawn(PAGE.read_text("utf-8")), "utf-8")
