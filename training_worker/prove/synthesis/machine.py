@@ -14,8 +14,9 @@ from typing import Any, Protocol
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 
+from ..chat import write_calls
 from ..reward import form_level
-from ..trajectory import Failure, Kind, Level, Recovery, Step, ToolCall
+from ..trajectory import Failure, Kind, Level, Message, Recovery, Step, ToolCall
 
 TRIES = 3  # proposals, before a teacher that gets the form wrong is given up on
 USER_TURNS, MOVES = 5, 20
@@ -107,7 +108,7 @@ class Move:
 @dataclass
 class Talk:
     """A conversation so far, and the states it went through. `edges` are pairs of steps, the second of which rests on
-    the first."""
+    the first; `messages` is all that was said, called and answered."""
 
     task: Task
     turns: list[str] = field(default_factory=list)
@@ -118,6 +119,12 @@ class Talk:
     failures: list[Failure] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     failing: list[tuple[ToolCall, str]] = field(default_factory=list)  # and not yet recovered from
+    messages: list[Message] = field(default_factory=list)
+
+    def say(self, words: str) -> None:
+        """The user speaks."""
+        self.turns.append(words)
+        self.messages.append(Message("user", words))
 
     def enter(self, state: State) -> None:
         assert not self.states or state in TRANSITIONS[self.states[-1]], f"{self.states[-1]} -> {state}"
@@ -140,7 +147,7 @@ def hold(task: Task, teacher: Teacher, world: World) -> Talk:
     opening = teacher.ask(talk)
     if not opening:
         raise Stuck("The user says nothing.")
-    talk.turns.append(opening)
+    talk.say(opening)
     talk.enter(State(task.level))
     for _ in range(MOVES):
         move = proposal(teacher, talk)
@@ -149,12 +156,13 @@ def hold(task: Task, teacher: Teacher, world: World) -> Talk:
             execute(talk, move, world)
             continue
         talk.answers.append(move.text)
+        talk.messages.append(Message("assistant", move.text))
         talk.enter(settled(talk, "gave_up") or State.ANSWERED)
         words = teacher.ask(talk) if len(talk.turns) < USER_TURNS else None
         if words is None:
             talk.enter(State.ENDED)
             return talk
-        talk.turns.append(words)
+        talk.say(words)
         talk.enter(State.CLARIFIED if move.asks else State.FOLLOW_UP)
     raise Stuck(f"The assistant did not come to an end in {MOVES} moves.")
 
@@ -206,6 +214,8 @@ def execute(talk: Talk, move: Move, world: World) -> None:
     replies = [(call, world.call(call.name, call.arguments or {})) for call in move.calls]
     good = [(call, reply.text) for call, reply in replies if reply.ok]
     talk.failing += [(call, reply.text) for call, reply in replies if not reply.ok]
+    talk.messages.append(Message("assistant", write_calls(move.calls)))
+    talk.messages += [Message("tool", reply.text) for _, reply in replies]
     if good:
         talk.edges |= {(step, len(talk.steps)) for step in move.rests_on}
         calls, texts = zip(*good, strict=True)
