@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from mcp_servers.world import World
 from training_worker.prove.synthesis import diagram, machine
 from training_worker.prove.synthesis.machine import GROUPS, TRANSITIONS, Move, State, Stuck, Talk, Task, hold
-from training_worker.prove.trajectory import ToolCall
+from training_worker.prove.trajectory import Level, ToolCall
 
 LIST, OTHER = ToolCall("list_accounts", {}), ToolCall("find_payees", {})
 REFUSED = ToolCall("get_account", {"account": "ACC-0"})
@@ -26,7 +28,10 @@ TASK = Task("chain", ("list_accounts",), ("list_accounts", "find_payees", "get_a
 class Playing:
     """A scripted teacher: says these turns, makes these moves."""
 
-    def __init__(self, turns: Sequence[str], moves: Sequence[Move]):
+    today = ""
+
+    def __init__(self, turns: Sequence[str], moves: Sequence[Move], level: Level = "complete"):
+        self.task = replace(TASK, level=level)
         self.turns, self.moves, self.faults = iter(turns), iter(moves), list[str]()
 
     def ask(self, talk: Talk) -> str | None:
@@ -85,12 +90,12 @@ def test_each_state_can_be_reached_from_a_query_and_leads_to_the_end() -> None:
 @given(
     st.lists(st.sampled_from(MOVES), max_size=25),
     st.integers(1, 7),
-    st.sampled_from(["complete", "missing", "minimal"]),
+    st.sampled_from(get_args(Level)),
 )
-def test_a_conversation_keeps_to_the_table_and_holds_what_was_run(moves: list[Move], turns: int, level: str) -> None:
-    world, task = bank(), Task("chain", TASK.chain, TASK.candidates, level)  # type: ignore[arg-type]
+def test_a_conversation_keeps_to_the_table_and_holds_what_was_run(moves: list[Move], turns: int, level: Level) -> None:
+    world = bank()
     try:
-        talk = hold(task, Playing([f"turn {number}" for number in range(turns)], moves), world)
+        talk = hold(Playing([f"turn {number}" for number in range(turns)], moves, level), world)
     except Stuck:
         return
     assert talk.states[0] == level and talk.states[-1] == State.ENDED
@@ -108,7 +113,7 @@ def test_a_conversation_keeps_to_the_table_and_holds_what_was_run(moves: list[Mo
 
 def test_every_line_of_the_table_happens() -> None:
     seen = set()
-    for level in ("complete", "missing", "minimal"):
+    for level in get_args(Level):
         for first in MOVES:
             for second in MOVES:
                 for third in (
@@ -122,10 +127,9 @@ def test_every_line_of_the_table_happens() -> None:
                     QUESTION,
                 ):
                     for fourth in (do(LIST), do(ALSO_REFUSED), SAY):
-                        teacher = Playing(("one", "two"), (first, second, third, fourth))
-                        talk = Talk(Task("chain", TASK.chain, TASK.candidates, level))  # type: ignore[arg-type]
+                        teacher = Playing(("one", "two"), (first, second, third, fourth), level)
                         try:
-                            talk = hold(talk.task, teacher, bank())
+                            talk = hold(teacher, bank())
                         except Stuck:
                             continue
                         seen |= set(pairwise(talk.states))
@@ -136,14 +140,14 @@ def test_every_line_of_the_table_happens() -> None:
     ("next_move", "recovery"), [(do(REFUSED), "corrected"), (do(LIST), "other_tool"), (SAY, "gave_up")]
 )
 def test_what_failed_is_kept_with_what_was_done_about_it(next_move: Move, recovery: str) -> None:
-    talk = hold(TASK, Playing(["Hello"], [do(LIST), do(REFUSED), next_move]), bank())
+    talk = hold(Playing(["Hello"], [do(LIST), do(REFUSED), next_move]), bank())
     assert (talk.failures[0].step, talk.failures[0].turn, talk.failures[0].call) == (1, 0, REFUSED)
     assert talk.failures[0].recovery == recovery and "ACC-0" in talk.failures[0].observation
     assert all(step.calls == (LIST,) for step in talk.steps)
 
 
 def test_of_calls_made_together_those_that_succeed_are_a_step() -> None:
-    talk = hold(TASK, Playing(["Hello"], [do(LIST, REFUSED, OTHER)]), bank())
+    talk = hold(Playing(["Hello"], [do(LIST, REFUSED, OTHER)]), bank())
     assert [step.calls for step in talk.steps] == [(LIST, OTHER)]
     assert [failure.call for failure in talk.failures] == [REFUSED] and State.PARTIAL in talk.states
 
@@ -160,17 +164,17 @@ def test_of_calls_made_together_those_that_succeed_are_a_step() -> None:
 def test_an_invalid_proposal_is_made_again_with_the_fault_and_runs_nothing(move: Move, fault: str) -> None:
     world = bank()
     teacher = Playing(["Hello"], [move, do(LIST)])
-    assert [step.calls for step in hold(TASK, teacher, world).steps] == [(LIST,)]
+    assert [step.calls for step in hold(teacher, world).steps] == [(LIST,)]
     assert fault in teacher.faults[1] and teacher.faults[0] == teacher.faults[2] == ""
     with pytest.raises(Stuck, match="3 proposals in a row"):
-        hold(TASK, Playing(["Hello"], [move] * 3), world)
+        hold(Playing(["Hello"], [move] * 3), world)
 
 
 def test_a_conversation_without_a_beginning_or_an_end_is_stuck() -> None:
     with pytest.raises(Stuck, match="says nothing"):
-        hold(TASK, Playing([], []), bank())
+        hold(Playing([], []), bank())
     with pytest.raises(Stuck, match="did not come to an end"):
-        hold(TASK, Playing(["Hello"], [do(LIST)] * 50), bank())
+        hold(Playing(["Hello"], [do(LIST)] * 50), bank())
 
 
 def test_the_page_shows_the_table_as_it_is() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import networkx as nx
@@ -15,7 +15,7 @@ from mcp_servers.world import World
 from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .chains import LENGTHS, draw_chain
 from .knobs import Knobs, draw_candidates, draw_kind
-from .machine import Stuck, Task, hold
+from .machine import Lesson, Stuck, Task, Teacher, hold
 from .planner import StepRefused
 from .programmatic import Programmatic
 from .sampler import Context, NothingFits, contexts, sample
@@ -27,6 +27,7 @@ TRIES, INSIST = (
 )  # trials of an index; the first so many keep to the length it is meant to have, all but one to the level
 WORLDS_PER_DATASET = 20_000_000
 LAST_SEED = 40
+Teach = Callable[[Lesson], Teacher]
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def make(
     recipe: Recipe,
     kind: Kind | None = None,
     target: str | None = None,
+    teach: Teach = Programmatic,
 ) -> tuple[Example | None, list[str]]:
     """The example of this index, which depends on nothing but what is given; and why draws were dropped.
 
@@ -96,13 +98,13 @@ def make(
         if trial >= INSIST:
             asked = replace(asked, length=None, level=asked.level if trial < TRIES - 1 else "complete")
         try:
-            return converse(asked, trial, graph, recipe), dropped
+            return converse(asked, trial, graph, recipe, teach), dropped
         except (NothingFits, StepRefused, Rejected, Stuck) as reason:
             dropped.append(f"{type(reason).__name__}: {reason}")
     return None, dropped
 
 
-def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Example:
+def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach: Teach = Programmatic) -> Example:
     """Draw, run and validate one conversation; raises NothingFits, StepRefused, Rejected or Stuck."""
     key = (recipe.seed, asked.split, asked.index, trial)
     draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
@@ -115,8 +117,10 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Ex
     world = World.open(recipe.world(asked.split, asked.index, trial), servers, recipe.size)
     context = look_around(world, chain, asked, recipe, draw)
     task = Task(kind, chain, candidates, asked.level if kind == "chain" else "complete", manner.choice(knobs.personas))
-    teacher = Programmatic(task, graph, world, context, knobs, draw, manner)
-    talk = hold(teacher.task, teacher, world)
+    teacher = teach(Lesson(task, graph, world, context, knobs, draw, manner))
+    talk = hold(teacher, world)
+    if (kind == "chain") != bool(talk.steps):
+        raise Rejected(f"{len(talk.steps)} steps were made where {'some are' if kind == 'chain' else 'none is'} due.")
     example = Example(
         id=f"{asked.split}-{recipe.seed}-{asked.index:06d}",
         kind=kind,

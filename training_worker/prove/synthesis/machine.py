@@ -11,12 +11,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
+import networkx as nx
+
 from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw
 from mcp_servers.world import World
 
 from ..chat import write_calls
 from ..reward import form_level
 from ..trajectory import Failure, Kind, Level, Message, Recovery, Step, ToolCall
+from .knobs import Knobs
+from .sampler import Context
 
 TRIES = 3  # proposals, before a teacher that gets the form wrong is given up on
 USER_TURNS, MOVES = 5, 20
@@ -131,8 +136,26 @@ class Talk:
         self.states.append(state)
 
 
+@dataclass(frozen=True)
+class Lesson:
+    """What a teacher is given: the task, the graph of all tools, the world as it opens, what of it may be spoken of; and
+    two draws, one for what is done and one for the manner of it."""
+
+    task: Task
+    graph: nx.DiGraph
+    world: World
+    context: Context
+    knobs: Knobs
+    draw: Draw
+    manner: Draw
+
+
 class Teacher(Protocol):
-    """Who plays both sides of a conversation."""
+    """Who plays both sides of a conversation. `task` may have further candidates than the one that was given; `today`
+    is the reference date where the user names it, else empty."""
+
+    task: Task
+    today: str
 
     def ask(self, talk: Talk) -> str | None:
         """The user's next turn; None when there is nothing more to ask."""
@@ -141,8 +164,9 @@ class Teacher(Protocol):
         """The assistant's next move; `fault` says what was wrong with the one just proposed, if anything."""
 
 
-def hold(task: Task, teacher: Teacher, world: World) -> Talk:
+def hold(teacher: Teacher, world: World) -> Talk:
     """A whole conversation, its calls run in the world. Raises Stuck, and whatever the teacher raises."""
+    task = teacher.task
     talk = Talk(task, digests=[world.digest()])
     opening = teacher.ask(talk)
     if not opening:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import networkx as nx
-
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw
 from mcp_servers.world import World
 
 from ..trajectory import ToolCall
-from .knobs import Knobs
 from .language import ABSTENTIONS, PERSONAS, sentence
-from .machine import Move, Talk, Task
+from .machine import Lesson, Move, Talk
 from .planner import Done, run_chain
 from .recovery import slip, wish
 from .sampler import Context, NothingFits
@@ -33,32 +29,25 @@ class Turn:
 
 
 class Programmatic:
-    """A teacher that needs no language model. `task` may have a further candidate than the one given; `today` is the
-    reference date where the user names it, else empty.
+    """A teacher that needs no language model."""
 
-    `draw` decides what is done, and `manner` how it is said and what goes wrong.
-    """
-
-    name = "programmatic"
-
-    def __init__(
-        self, task: Task, graph: nx.DiGraph, world: World, context: Context, knobs: Knobs, draw: Draw, manner: Draw
-    ):
+    def __init__(self, lesson: Lesson):
         """Plans; leaves the world as it is. Raises NothingFits or StepRefused."""
-        self.task, self.knobs, self.draw, self.manner = task, knobs, draw, manner
+        task, world, context, knobs = lesson.task, lesson.world, lesson.context, lesson.knobs
+        self.task, self.knobs, self.draw, self.manner = task, knobs, lesson.draw, lesson.manner
         self.persona = PERSONAS[task.persona or "plain"]
         self.today = ""
         after = world.fork()
-        steps = run_chain(task.chain, graph, after, context, draw, knobs.tries, WISHES[task.level])
+        steps = run_chain(task.chain, lesson.graph, after, context, self.draw, knobs.tries, WISHES[task.level])
         if task.kind != "chain":
             self.turns = [self.abstention(steps[-1])]
         else:
             turn_of = self.plan(steps, f"{world.now:%Y-%m-%d}")
-            failing = len(steps) >= FEWEST_TO_FAIL and manner.chance(knobs.recovery)
-            if failing and not (manner.chance(IMPOSSIBLE) and self.fail_for_good(steps, world, after, context)):
+            failing = len(steps) >= FEWEST_TO_FAIL and self.manner.chance(knobs.recovery)
+            if failing and not (self.manner.chance(IMPOSSIBLE) and self.fail_for_good(steps, world, after, context)):
                 self.slip(steps, turn_of)
             if len(self.turns) < min(knobs.turns):
-                self.turns.append(Turn(manner.choice(self.persona.leaves), [Move(text="You are welcome.")]))
+                self.turns.append(Turn(self.manner.choice(self.persona.leaves), [Move(text="You are welcome.")]))
         self.upcoming = iter(self.turns)
         self.moves = iter([Move()])
 
