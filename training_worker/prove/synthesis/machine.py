@@ -138,8 +138,8 @@ class Talk:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a teacher is given: the task, the graph of all tools, the world as it opens, what of it may be spoken of; and
-    two draws, one for what is done and one for the manner of it."""
+    """What a teacher is given: the task, the graph of all tools, the world as it opens, what of it may be spoken of;
+    and two draws, one for what is done and one for the manner of it."""
 
     task: Task
     graph: nx.DiGraph
