@@ -30,12 +30,16 @@ class Walker:
         self.tools, self.draw = dict(tools), Draw("walk", *key)
         self.now = max(state.now for state in states)
         self.seen: dict[str, list[Any]] = {}
+        self.ready: list[Tool] = []  # those that can be called with what has been seen, when so many keys are `known`
+        self.known = -1
         self.secrets = secrets(self.tools, states)
 
     def next(self) -> Call:
         """A tool that can be called with what has been seen, or at times any tool; and arguments for it."""
-        ready = [tool for tool in self.tools.values() if all(id in self.seen for id in tool.consumes)]
-        pool = list(self.tools.values()) if self.draw.chance(0.05) or not ready else ready
+        if len(self.seen) != self.known:
+            self.known, seen = len(self.seen), self.seen.keys()
+            self.ready = [tool for tool in self.tools.values() if tool.consumes <= seen]
+        pool = list(self.tools.values()) if self.draw.chance(0.05) or not self.ready else self.ready
         tool = self.draw.choice(pool)
         return tool.name, json.dumps(self.arguments(tool))
 
@@ -146,11 +150,12 @@ def found(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
     elif get_origin(hint) is Annotated:
         yield from found(get_args(hint)[0], value)
     elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        for name, part in fields_of(hint).items():  # type: ignore[arg-type]
+        for name, part, field, deep in fields_of(hint):
             if name in value:
-                yield from found(part, value[name])
+                if deep:
+                    yield from found(part, value[name])
                 if isinstance(value[name], str | int):
-                    yield f".{name}", value[name]
+                    yield field, value[name]
                     yield from limits(value[name])
     elif isinstance(value, list):
         for one in value:
@@ -162,8 +167,15 @@ def found(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 @cache
-def fields_of(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
+def fields_of(kind: Any) -> tuple[tuple[str, Any, str, bool], ...]:
+    """The fields of a row: name, type, the key of its values, and whether there is more in it than a plain value."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple((name, part, f".{name}", is_deep(part)) for name, part in hints.items())
+
+
+def is_deep(hint: Any) -> bool:
+    """Whether a type holds ids or rows."""
+    return isinstance(hint, NewType) or dataclasses.is_dataclass(hint) or any(map(is_deep, get_args(hint)))
 
 
 def limits(value: str | int) -> Iterator[tuple[str, Any]]:

@@ -1,169 +1,92 @@
 """Which tool can feed which: a directed graph whose edges are proven by running them in forked sessions.
 
-A pair (A, B) is a candidate when A's result carries an id type B requires. It becomes an *explicit* edge when B, in a
-fork, does what is asked with an id that A gave, and refuses an id that another world gave. Where B also refuses the
-same id when A was not run, A had created it: the edge is `created`. An *implicit* edge says that A must run first for
-another reason, see `enabling`. What was run is kept as evidence. (Paper, section 2, step 1, which asks a language model
-about each pair instead.)
+An *explicit* edge says that A gives what B cannot do without, an id or a plain value, see `pairs`; where it is not there
+before A has run, A creates it. An *implicit* edge says that A must run first for another reason, see `enabling`. What
+was run is kept as evidence. (Paper, section 2, step 1.)
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import asdict, dataclass
-from functools import cache
+import os
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
-from mcp_servers.kit import Draw, Tool
-from mcp_servers.world import World
 
 from .enabling import Enabling, enablings
-from .runs import WORLD_SEEDS, Run, run_of
-from .shapes import found_in
-from .synthesis.sampler import Context, NothingFits, fill, sample
+from .pairs import Candidate, Proof, candidates, prove
+from .processes import spread
 
-TRIES_PER_WORLD = 6
-FORMAT = 2  # goes up when an edge comes to say something else, so that no graph of before is taken for one of now
-
-
-@dataclass(frozen=True)
-class Proof:
-    """The runs behind an edge: B with an id A gave, with the id of another world, with the same id but without A."""
-
-    seed: int
-    producer: Run
-    with_output: Run
-    with_foreign: Run
-    without: Run
-
-    @property
-    def holds(self) -> bool:
-        return self.with_output.ok and not self.with_foreign.ok
-
-    @property
-    def created(self) -> bool:
-        return self.holds and not self.without.ok
-
-
-def candidates(tools: Iterable[Tool]) -> list[tuple[Tool, Tool, str, str]]:
-    """Every (A, B, parameter, id type) where A gives an id type that B's parameter requires."""
-    known = list(tools)
-    return [
-        (a, b, parameter, b.ids[parameter])
-        for b in known
-        for parameter in b.required
-        if parameter in b.ids
-        for a in known
-        if a is not b and b.ids[parameter] in a.produces
-    ]
-
-
-def prove(a: Tool, b: Tool, parameter: str, id_type: str) -> Proof | None:
-    """Run the pair until the edge is proven or the tries are used up; the last proof that did not hold, or None."""
-    last = None
-    servers = servers_of(a, b)
-    for seed in WORLD_SEEDS:
-        opening, context = laboratory(seed, servers)
-        draw = Draw("proof", seed, a.name, b.name, parameter)
-        for number in range(TRIES_PER_WORLD):
-            more = extras(b) if number % 2 else ()
-            proof = attempt(seed, opening, context, draw, (a, b, parameter, id_type), more)
-            if proof is not None and proof.holds:
-                return proof
-            last = proof or last
-    return last
-
-
-def extras(tool: Tool) -> tuple[str, ...]:
-    """The optional parameters that anybody may fill: a tool may need one of several."""
-    kept = set(tool.required) | set(tool.ids) | tool.sensitive
-    return tuple(name for name in tool.input_schema["properties"] if name not in kept)
-
-
-def attempt(
-    seed: int,
-    opening: World,
-    context: Context,
-    draw: Draw,
-    pair: tuple[Tool, Tool, str, str],
-    optional: tuple[str, ...] = (),
-) -> Proof | None:
-    """One try: A in a fork, then B in forks of what A left and of what was before."""
-    a, b, parameter, id_type = pair
-    after = opening.fork()
-    try:
-        producer = run_of(after, a.name, fill(a, {}, context, draw, after))
-        if not producer.ok:
-            return None
-        given = [found.id for found in found_in(a.name, json.loads(producer.text)) if found.type == id_type]
-        if not given:
-            return None
-        own = fill(b, {parameter: as_taken(b, parameter, draw.choice(given))}, context, draw, after, optional)
-    except NothingFits:
-        return None
-    _, elsewhere = laboratory(seed + 1, servers_of(a, b))
-    foreign = next((id for id in elsewhere.ids.get(id_type, {}) if id not in context.ids.get(id_type, {})), "NONE-0000")
-    return Proof(
-        seed,
-        producer,
-        run_of(after.fork(), b.name, own),
-        run_of(after.fork(), b.name, own | {parameter: as_taken(b, parameter, foreign)}),
-        run_of(opening.fork(), b.name, own),
-    )
-
-
-def as_taken(tool: Tool, parameter: str, id: str) -> Any:
-    """An id as a parameter takes it: in a list of its own where it takes several."""
-    return [id] if tool.input_schema["properties"][parameter].get("type") == "array" else id
-
-
-def servers_of(*tools: Tool) -> tuple[str, ...]:
-    return tuple(sorted({TOOLS[tool.name][0].name for tool in tools}))
-
-
-@cache
-def laboratory(seed: int, servers: tuple[str, ...]) -> tuple[World, Context]:
-    """A world of some servers to prove edges in, and what its read-only tools show."""
-    world = World.open(seed, servers, "small")
-    return world, sample(world, Draw("laboratory", seed))
+FORMAT = 3  # goes up when an edge comes to say something else, so that no graph of before is taken for one of now
+PAIRS_PER_PROCESS = 1_000  # fewer are proven sooner than another process is up
+Enablings = dict[tuple[str, str], Enabling]
+Task = tuple[Candidate, ...] | str  # pairs of the same servers; or a server whose implicit edges are looked for
 
 
 def build(
-    progress: Callable[[int, int], None] = lambda done, total: None, servers: Collection[str] = tuple(SERVERS)
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    servers: Collection[str] = tuple(SERVERS),
+    processes: int | None = None,
 ) -> nx.DiGraph:
     """The graph over the tools of some servers: nodes with their server, edges with their kind and evidence.
 
-    An *explicit* edge has proofs by parameter in `feeds`, an *implicit* one the runs in `enables`; one that is both is
-    explicit. Pairs unproven stay out. What is proven of two tools does not depend on which other servers there are.
+    An *explicit* edge has proofs by parameter, in `feeds` where an id is taken and in `shows` where a plain value is; an
+    *implicit* one the runs in `enables`; one that is both is explicit. Pairs unproven stay out. What is proven of two
+    tools does not depend on which other servers there are, nor on how many processes prove it.
     """
     graph = nx.DiGraph(fingerprint=fingerprint(servers), unproven=[])
     tools = {name: (server, tool) for name, (server, tool) in TOOLS.items() if server.name in servers}
     for name, (server, tool) in tools.items():
         graph.add_node(name, server=server.name, writes=tool.writes)
     pairs = candidates(tool for _, tool in tools.values())
-    for done, (a, b, parameter, id_type) in enumerate(pairs, 1):
-        proof = prove(a, b, parameter, id_type)
-        if proof is not None and proof.holds:
-            if not graph.has_edge(a.name, b.name):
-                graph.add_edge(a.name, b.name, kind="explicit", id_type=id_type, feeds={}, created=False, enables=None)
-            edge = graph.edges[a.name, b.name]
-            edge["feeds"][parameter] = asdict(proof)
-            edge["created"] = edge["created"] or proof.created
-        else:
-            graph.graph["unproven"].append([a.name, b.name, parameter])
-        progress(done, len(pairs) + len(servers))
-    for done, name in enumerate((name for name in SERVERS if name in servers), len(pairs) + 1):
-        for (first, then), evidence in enablings(SERVERS[name]).items():
-            if not graph.has_edge(first, then):
-                graph.add_edge(first, then, kind="implicit", id_type="", feeds={}, created=False)
-            graph.edges[first, then]["enables"] = as_json(evidence)
-        progress(done, len(pairs) + len(servers))
+    proofs, found = dict[Candidate, Proof | None](), dict[str, Enablings]()
+    asked, total = tasks(pairs, servers), len(pairs) + len(servers)
+    processes = processes or min(os.cpu_count() or 1, 1 + len(pairs) // PAIRS_PER_PROCESS)
+    for task, result in zip(asked, spread(done_of, asked, processes), strict=True):
+        proofs |= zip(task, result, strict=True) if isinstance(task, tuple) else ()
+        found |= {task: result} if isinstance(task, str) else {}
+        progress(len(proofs) + len(found), total)
+    for pair in pairs:
+        add_proof(graph, pair, proofs[pair])
+    for name in (name for name in SERVERS if name in servers):
+        for names, evidence in found[name].items():
+            edge(graph, names, "implicit")["enables"] = as_json(evidence)
     return graph
+
+
+def tasks(pairs: list[Candidate], servers: Collection[str]) -> list[Task]:
+    """What is to be run, each by one process: pairs of the same servers share their worlds. The longest come first."""
+    together = groupby(sorted(pairs, key=attrgetter("servers")), key=attrgetter("servers"))
+    return [*servers, *sorted((tuple(group) for _, group in together), key=len, reverse=True)]
+
+
+def done_of(task: Task) -> Any:
+    return enablings(SERVERS[task]) if isinstance(task, str) else [prove(pair) for pair in task]
+
+
+def add_proof(graph: nx.DiGraph, pair: Candidate, proof: Proof | None) -> None:
+    if proof is None:
+        graph.graph["unproven"].append([pair.giver, pair.taker, pair.parameter])
+        return
+    data = edge(graph, (pair.giver, pair.taker), "explicit")
+    data["created"] = data["created"] or proof.created
+    data["id_type"] = data["id_type"] or ("" if pair.plain else pair.of)
+    data["shows" if pair.plain else "feeds"][pair.parameter] = asdict(proof)
+
+
+def edge(graph: nx.DiGraph, names: tuple[str, str], kind: str) -> dict[str, Any]:
+    """What is known of an edge, which is there from now on."""
+    if not graph.has_edge(*names):
+        graph.add_edge(*names, kind=kind, id_type="", feeds={}, shows={}, created=False, enables=None)
+    data: dict[str, Any] = graph.edges[names]
+    return data
 
 
 def as_json(evidence: Enabling) -> dict[str, Any]:

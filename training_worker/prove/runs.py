@@ -1,14 +1,17 @@
-"""Calls made to prove an edge of the graph, taken down so that they can be made again."""
+"""Calls made to prove an edge of the graph, taken down so that they can be made again; and the worlds they are made in."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from mcp_servers.kit import Session
+from mcp_servers.kit import Draw, Session
 from mcp_servers.kit.session import Step
 from mcp_servers.world import World
+
+from .synthesis.sampler import Context, sample
 
 WORLD_SEEDS = range(900_000_000, 900_000_006)
 """Worlds to prove edges in: no conversation is made in them."""
@@ -16,21 +19,25 @@ WORLD_SEEDS = range(900_000_000, 900_000_006)
 
 @dataclass(frozen=True)
 class Run:
-    """One call made to prove an edge, and what came of it."""
+    """One call made to prove an edge, what came of it, and the digests of the world before and after it."""
 
     arguments: dict[str, Any]
     ok: bool
     text: str
-
-    @classmethod
-    def of(cls, step: Step[Any]) -> Run:
-        """A step of a session; not the opening."""
-        assert step.reply is not None
-        return cls(json.loads(step.arguments), step.reply.ok, step.reply.text)
+    before: str
+    after: str
 
 
 def run_of(session: Session[Any] | World, name: str, arguments: str | dict[str, Any]) -> Run:
     """Make a call and take it down."""
     given = json.loads(arguments) if isinstance(arguments, str) else arguments
+    before = session.digest()
     reply = session.call(name, given)
-    return Run(given, reply.ok, reply.text)
+    return Run(given, reply.ok, reply.text, before, session.digest())
+
+
+@cache
+def laboratory(seed: int, servers: tuple[str, ...]) -> tuple[World, Context]:
+    """A world of some servers to prove edges in, and what its read-only tools show."""
+    world = World.open(seed, servers, "small")
+    return world, sample(world, Draw("laboratory", seed))

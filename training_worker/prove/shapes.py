@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
 from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit.server import ids_in
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,9 @@ def walk(hint: Any, value: Any) -> Iterator[Found]:
     if isinstance(hint, NewType):
         yield Found(hint.__name__, value)
     elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        for name, part in hints(hint).items():
-            own = bare(part)
-            if name == "id" and isinstance(own, NewType):
-                yield Found(own.__name__, value["id"], label(getattr(hint, "__label__", ""), value))
+        for name, part in parts_with_ids(hint):
+            if name == "id" and isinstance(part, NewType):
+                yield Found(part.__name__, value["id"], label(getattr(hint, "__label__", ""), value))
             else:
                 yield from walk(part, value.get(name))
     elif isinstance(value, list):
@@ -47,6 +47,12 @@ def walk(hint: Any, value: Any) -> Iterator[Found]:
             if part is not type(None):
                 yield from walk(part, value)
                 break
+
+
+@cache
+def parts_with_ids(kind: Any) -> tuple[tuple[str, Any], ...]:
+    """The fields of a row that carry ids, however deep, with their types."""
+    return tuple((name, bare(part)) for name, part in hints(kind).items() if any(ids_in(part)))
 
 
 def bare(hint: Any) -> Any:
@@ -68,6 +74,15 @@ def label(template: str, row: dict[str, Any]) -> str:
     """The words for a row; "" when it lacks a field they need."""
     names = [name for _, name, _, _ in Formatter().parse(template) if name]
     return template.format(**row) if names and all(row.get(name) not in (None, "") for name in names) else ""
+
+
+def fields_in(hint: Any) -> frozenset[str]:
+    """The names of all fields of a result's type, however deep."""
+    hint = bare(hint)
+    if dataclasses.is_dataclass(hint):
+        own = hints(hint)
+        return frozenset(own).union(*map(fields_in, own.values()))
+    return frozenset().union(*map(fields_in, get_args(hint)))
 
 
 def values_in(result: Any) -> Iterator[tuple[str, Any]]:

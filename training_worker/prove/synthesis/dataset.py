@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, repeat
 from multiprocessing import get_context, parent_process
-from threading import current_thread, main_thread
-from typing import TypeVar
 
 import networkx as nx
 
+from ..processes import deaf_to_ctrl_c
 from ..trajectory import Example, Kind, Split
 from .conversation import Recipe, make
 from .dedup import distinct
@@ -24,7 +23,6 @@ CHUNK = 25
 ENOUGH = 25  # conversations that a tool should come in
 FOR_EACH = 40  # draws about one tool in a round, when it has come too seldom
 SPARE = 10  # draws of a kind beyond what lacks of it
-T = TypeVar("T")
 Task = tuple[int, Kind | None, str | None]  # the index of a conversation, its kind and the tool it is to be about
 Results = list[tuple[Example | None, list[str]]]
 Progress = Callable[[int, int], None]
@@ -180,17 +178,6 @@ def workers(
 
 def counted(chunks: list[list[Task]], results: Iterator[Results]) -> Iterator[tuple[int, Results]]:
     return zip(accumulate(map(len, chunks)), results, strict=True)
-
-
-def deaf_to_ctrl_c(start: Callable[[], T]) -> T:
-    """Start processes that ignore Ctrl-C from their first moment: what is ignored here stays ignored in them."""
-    if current_thread() is not main_thread():
-        return start()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        return start()
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 job: tuple[nx.DiGraph, Recipe, Split]

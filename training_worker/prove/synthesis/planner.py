@@ -17,7 +17,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
 
-from ..graph import as_taken
+from ..pairs import as_taken
 from ..shapes import Found, found_in
 from .language import choose, clause, spoken
 from .sampler import Context, fill
