@@ -1,8 +1,8 @@
 """Which tool can feed which: a directed graph whose edges are proven by running them in forked sessions.
 
-An *explicit* edge says that A gives what B cannot do without, an id or a plain value, see `pairs`; where it is not there
-before A has run, A creates it. An *implicit* edge says that A must run first for another reason, see `enabling`. What
-was run is kept as evidence. (Paper, section 2, step 1.)
+An *explicit* edge says that A gives what B cannot do without, an id or a plain value, see `pairs`; where it is not
+there before A has run, A creates it. An *implicit* edge says that A must run first for another reason, see `enabling`.
+What was run is kept as evidence. (Paper, section 2, step 1.)
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def build(
 ) -> nx.DiGraph:
     """The graph over the tools of some servers: nodes with their server, edges with their kind and evidence.
 
-    An *explicit* edge has proofs by parameter, in `feeds` where an id is taken and in `shows` where a plain value is; an
-    *implicit* one the runs in `enables`; one that is both is explicit. Pairs unproven stay out. What is proven of two
-    tools does not depend on which other servers there are, nor on how many processes prove it.
+    An *explicit* edge has proofs by parameter, in `feeds` where an id is taken and in `shows` where a plain value is;
+    an *implicit* one the runs in `enables`; one that is both is explicit. Pairs unproven stay out. What is proven of
+    two tools does not depend on which other servers there are, nor on how many processes prove it.
     """
     graph = nx.DiGraph(fingerprint=fingerprint(servers), unproven=[])
     tools = {name: (server, tool) for name, (server, tool) in TOOLS.items() if server.name in servers}
@@ -107,7 +107,9 @@ def part(graph: nx.DiGraph, servers: Collection[str]) -> nx.DiGraph:
     """The graph of some servers, out of one that has them. Raises KeyError for a server that it has not."""
     if missing := set(servers) - {data["server"] for _, data in graph.nodes(data=True)}:
         raise KeyError(sorted(missing)[0])
-    return nx.DiGraph(graph.subgraph([name for name, data in graph.nodes(data=True) if data["server"] in servers]))
+    own = graph.copy()
+    own.remove_nodes_from([name for name, server in graph.nodes(data="server") if server not in servers])
+    return own
 
 
 def graph_path(folder: Path, servers: Collection[str] = tuple(SERVERS)) -> Path:

@@ -1,4 +1,4 @@
-"""Calls made to prove an edge of the graph, taken down so that they can be made again; and the worlds they are made in."""
+"""Calls made to prove an edge of the graph, taken down so that they can be made again; and their worlds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from mcp_servers.kit import Draw, Session
-from mcp_servers.kit.session import Step
 from mcp_servers.world import World
 
 from .synthesis.sampler import Context, sample

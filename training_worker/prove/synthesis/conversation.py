@@ -32,8 +32,8 @@ Teach = Callable[[Lesson], Teacher]
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a data set is made by. `seed` (0 to 40) sets its worlds apart from those of other seeds; with `implicit`
-    chains follow implicit edges too, which the small policy that comes with the site was not shown.
+    """What a data set is made by. `seed` (0 to 40) sets its worlds apart from those of other seeds; with `every_edge`
+    chains follow more than the edges that give an id, which are those that the small policy of the site was shown.
 
     `worlds` and `held_out_worlds` are how many worlds the conversations of a split share; 0 gives each one of its own.
     With `even` the lengths from 2 to 5 come equally often, as far as worlds and graph allow.
@@ -41,7 +41,7 @@ class Recipe:
 
     seed: int = 0
     size: str = "small"
-    implicit: bool = False
+    every_edge: bool = False
     even: bool = False
     worlds: int = 0
     held_out_worlds: int = 0
@@ -109,7 +109,7 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach
     key = (recipe.seed, asked.split, asked.index, trial)
     draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
     kind = asked.kind or draw_kind(knobs, draw)
-    chain = draw_chain(graph, asked.about, draw, recipe.implicit, asked.length)
+    chain = draw_chain(graph, asked.about, draw, recipe.every_edge, asked.length)
     if asked.length and len(chain) < asked.length:
         raise NothingFits(f"There is no chain of {asked.length} around {asked.about}.")
     candidates = draw_candidates(chain, kind, knobs, draw, graph)

@@ -28,7 +28,7 @@ class Plan:
 
 def plan(name: str, title: str, train: tuple[int, int, int], held_out: tuple[int, int, int]) -> Plan:
     """`train` and `held_out` are chains, missing functions and irrelevant queries."""
-    recipe = Recipe(knobs=PAPER, implicit=True, even=True, worlds=WORLDS, held_out_worlds=HELD_OUT_WORLDS)
+    recipe = Recipe(knobs=PAPER, every_edge=True, even=True, worlds=WORLDS, held_out_worlds=HELD_OUT_WORLDS)
     return Plan(name, title, by_kind(train), by_kind(held_out), recipe)
 
 
