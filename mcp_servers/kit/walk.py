@@ -150,7 +150,7 @@ def found(hint: Any, value: Any) -> Iterator[tuple[str, Any]]:
     elif get_origin(hint) is Annotated:
         yield from found(get_args(hint)[0], value)
     elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        for name, part, field, deep in fields_of(hint):
+        for name, part, field, deep in fields_of(hint):  # type: ignore[arg-type]
             if name in value:
                 if deep:
                     yield from found(part, value[name])

@@ -17,7 +17,8 @@ from training_worker.prove import graph
 class Edge:
     """One tool's result feeds another's parameters; `proofs` are the runs behind each, by parameter.
 
-    An implicit edge has no proofs but `enables`, the runs that show that the producer lets the consumer do its work.
+    Without an `id_type` what is given is a plain value. An implicit edge has no proofs but `enables`, the runs that
+    show that the producer lets the consumer do its work.
     """
 
     producer: str
@@ -29,6 +30,10 @@ class Edge:
     proofs: tuple[tuple[str, dict[str, Any]], ...]
     implicit: bool = False
     enables: dict[str, Any] | None = None
+
+    @property
+    def plain(self) -> bool:
+        return not self.id_type and not self.implicit
 
     @property
     def crosses(self) -> bool:
@@ -56,6 +61,7 @@ class Proven:
             if (not server or server in (edge.producer_server, edge.consumer_server))
             and (kind != "created" or edge.created)
             and (kind != "implicit" or edge.implicit)
+            and (kind != "plain" or edge.plain)
             and (kind != "crosses" or edge.crosses)
             and all(word in words(edge) for word in wanted)
         ]
@@ -96,7 +102,7 @@ def read(path: Path, changed: int) -> Proven | None:
             server[b],
             edge["id_type"],
             edge["created"],
-            tuple(edge["feeds"].items()),
+            (*edge["feeds"].items(), *edge.get("shows", {}).items()),
             edge.get("kind") == "implicit",
             edge.get("enables"),
         )

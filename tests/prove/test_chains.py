@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from statistics import mean, pstdev
 
 import networkx as nx
 import pytest
 
 from mcp_servers.kit import Draw
 from tests.prove.known import TOOLS
+from training_worker.prove.graph import load_or_build
+from training_worker.prove.synthesis import chains
 from training_worker.prove.synthesis.chains import LENGTHS, draw_chain
+
+TRAINED_ON = "efa909905883bc85df3772b54ff743a229277782cd207da008c7383050d3a74c"
 
 
 def drawn(graph: nx.DiGraph, times: int = 8) -> list[tuple[str, tuple[str, ...]]]:
@@ -39,6 +48,42 @@ def test_a_tool_without_edges_is_a_chain_of_its_own() -> None:
 def test_a_chain_ends_where_the_graph_ends() -> None:
     pair = nx.DiGraph([("look", "act", {"kind": "explicit"})])
     assert {draw_chain(pair, "act", Draw("pair", time)) for time in range(20)} == {("look", "act")}
+
+
+def test_the_chains_that_the_small_policy_was_trained_on_stay_as_they_are(graph: nx.DiGraph) -> None:
+    names = list(TOOLS)
+    first = [draw_chain(graph, names[i % len(names)], Draw("chain", i), every_edge=False) for i in range(50)]
+    assert hashlib.sha256(json.dumps(first).encode()).hexdigest() == TRAINED_ON
+
+
+def test_every_edge_can_be_drawn_and_every_tool_is_reached(graph: nx.DiGraph) -> None:
+    used = Counter(edge for _, chain in drawn(graph, 60) for edge in combinations(chain, 2) if graph.has_edge(*edge))
+    assert set(used) == set(graph.edges)
+    assert {name for _, chain in drawn(graph, 1) for name in chain} == set(graph)
+
+
+def test_weights_even_out_how_often_an_edge_is_drawn(graph_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most so where some tools have eighty edges and some have one: in the graph of all servers."""
+    whole = load_or_build(graph_folder)
+    weighted = spread_of_uses(whole)
+    monkeypatch.setattr(chains, "weights", lambda graph, before, after: [1] * len(before + after))
+    assert weighted < spread_of_uses(whole)
+
+
+def spread_of_uses(graph: nx.DiGraph) -> float:
+    """The standard deviation of the uses of an edge, in shares of their mean."""
+    made = (draw_chain(graph, name, Draw("chain", name, time)) for name in graph for time in range(12))
+    used = Counter(edge for chain in made for edge in combinations(chain, 2) if graph.has_edge(*edge))
+    uses = [used[edge] for edge in graph.edges]
+    return pstdev(uses) / mean(uses)
+
+
+def test_only_edges_that_give_an_id_are_followed_when_asked(graph: nx.DiGraph) -> None:
+    for name in TOOLS:
+        chain = draw_chain(graph, name, Draw("ids", name), every_edge=False)
+        ids = nx.Graph((a, b) for a, b in combinations(chain, 2) if graph.has_edge(a, b) and graph.edges[a, b]["feeds"])
+        joined = not any(graph.edges[edge]["feeds"] for edge in (*graph.in_edges(name), *graph.out_edges(name)))
+        assert joined or nx.is_connected(ids), chain
 
 
 @pytest.mark.parametrize("length", LENGTHS)

@@ -14,13 +14,16 @@ from typing import Any
 import networkx as nx
 import pytest
 
+from mcp_servers.catalogue import TOOLS as EVERY
 from mcp_servers.world import World
 from tests.prove.known import SERVERS, TOOLS
-from training_worker.prove.graph import FORMAT, build, candidates, load_or_build, part, prove, servers_of
+from training_worker.prove.graph import FORMAT, build, load_or_build, part
+from training_worker.prove.pairs import NOTHING, Candidate, candidates, prove
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.trajectory import dumps
 
 EXAMPLES = 24
+TRAVEL = ("travel_booking", "maps", "food_delivery")
 ELSEWHERE = """
 import hashlib, json, networkx as nx
 from training_worker.prove.graph import build
@@ -34,10 +37,22 @@ print(json.dumps([hashlib.sha256(text.encode()).hexdigest(), [example and dumps(
 """
 
 
-def proofs(graph: nx.DiGraph) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    for a, b, feeds in graph.edges(data="feeds"):
-        for parameter, proof in feeds.items():
-            yield a, b, parameter, proof
+@pytest.fixture(scope="module")
+def travel() -> nx.DiGraph:
+    """Servers whose tools take plain values of each other: cities, seats, points, promo codes, what to search for."""
+    return build(servers=TRAVEL, processes=1)
+
+
+def proofs(graph: nx.DiGraph, *keys: str) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
+    for a, b, edge in graph.edges(data=True):
+        for key in keys or ("feeds", "shows"):
+            for parameter, proof in edge[key].items():
+                yield a, b, parameter, proof
+
+
+def opened(a: str, b: str, proof: dict[str, Any]) -> World:
+    """The world in which a proof was had."""
+    return World.open(proof["seed"], Candidate(a, b, "", "").servers, "small")
 
 
 def as_text(graph: nx.DiGraph) -> str:
@@ -45,14 +60,21 @@ def as_text(graph: nx.DiGraph) -> str:
 
 
 def outcome(world: World, tool: str, run: dict[str, Any]) -> bool:
-    """Whether a run kept as evidence comes out the same again."""
+    """Whether a run kept as evidence comes out the same again, and leaves the same world."""
+    before = world.digest()
     reply = world.call(tool, run["arguments"])
-    return (reply.ok, reply.text) == (run["ok"], run["text"])
+    again = (reply.ok, reply.text, before, world.digest())
+    return again == (run["ok"], run["text"], run["before"], run["after"])
 
 
-def test_every_proof_can_be_had_again_from_its_evidence(graph: nx.DiGraph) -> None:
-    for a, b, _, proof in proofs(graph):
-        opening = World.open(proof["seed"], servers_of(TOOLS[a][1], TOOLS[b][1]), "small")
+def served(run: dict[str, Any]) -> bool:
+    """Whether a call found or did something."""
+    return run["ok"] and run["text"] != NOTHING
+
+
+def test_every_proof_can_be_had_again_from_its_evidence(graph: nx.DiGraph, travel: nx.DiGraph) -> None:
+    for a, b, _, proof in (*proofs(graph), *proofs(travel)):
+        opening = opened(a, b, proof)
         after = opening.fork()
         assert outcome(after, a, proof["producer"]), (a, b)
         assert outcome(after.fork(), b, proof["with_output"]), (a, b)
@@ -61,22 +83,51 @@ def test_every_proof_can_be_had_again_from_its_evidence(graph: nx.DiGraph) -> No
 
 
 def test_an_edge_was_shown_by_a_run_that_worked_and_one_with_another_worlds_id_that_did_not(graph: nx.DiGraph) -> None:
-    for a, b, parameter, proof in proofs(graph):
+    for a, b, parameter, proof in proofs(graph, "feeds"):
         with_output, with_foreign = proof["with_output"], proof["with_foreign"]
         assert proof["producer"]["ok"] and with_output["ok"] and not with_foreign["ok"], (a, b)
-        differing = {
-            name for name, value in with_output["arguments"].items() if with_foreign["arguments"][name] != value
-        }
-        assert differing == {parameter}, (a, b)
+        assert differing(proof) == {parameter}, (a, b)
         assert json.dumps(with_output["arguments"][parameter]) in proof["producer"]["text"], (a, b)
 
 
-def test_the_consumer_of_an_edge_cannot_do_without_the_id(graph: nx.DiGraph) -> None:
-    for a, b, parameter, proof in proofs(graph):
+def differing(proof: dict[str, Any]) -> set[str]:
+    """The parameters in which the call with another world's value is another one."""
+    own, foreign = proof["with_output"]["arguments"], proof["with_foreign"]["arguments"]
+    return {name for name, value in own.items() if foreign[name] != value}
+
+
+def test_a_value_that_another_world_shows_is_refused_or_finds_nothing(travel: nx.DiGraph) -> None:
+    shown = list(proofs(travel, "shows"))
+    assert {b for _, b, _, _ in shown} >= {"choose_flight_seat", "search_hotels", "reverse_geocode", "apply_food_promo"}
+    for a, b, parameter, proof in shown:
+        assert proof["producer"]["ok"] and served(proof["with_output"]), (a, b)
+        assert not served(proof["with_foreign"]) and "invalid_arguments" not in proof["with_foreign"]["text"], (a, b)
+        assert differing(proof) == {parameter}, (a, b)
+
+
+def test_a_value_that_a_tool_was_called_with_is_not_what_it_gives(travel: nx.DiGraph) -> None:
+    for a, b, parameter, proof in proofs(travel, "shows"):
+        value = proof["with_output"]["arguments"][parameter]
+        assert json.dumps(value, ensure_ascii=False) in proof["producer"]["text"], (a, b)
+        assert value not in proof["producer"]["arguments"].values(), (a, b)
+
+
+def test_no_pin_or_password_is_given_from_tool_to_tool() -> None:
+    for one in candidates(tool for _, tool in EVERY.values()):
+        assert one.parameter not in EVERY[one.taker][1].sensitive
+        assert one.parameter in EVERY[one.taker][1].required
+
+
+def test_the_consumer_of_an_edge_cannot_do_without_what_it_takes(graph: nx.DiGraph, travel: nx.DiGraph) -> None:
+    for a, b, parameter, proof in (*proofs(graph), *proofs(travel)):
         arguments = {name: value for name, value in proof["with_output"]["arguments"].items() if name != parameter}
-        world = World.open(proof["seed"], servers_of(TOOLS[a][1], TOOLS[b][1]), "small")
+        world = opened(a, b, proof)
         assert world.call(a, proof["producer"]["arguments"]).ok
         assert not world.call(b, arguments).ok, (a, b)
+
+
+def test_the_graph_is_the_same_for_one_process_and_for_two(travel: nx.DiGraph) -> None:
+    assert as_text(build(servers=TRAVEL, processes=2)) == as_text(travel)
 
 
 def test_only_a_tool_that_writes_creates_what_the_next_one_needs(graph: nx.DiGraph) -> None:
@@ -86,7 +137,7 @@ def test_only_a_tool_that_writes_creates_what_the_next_one_needs(graph: nx.DiGra
 
 
 def test_every_candidate_is_either_proven_or_listed_as_unproven(graph: nx.DiGraph) -> None:
-    asked = {(a.name, b.name, parameter) for a, b, parameter, _ in candidates(tool for _, tool in TOOLS.values())}
+    asked = {(one.giver, one.taker, one.parameter) for one in candidates(tool for _, tool in TOOLS.values())}
     proven = {(a, b, parameter) for a, b, parameter, _ in proofs(graph)}
     unproven = set(map(tuple, graph.graph["unproven"]))
     assert proven | unproven == asked and not proven & unproven
@@ -94,11 +145,10 @@ def test_every_candidate_is_either_proven_or_listed_as_unproven(graph: nx.DiGrap
 
 def test_a_pair_that_execution_does_not_show_has_no_edge(graph: nx.DiGraph) -> None:
     """Answering an invitation gives the id of someone else's event, which nobody but its owner may cancel."""
-    a, b = TOOLS["respond_to_invitation"][1], TOOLS["cancel_event"][1]
-    assert (a, b, "event", "EventId") in candidates([a, b])
-    proof = prove(a, b, "event", "EventId")
-    assert proof is not None and not proof.holds
-    assert not graph.has_edge(a.name, b.name)
+    pair = Candidate("respond_to_invitation", "cancel_event", "event", "EventId")
+    assert pair in candidates(tool for _, tool in TOOLS.values())
+    assert prove(pair) is None
+    assert not graph.has_edge(pair.giver, pair.taker)
 
 
 def test_a_tool_is_a_node_with_its_server_and_no_tool_feeds_itself(graph: nx.DiGraph) -> None:
@@ -146,12 +196,15 @@ def test_another_process_with_another_hash_seed_makes_the_same_graph_and_the_sam
 def test_building_tells_how_far_it_is() -> None:
     told: list[tuple[int, int]] = []
     build(lambda done, total: told.append((done, total)), SERVERS)
-    assert [done for done, _ in told] == list(range(1, told[-1][1] + 1))
+    done = [done for done, _ in told]
+    assert done == sorted(set(done)) and len(done) > len(SERVERS)
+    assert {total for _, total in told} == {done[-1]}
 
 
 def test_what_is_proven_of_two_tools_does_not_depend_on_the_other_servers(graph: nx.DiGraph) -> None:
     alone = build(servers=["calendar", "banking"])
     shared = part(graph, ["banking", "calendar"])
+    assert list(shared) == list(alone)
     assert set(shared) == {name for name, (server, _) in TOOLS.items() if server.name != "email"}
     assert {(a, b): data for a, b, data in alone.edges(data=True)} == {
         (a, b): data for a, b, data in shared.edges(data=True)

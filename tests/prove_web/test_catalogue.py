@@ -22,6 +22,9 @@ pytestmark = pytest.mark.django_db
 Run = dict[str, Any]
 
 
+BEFORE, AFTER = "0123456789abcdef" * 2, "fedcba9876543210" * 2
+
+
 @pytest.fixture
 def page(project: Project, victor: User, as_user: Callable[[User], Client]) -> Callable[..., Any]:
     """What a viewer is answered at an address of the project."""
@@ -34,7 +37,8 @@ def page(project: Project, victor: User, as_user: Callable[[User], Client]) -> C
 
 
 def run(ok: bool, text: str = "{}") -> Run:
-    return {"arguments": {"id": "<script>alert(1)</script>"}, "ok": ok, "text": text}
+    digests = {"before": BEFORE, "after": AFTER if ok else BEFORE}
+    return {"arguments": {"id": "<script>alert(1)</script>"}, "ok": ok, "text": text, **digests}
 
 
 @pytest.fixture
@@ -49,6 +53,7 @@ def proven(project: Project) -> Job:
         "with_output": run(True),
         "with_foreign": run(False),
         "without": run(False),
+        "created": True,
     }
     found.add_edge(
         "create_event",
@@ -57,8 +62,11 @@ def proven(project: Project) -> Job:
         id_type="EventId",
         created=True,
         feeds={"event": proof},
+        shows={},
         enables=None,
     )
+    seat = {"kind": "explicit", "id_type": "", "created": False, "feeds": {}, "shows": {"seat": proof}, "enables": None}
+    found.add_edge("list_free_seats", "choose_flight_seat", **seat)
     enabling = {
         "seed": 9,
         "earlier": [["set_vehicle_lock", {"to": "unlocked"}]],
@@ -149,16 +157,27 @@ def test_without_a_graph_the_page_tells_what_to_do(page: Callable[..., Any]) -> 
 
 def test_the_graph_shows_each_edge_with_the_runs_that_prove_it(page: Callable[..., Any], proven: Job) -> None:
     shown = page("graph", q="EventId", server="calendar", kind="created").content.decode()
-    assert "1 of 2 edges" in shown
+    assert "1 of 3 edges" in shown
     assert "four runs in the world of seed 9" in shown
     assert "<script>alert" not in shown
     assert "1 pair fits by type without a proof" in shown
     assert "No edge like this" in page("graph", kind="crosses").content.decode()
 
 
+def test_each_run_tells_the_digest_of_the_world_before_and_after_it(page: Callable[..., Any], proven: Job) -> None:
+    shown = page("graph", q="EventId").content.decode()
+    assert shown.count(f'"{BEFORE}"') == 4 and shown.count(f'"{AFTER}"') == 2 and shown.count("unchanged") == 2
+
+
+def test_an_edge_of_a_plain_value_tells_what_takes_it(page: Callable[..., Any], proven: Job) -> None:
+    shown = page("graph", kind="plain").content.decode()
+    assert "1 of 3 edges" in shown and "list_free_seats" in shown
+    assert "Evidence for <code>seat</code>: four runs" in shown
+
+
 def test_an_implicit_edge_shows_the_runs_that_make_it_one(page: Callable[..., Any], proven: Job) -> None:
     shown = html.unescape(page("graph", kind="implicit").content.decode())
-    assert "1 of 2 edges" in shown and "start_engine" in shown and "create_event" not in shown
+    assert "1 of 3 edges" in shown and "start_engine" in shown and "create_event" not in shown
     assert "three runs in the world of seed 9, after 1 earlier write" in shown and "set_vehicle_lock" in shown
 
 

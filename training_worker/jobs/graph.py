@@ -21,7 +21,9 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     shutil.copyfile(graph_path(cache(folder)), folder / "out" / "graph.json")
     created = sum(data["created"] for _, _, data in graph.edges(data=True))
     implicit = sum(kind == "implicit" for _, _, kind in graph.edges(data="kind"))
-    counts = {"tools": len(graph), "edges": graph.number_of_edges(), "created": created, "implicit": implicit}
+    plain = sum(bool(data["shows"]) and not data["feeds"] for _, _, data in graph.edges(data=True))
+    counts = {"tools": len(graph), "edges": graph.number_of_edges(), "created": created}
+    counts |= {"plain": plain, "implicit": implicit}
     return {**counts, "unproven": len(graph.graph["unproven"])}
 
 

@@ -34,7 +34,7 @@ def walk(hint: Any, value: Any) -> Iterator[Found]:
     if isinstance(hint, NewType):
         yield Found(hint.__name__, value)
     elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        for name, part in parts_with_ids(hint):
+        for name, part in parts_with_ids(hint):  # type: ignore[arg-type]
             if name == "id" and isinstance(part, NewType):
                 yield Found(part.__name__, value["id"], label(getattr(hint, "__label__", ""), value))
             else:

@@ -18,6 +18,7 @@ from .parts import page_or_part, paged, typed
 KINDS = {
     "created": "The producer creates the id",
     "crosses": "Between two servers",
+    "plain": "A plain value is given",
     "implicit": "Implicit",
 }
 
