@@ -24,7 +24,7 @@ from .synthesis.sampler import Context, NothingFits, fill
 
 TRIES_PER_WORLD = 6
 FOREIGN_VALUES = 3  # plain values of another world that are tried: one of them may mean something in this one, too
-GIVINGS_KEPT = 10_000
+GIVINGS_KEPT = 500
 NOTHING = "[]"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from mcp_servers.kit import Draw, Session
@@ -14,6 +14,7 @@ from .synthesis.sampler import Context, sample
 
 WORLD_SEEDS = range(900_000_000, 900_000_006)
 """Worlds to prove edges in: no conversation is made in them."""
+WORLDS_KEPT = 32  # pairs of the same servers come one after the other
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def run_of(session: Session[Any] | World, name: str, arguments: str | dict[str, 
     return Run(given, reply.ok, reply.text, before, session.digest())
 
 
-@cache
+@lru_cache(maxsize=WORLDS_KEPT)
 def laboratory(seed: int, servers: tuple[str, ...]) -> tuple[World, Context]:
     """A world of some servers to prove edges in, and what its read-only tools show."""
     world = World.open(seed, servers, "small")
