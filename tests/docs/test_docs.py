@@ -6,10 +6,12 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
 
+from training_worker.prove.synthesis.endpoint.settings import Settings, described, variable
 from training_worker.prove.synthesis.recipes import PLANS
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +72,14 @@ def test_the_table_of_recipes_equals_the_recipes():
         assert [int(count.replace(",", "")) for count in train] == list(plan.train.values())
         assert int(held_out) == sum(plan.held_out.values()) and title == plan.title
     assert [row[0] for row in rows] == list(PLANS)
+
+
+def test_the_table_of_an_endpoints_settings_equals_the_settings():
+    rows = re.findall(r"^\| `(PROVE_LLM_\w+)` \| (.*?) \|(.*)\|$", DATA_SETS, re.M)
+    known = fields(Settings)
+    assert [(name, text) for name, text, _ in rows] == [(variable(one.name), described(one.name)) for one in known]
+    defaults = ["" if one.default is MISSING else str(one.default) for one in known]
+    assert [default.strip() for *_, default in rows][:-1] == defaults[:-1]
 
 
 def test_every_link_to_a_file_leads_somewhere():

@@ -1,14 +1,16 @@
-"""`manage.py synthesize` and `verify`: what they say, and what they answer to wrong input."""
+"""`manage.py synthesize`, `verify`, `paraphrase` and `classify`: what they say, and what they answer to wrong input."""
 
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from tests.prove.serving import MODEL, Serve, Served, rewriting
 from training_worker.prove.synthesis import recipes
 
 
@@ -63,3 +65,49 @@ def test_verifying_what_is_not_there_says_so(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"recipe":')
     with pytest.raises(CommandError, match="Manifest"):
         said("verify", tmp_path)
+
+
+@pytest.fixture
+def knowing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Served:
+    """An endpoint with a model that rewrites well, and says of tools that none needs another."""
+    verdict = '{"a_to_b": "none", "b_to_a": "none"}'
+    there = serve(lambda asked: rewriting(asked) if "rewrite" in asked["messages"][0]["content"] else verdict)
+    monkeypatch.setenv("PROVE_LLM_URL", there.url)
+    monkeypatch.setenv("PROVE_LLM_MODEL", MODEL)
+    return there
+
+
+def test_a_data_set_in_a_models_words_holds_and_costs_nothing_the_second_time(tmp_path: Path, knowing: Served) -> None:
+    said("synthesize", "few", out=tmp_path / "set", processes=1)
+    told = said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
+    assert "turns in the words of scripted" in told and f"{len(knowing.asked)} requests" in told
+    assert "10 of 10 hold" in said("verify", tmp_path / "worded")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "worded").iterdir()}
+    assert "0 requests, 0 tokens" in said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "worded").iterdir()} == before
+
+
+def test_paraphrasing_says_in_a_line_what_is_wrong(
+    tmp_path: Path, knowing: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(CommandError, match="name another folder"):
+        said("paraphrase", tmp_path / "set", out=tmp_path / "set")
+    with pytest.raises(CommandError, match=r"manifest.json is not there; `manage.py synthesize`"):
+        said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CommandError, match=r"file.*name another folder with --out"):
+        said("paraphrase", tmp_path / "set", out=tmp_path / "file" / "worded")
+    monkeypatch.delenv("PROVE_LLM_URL")
+    for command in ("paraphrase", "classify"):
+        with pytest.raises(CommandError, match="set PROVE_LLM_URL to its address"):
+            said(command, *([tmp_path / "set"] if command == "paraphrase" else []), out=tmp_path / "worded")
+
+
+def test_a_models_view_of_the_tools_is_held_against_the_graph(tmp_path: Path, knowing: Served) -> None:
+    told = said("classify", servers="video_meeting", out=tmp_path / "agreement.json")
+    assert "scripted: 90 ordered pairs, 0 without an answer" in told and "Cohen's kappa 0.000" in told
+    assert "proven explicit, said none" in told
+    agreement = json.loads((tmp_path / "agreement.json").read_text("utf-8"))
+    assert agreement["kinds"]["explicit"]["recall"] is None and agreement["kinds"]["none"]["recall"] < 1
+    with pytest.raises(CommandError, match="no server 'steam_engine'"):
+        said("classify", servers="banking,steam_engine")

@@ -39,12 +39,13 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What a data set is; equal ones have equal bytes in their files."""
+    """What a data set is; equal ones have equal bytes in their files. `teacher` says who worded it."""
 
     recipe: str
     seed: int
     servers: str
     splits: dict[Split, Part]
+    teacher: str = "programmatic"
 
 
 def make(

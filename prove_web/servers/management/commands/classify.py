@@ -1,0 +1,74 @@
+"""What a language model says of the pairs of tools, held against the graph that was proven by running them."""
+
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+
+from mcp_servers.catalogue import SERVERS
+from training_worker.prove.graph import load_or_build
+from training_worker.prove.synthesis.agreement import KINDS, Agreement, compare
+from training_worker.prove.synthesis.classify import classify
+from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
+from training_worker.prove.synthesis.endpoint.settings import from_environment
+from training_worker.prove.trajectory import write_lines
+from training_worker.terminal import counted, table
+
+SHOWN = 20
+
+
+class Command(BaseCommand):
+    """`manage.py classify --servers banking,vehicle`: precision, recall, confusion, kappa, and where the two differ."""
+
+    help = "Ask a language model which tool needs which, and compare with the proven graph."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--servers", default=",".join(SERVERS), help="comma-separated; all by default")
+        parser.add_argument("--out", type=Path, help="JSON file for the whole report, every difference included")
+
+    def handle(self, *args: object, **options: object) -> None:
+        servers = tuple(dict.fromkeys(str(options["servers"]).split(",")))
+        if unknown := [name for name in servers if name not in SERVERS]:
+            raise CommandError(f"There is no server {unknown[0]!r}; there are {', '.join(SERVERS)}.")
+        data = Path(settings.PROVE_DATA)
+        out = Path(str(options["out"])).absolute() if options["out"] else None
+        try:
+            if out:
+                out.parent.mkdir(parents=True, exist_ok=True)
+            used = from_environment(os.environ, data / "answers")
+            with counted("graph") as progress:
+                graph = load_or_build(data / "graph", progress)
+            with Endpoint(used) as endpoint, counted("pairs") as progress:
+                said = classify(servers, endpoint, progress)
+            agreement = compare(graph, said, used.model, servers)
+            if out:
+                write_lines(out, [agreement])
+        except EndpointFailed as reason:
+            raise CommandError(str(reason)) from None
+        except OSError as error:
+            raise CommandError(f"{error.filename or out}: {error.strerror}; name another file with --out.") from error
+        self.show(agreement)
+
+    def show(self, agreement: Agreement) -> None:
+        console = Console(file=self.stdout, width=None if self.stdout.isatty() else 120)
+        table(
+            console,
+            ("kind", "proven", "said", "both", "precision", "recall", *(f"said {kind}" for kind in KINDS)),
+            (
+                (kind, of.proven, of.said, of.both, of.precision, of.recall, *agreement.confusion[number])
+                for number, (kind, of) in enumerate(agreement.kinds.items())
+            ),
+        )
+        kappa = "undefined" if agreement.kappa is None else f"{agreement.kappa:.3f}"
+        self.stdout.write(
+            f"{agreement.model}: {agreement.pairs:,} ordered pairs, {agreement.unanswered:,} without an answer; "
+            f"{len(agreement.differences):,} differ; Cohen's kappa {kappa}"
+        )
+        for one in agreement.differences[:SHOWN]:
+            self.stdout.write(f"{one.first} -> {one.then}: proven {one.proven}, said {one.said}")
+        if len(agreement.differences) > SHOWN:
+            self.stdout.write(f"and {len(agreement.differences) - SHOWN:,} more; --out keeps all")

@@ -1,0 +1,48 @@
+"""A data set in a language model's words: the same conversations, worded at an OpenAI-compatible endpoint."""
+
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from pydantic import ValidationError
+
+from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
+from training_worker.prove.synthesis.endpoint.settings import from_environment
+from training_worker.prove.synthesis.paraphrase import paraphrase_folder
+from training_worker.prove.trajectory import UnreadableData
+from training_worker.terminal import counted
+
+
+class Command(BaseCommand):
+    """`manage.py paraphrase FOLDER --out FOLDER`: what was answered is kept, so a second try goes on from there."""
+
+    help = "Have a language model word the users of a data set; PROVE_LLM_URL and PROVE_LLM_MODEL say which."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="the data set: where its manifest.json is")
+        parser.add_argument("--out", type=Path, required=True, help="folder of the new data set")
+
+    def handle(self, *args: object, **options: object) -> None:
+        source, out = (Path(str(options[name])).absolute() for name in ("folder", "out"))
+        if source == out:
+            raise CommandError("--out names the data set itself, which stays as it is: name another folder.")
+        try:
+            out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
+            used = from_environment(os.environ, Path(settings.PROVE_DATA) / "answers")
+            with Endpoint(used) as endpoint, counted("paraphrase") as progress:
+                report = paraphrase_folder(source, out, endpoint, progress)
+        except EndpointFailed as reason:
+            raise CommandError(str(reason)) from None
+        except FileNotFoundError as error:
+            raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
+        except (UnreadableData, ValidationError) as error:
+            raise CommandError(f"{source}: {error}") from None
+        except OSError as error:
+            raise CommandError(f"{error.filename or out}: {error.strerror}; name another folder with --out.") from error
+        self.stdout.write(f"{report.reworded:,} of {report.turns:,} turns in the words of {report.model}, in {out}")
+        for why, count in report.kept.items():
+            self.stdout.write(f"{count:,} kept theirs: {why}")
+        self.stdout.write(f"{endpoint.asked:,} requests, {endpoint.spent:,} tokens; the rest was answered before")

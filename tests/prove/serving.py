@@ -1,0 +1,85 @@
+"""A chat endpoint over a real socket, whose answers a test writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from training_worker.prove.synthesis.endpoint import Settings
+
+MODEL = "scripted"
+Asked = dict[str, Any]
+Answering = Callable[[Asked], "Response | dict[str, Any] | str"]
+
+
+@dataclass
+class Served:
+    """An address with what answers there; what it was asked so far: the body of every request, and its headers."""
+
+    url: str
+    answering: Answering
+    asked: list[Asked] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+
+    def settings(self, cache: Path, **more: Any) -> Settings:
+        return Settings(**{"url": self.url, "model": MODEL, "cache": cache, "retries": 0, "timeout": 20.0, **more})
+
+
+class Server:
+    """One HTTP server for a whole test run; each use of it is a `Served` of its own."""
+
+    def __init__(self) -> None:
+        app = Starlette(routes=[Route("/v1/chat/completions", self.answer, methods=["POST"])])
+        config = uvicorn.Config(app, port=0, log_level="critical", lifespan="off", ws="none")
+        self.server, self.socket = uvicorn.Server(config), config.bind_socket()
+        self.thread = Thread(target=self.server.run, kwargs={"sockets": [self.socket]})
+        self.thread.start()
+        self.present: Served | None = None
+
+    def serve(self, answering: Answering) -> Served:
+        """From now on it answers with a text, a message, or any response."""
+        self.present = Served(f"http://127.0.0.1:{self.socket.getsockname()[1]}/v1", answering)
+        return self.present
+
+    async def answer(self, request: Request) -> Response:
+        assert self.present
+        body = json.loads(await request.body())
+        self.present.asked.append(body)
+        self.present.headers.append(dict(request.headers))
+        return as_response(self.present.answering(body))
+
+    def stop(self) -> None:
+        self.server.should_exit = self.server.force_exit = True
+        self.thread.join()
+        self.socket.close()
+
+
+def as_response(answer: Response | dict[str, Any] | str) -> Response:
+    if isinstance(answer, Response):
+        return answer
+    message = {"content": answer} if isinstance(answer, str) else answer
+    return JSONResponse(completion(message))
+
+
+def completion(message: dict[str, Any], finish: str = "stop", tokens: int = 10) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+    return {"id": "1", "object": "chat.completion", "choices": [choice], "usage": {"total_tokens": tokens}}
+
+
+def rewriting(asked: Asked) -> str:
+    """What a well-behaved model answers to the paraphraser: the same, said a little differently."""
+    text = asked["messages"][1]["content"].split("Message to rewrite: ")[1]
+    return json.dumps({"text": f"Well, listen: {text}"}, ensure_ascii=False)
+
+
+Serve = Callable[[Answering], Served]

@@ -1,0 +1,59 @@
+"""Asking for JSON: what a talkative model wraps around it is no matter, and what does not fit is asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from starlette.responses import JSONResponse
+
+from tests.prove.serving import Serve, Served, completion
+from training_worker.prove.synthesis.endpoint import Endpoint
+from training_worker.prove.synthesis.endpoint.asking import CUT, NOT_JSON, Answer, ask
+from training_worker.prove.trajectory import Message
+
+
+@dataclass(frozen=True)
+class Age:
+    years: int
+
+
+def asked(there: Served, cache: Path, fault: Callable[[Age], str] = lambda age: "") -> Answer[Age]:
+    with Endpoint(there.settings(cache)) as endpoint:
+        return ask(endpoint, [Message("user", "How old?")], Age, fault)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"years": 7}',
+        'Sure! Here it is:\n```json\n{"years": 7}\n```\nAnything else?',
+        '<think>{"years": 8}? No.</think>{"years": 7}',
+    ],
+)
+def test_the_object_is_found_in_what_a_model_writes(text: str, serve: Serve, tmp_path: Path) -> None:
+    assert asked(serve(lambda body: text), tmp_path) == Answer(Age(7))
+
+
+@pytest.mark.parametrize("text", ["", "seven", "{", '{"years": "old"}', "[7]", '{"years": ' + "[" * 50_000, "}{"])
+def test_what_is_not_of_the_form_is_asked_for_three_times_with_the_reason(
+    text: str, serve: Serve, tmp_path: Path
+) -> None:
+    there = serve(lambda body: text)
+    assert asked(there, tmp_path) == Answer(None, NOT_JSON)
+    assert [len(body["messages"]) for body in there.asked] == [1, 3, 5]
+    assert there.asked[1]["messages"][1] == {"role": "assistant", "content": text or "(nothing)"}
+    assert NOT_JSON in there.asked[1]["messages"][2]["content"]
+
+
+def test_what_is_cut_off_does_not_count_even_if_it_reads_well(serve: Serve, tmp_path: Path) -> None:
+    there = serve(lambda body: JSONResponse(completion({"content": '{"years": 7}'}, "length")))
+    assert asked(there, tmp_path) == Answer(None, CUT)
+
+
+def test_a_fault_is_told_to_the_model_until_it_is_gone(serve: Serve, tmp_path: Path) -> None:
+    there = serve(lambda body: f'{{"years": {len(body["messages"])}}}')
+    assert asked(there, tmp_path, lambda age: "" if age.years > 1 else f"too young: {age.years}") == Answer(Age(3))
+    assert "too young: 1" in there.asked[1]["messages"][2]["content"]

@@ -1,0 +1,58 @@
+"""A question whose answer is JSON of a certain shape: asked again, with the reason, until it fits or tries are up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+
+from ...trajectory import Message, loads
+from .client import Endpoint
+
+T = TypeVar("T")
+TRIES = 3
+THOUGHT = re.compile(r"<think>.*?</think>", re.S)
+NOT_JSON = "not the JSON asked for"
+CUT = "too long: it was cut off"
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """What was asked for; or None, and `why` the last try did not do."""
+
+    value: T | None
+    why: str = ""
+
+
+def ask(
+    endpoint: Endpoint,
+    messages: Sequence[Message],
+    shape: type[T],
+    fault: Callable[[T], str] = lambda value: "",
+    tries: int = TRIES,
+) -> Answer[T]:
+    """The first answer without a `fault` ("" for none), or none. Raises EndpointFailed."""
+    said, why = list(messages), ""
+    for _ in range(tries):
+        reply = endpoint.chat(said)
+        value = read(shape, reply.text) if reply.whole else None
+        why = fault(value) if value is not None else (NOT_JSON if reply.whole else CUT)
+        if not why:
+            return Answer(value)
+        said += [
+            Message("assistant", reply.text or "(nothing)"),
+            Message("user", f"That will not do: {why}. Answer once more."),
+        ]
+    return Answer(None, why)
+
+
+def read(shape: type[T], text: str) -> T | None:
+    """The JSON object in a text, whatever a talkative model wrote around it; None when it has not this shape."""
+    text = THOUGHT.sub("", text)
+    try:
+        return loads(shape, text[text.find("{") : text.rfind("}") + 1])
+    except ValidationError:
+        return None

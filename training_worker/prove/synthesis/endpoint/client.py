@@ -1,0 +1,174 @@
+"""The client: one question to the model, within the limits of its settings, answered from disk when asked before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+import httpx2
+import openai
+from pyrate_limiter import Duration, Limiter, Rate
+
+from ...trajectory import Message
+from .answers import Answers
+from .messages import Reply, as_sent, reply_in
+from .settings import EndpointFailed, Settings, variable
+
+MOST_BYTES = 4_000_000
+QUOTED = 200
+LETTERS_PER_TOKEN = 4  # where a server does not count
+
+
+class Endpoint:
+    """A model behind a URL. Every failure that is the endpoint's is EndpointFailed; close it, or use it in a `with`.
+
+    Threads may share one. What it was asked before, by whatever process, it answers from disk.
+    """
+
+    def __init__(self, settings: Settings):
+        self.settings, self.lock, self.spent, self.asked = settings, Lock(), 0, 0
+        self.answers = Answers(settings.cache)
+        self.limiter = Limiter(Rate(settings.per_minute, Duration.MINUTE)) if settings.per_minute else None
+        http = httpx2.Client(
+            timeout=settings.timeout,
+            headers={"Accept-Encoding": "identity"},  # so that what is counted is what comes
+            event_hooks={"request": [self.wait], "response": [self.bound]},
+        )
+        self.client = openai.OpenAI(
+            base_url=settings.url, api_key=settings.key, max_retries=settings.retries, http_client=http
+        )
+
+    def __enter__(self) -> Endpoint:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.client.close()
+        self.answers.close()
+        if self.limiter:
+            self.limiter.close()
+
+    def chat(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]] = ()) -> Reply:
+        """What the model says next, with the calls it makes; `tools` as `schemas.tool_schema` gives them.
+
+        Calls in assistant messages are in their text (`chat.write_calls`), each followed by its tool message. A call
+        may name a tool that was not offered, or be malformed. Raises EndpointFailed.
+        """
+        asked: dict[str, Any] = {
+            "model": self.settings.model,
+            "messages": list(as_sent(messages)),
+            "max_completion_tokens": self.settings.answer,
+        }
+        if tools:
+            asked["tools"] = list(tools)
+        whole = json.dumps({"url": self.settings.url, **asked}, sort_keys=True)
+        key = hashlib.sha256(whole.encode()).hexdigest()
+        body = self.answers.find(key) or self.answers.keep(key, self.post(asked))
+        return self.read(body)[0]
+
+    def post(self, asked: dict[str, Any]) -> str:
+        """The body of a fresh answer, which holds a reply; what it cost is counted."""
+        settings = self.settings
+        if settings.tokens and self.spent >= settings.tokens:
+            raise self.failed(
+                f"the budget of {settings.tokens:,} tokens is spent", f"raise {variable('tokens')} to go on"
+            )
+        with self.told():
+            raw = self.client.chat.completions.with_raw_response.create(**asked)
+        body = raw.http_response.content.decode("utf-8", "replace")
+        tokens = self.read(body)[1] or (len(json.dumps(asked)) + len(body)) // LETTERS_PER_TOKEN
+        with self.lock:
+            self.spent, self.asked = self.spent + tokens, self.asked + 1
+        return body
+
+    def read(self, body: str) -> tuple[Reply, int]:
+        try:
+            return reply_in(body)
+        except ValueError:
+            raise self.failed(
+                f"it answers what is no chat completion: {self.quoted(body)}",
+                f"is {variable('url')} the address of a chat API, up to and with /v1?",
+            ) from None
+
+    def wait(self, request: httpx2.Request) -> None:
+        """Before every request, those sent again too."""
+        if self.limiter:
+            self.limiter.try_acquire("request")
+
+    def bound(self, response: httpx2.Response) -> None:
+        """Before the body of an answer is read."""
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise self.failed("it compresses its answer though asked not to", "ask its operator to leave that off")
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        response.stream = Bounded(response.stream, time.monotonic() + self.settings.timeout, self)
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """What goes wrong on the way, as one line."""
+        settings, times = self.settings, f"{self.settings.retries + 1} times"
+        try:
+            yield
+        except openai.APITimeoutError:
+            raise self.failed(
+                f"it did not answer within {settings.timeout:g} s, {times}", f"raise {variable('timeout')}"
+            ) from None
+        except openai.APIConnectionError as error:
+            raise self.failed(
+                f"it cannot be reached, tried {times}: {self.quoted(str(error.__cause__))}", "is it running?"
+            ) from None
+        except openai.APIStatusError as error:
+            said = f"HTTP {error.status_code}: {self.quoted(error.response.text)}"
+            match error.status_code:
+                case 401 | 403:
+                    raise self.failed(f"it refuses the key ({said})", f"set {variable('key')}") from None
+                case 429:
+                    raise self.failed(
+                        f"it has had enough of requests, tried {times} ({said})",
+                        f"lower {variable('per_minute')} or {variable('parallel')}, or wait",
+                    ) from None
+            raise self.failed(
+                f"it answers {said}", f"are {variable('url')} and {variable('model')} right, and is it well?"
+            ) from None
+        except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise self.failed(f"it cannot be asked: {self.quoted(str(error))}", "is its address right?") from None
+
+    def failed(self, what: str, remedy: str) -> EndpointFailed:
+        return EndpointFailed(
+            f"Endpoint {self.settings.url}: {what}; {remedy} "
+            f"(its answers so far are kept in {self.settings.cache}, so the same command goes on from here)."
+        )
+
+    def quoted(self, text: str) -> str:
+        """The beginning of what a stranger wrote, in one line, without the key."""
+        line = " ".join(text[: 100 * QUOTED].replace(self.settings.key, "[key]").split())
+        return "".join(letter for letter in line if letter.isprintable())[:QUOTED] or "nothing"
+
+
+class Bounded(httpx2.SyncByteStream):
+    """A body that may neither be endless nor trickle for ever."""
+
+    def __init__(self, stream: httpx2.SyncByteStream, deadline: float, endpoint: Endpoint):
+        self.stream, self.deadline, self.endpoint = stream, deadline, endpoint
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for chunk in self.stream:
+            size += len(chunk)
+            if size > MOST_BYTES:
+                raise self.endpoint.failed(
+                    f"an answer of more than {MOST_BYTES:,} bytes", f"lower {variable('answer')}"
+                )
+            if time.monotonic() > self.deadline:
+                raise httpx2.ReadTimeout("The answer trickles.")
+            yield chunk
+
+    def close(self) -> None:
+        self.stream.close()

@@ -1,0 +1,100 @@
+"""Conversations as the chat API has them, and its answers as ours. What a model wrote is parsed and never evaluated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...chat import CALL, parse_call, parse_calls
+from ...rollout import printable
+from ...trajectory import Message, ToolCall
+
+NAMELESS = "malformed_call"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model said and the calls it makes; a malformed call has no name and no arguments.
+
+    `whole` is False when it ran into the limit of tokens.
+    """
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    whole: bool = True
+
+
+def as_sent(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+    """Messages as the API takes them: the calls of an assistant text in a field of their own where answers follow it.
+
+    Raises ValueError for a tool's message that answers no call.
+    """
+    waiting: list[str] = []
+    for position, message in enumerate(messages):
+        following = messages[position + 1 : position + 2]
+        if message.role == "tool":
+            if not waiting:
+                raise ValueError(f"Message {position} answers no call.")
+            yield {"role": "tool", "tool_call_id": waiting.pop(0), "content": message.content}
+        elif message.role == "assistant" and following and following[0].role == "tool":
+            calls = parse_calls(message.content)
+            waiting = [f"call_{position}_{number}" for number in range(len(calls))]
+            yield {
+                "role": "assistant",
+                "content": CALL.sub("", message.content).strip(),
+                "tool_calls": [call_sent(id, call) for id, call in zip(waiting, calls, strict=True)],
+            }
+        else:
+            yield {"role": message.role, "content": message.content}
+
+
+def call_sent(id: str, call: ToolCall) -> dict[str, Any]:
+    arguments = json.dumps(call.arguments or {}, ensure_ascii=False)
+    return {"id": id, "type": "function", "function": {"name": call.name or NAMELESS, "arguments": arguments}}
+
+
+def reply_in(body: str) -> tuple[Reply, int]:
+    """The reply in an answer of the API, and the tokens it says were used (0 when it says nothing).
+
+    Raises ValueError for what is no chat completion.
+    """
+    try:
+        answer = json.loads(body)
+    except RecursionError:
+        raise ValueError("too deep") from None
+    match answer:
+        case {"choices": [{"message": {**message}, **choice}, *_]}:
+            text = message.get("content") or ""
+            calls = message.get("tool_calls") or []
+            if isinstance(text, str) and isinstance(calls, list):
+                reply = said(printable(text), calls, choice.get("finish_reason") != "length")
+                return reply, tokens_in(answer.get("usage"))
+    raise ValueError("no choices")
+
+
+def said(text: str, calls: list[Any], whole: bool) -> Reply:
+    """Calls that a server left in the text, Hermes style, are read there."""
+    if calls:
+        return Reply(text, tuple(call_in(call) for call in calls), whole)
+    return Reply(CALL.sub("", text).strip(), parse_calls(text), whole)
+
+
+def call_in(call: Any) -> ToolCall:
+    """One call of an answer, read as strictly as `chat.parse_call` does."""
+    match call:
+        case {"function": {"name": name, "arguments": arguments}}:
+            try:
+                value = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+                return parse_call(json.dumps({"name": name, "arguments": value}))
+            except (ValueError, RecursionError):
+                pass
+    return ToolCall("", None)
+
+
+def tokens_in(usage: Any) -> int:
+    match usage:
+        case {"total_tokens": int(total)} if total > 0:
+            return total
+    return 0

@@ -1,0 +1,192 @@
+"""The paraphrasing teacher: a conversation's skeleton is programmatic, its user's words are a language model's.
+
+Nothing but `turns` changes, and a rewritten turn is kept only when it still says every value, says no new one, names no
+tool or parameter, and all arguments keep their provenance. What a check cannot see is whether it asks for the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from mcp_servers.catalogue import TOOLS
+
+from ..trajectory import Example, Message, file_digest, read_lines, write_lines
+from . import folder
+from .dataset import Progress
+from .endpoint import Endpoint
+from .endpoint.asking import TRIES, ask
+from .language import long_day, says, spoken, ways_to_say
+from .validate import Rejected, provenance, single
+
+WORD = re.compile(r"\w+")
+SNAKE = re.compile(r"[a-z]+[a-z0-9]*(_[a-z0-9]+)+")
+EXACT = re.compile(r"[\w@.+/:-]*[\d@][\w@.+/:-]*")  # an id, a number, a date, an address
+LONGEST, LETTERS_MORE = 3, 200
+REPORT = "paraphrase.json"
+
+RULES = """You rewrite what a user says to an assistant, so that it sounds as a person would say it.
+Ask for the same things in the same order. Keep every value that is listed, letter by letter. Add no value, no name and
+no request. Do not answer it. Write no name of a tool or a field, such as account_id.
+Answer with JSON only: {"text": "the rewritten message"}"""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What the model is asked to write."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paraphrased:
+    """Of how many user turns the words are the model's; why the others kept those of their skeleton."""
+
+    model: str
+    turns: int
+    reworded: int
+    kept: dict[str, int]
+
+
+def paraphrase(example: Example, endpoint: Endpoint, tries: int = TRIES) -> tuple[Example, list[str]]:
+    """The example in the model's words, and for each turn that kept those of its skeleton the reason.
+
+    Raises EndpointFailed, which is no fault of the example.
+    """
+    kept: list[str] = []
+    for turn in range(len(example.turns)):
+        answer = ask(endpoint, request(example, turn), Wording, Check(example, turn).fault, tries)
+        if answer.value:
+            example = reworded(example, turn, answer.value.text)
+        else:
+            kept.append(answer.why)
+    return example, kept
+
+
+def request(example: Example, turn: int) -> tuple[Message, ...]:
+    """What the model is shown of a turn: the manner, what was said before, the values to keep, the words."""
+    parts = [f"Manner of the user: {example.persona}"] if example.persona else []
+    for before, answer in zip(example.turns[:turn], example.answers, strict=False):
+        parts += [f"The user said before: {before}", f"The assistant answered: {answer}"]
+    keep = json.dumps(values_said(example, turn), ensure_ascii=False)
+    parts += [f"Values to keep: {keep}", f"Message to rewrite: {example.turns[turn]}"]
+    return Message("system", RULES), Message("user", "\n".join(parts))
+
+
+def reworded(example: Example, turn: int, text: str) -> Example:
+    return replace(example, turns=(*example.turns[:turn], text.strip(), *example.turns[turn + 1 :]))
+
+
+class Check:
+    """What is wrong with new words for one turn of an example: a reason with details after a colon, or ""."""
+
+    def __init__(self, example: Example, turn: int):
+        self.example, self.turn, self.old = example, turn, example.turns[turn]
+        self.values = values_said(example, turn)
+        self.known = set(exact(" ".join(example.turns[: turn + 1])))
+
+    def fault(self, wording: Wording) -> str:
+        new = wording.text.strip()
+        if not new.replace("\n", "").isprintable() or not new:
+            return "empty, or with letters that cannot be printed"
+        if len(new) > LONGEST * len(self.old) + LETTERS_MORE:
+            return f"too long: {len(new)} letters"
+        if lost := [value for value in self.values if not says(new, value)]:
+            return f"a value is lost: {', '.join(lost)}"
+        if invented := [value for value in exact(new) if value not in self.known]:
+            return f"a value is new: {', '.join(invented)}"
+        if leaked := leaks(new, said=self.old):
+            return f"the name of a tool or a field: {', '.join(sorted(leaked))}"
+        try:
+            provenance(reworded(self.example, self.turn, new))
+        except Rejected as reason:
+            return f"without provenance: {reason}"
+        return ""
+
+
+def values_said(example: Example, turn: int) -> list[str]:
+    """What a turn says and new words must say too: values of calls and of what tools show, ids, numbers, addresses."""
+    text = example.turns[turn]
+    found = dict.fromkeys([*values(example), *exact(text)])
+    return sorted((value for value in found if value in text and says(text, value)), key=lambda it: (text.find(it), it))
+
+
+def values(example: Example) -> Iterator[str]:
+    """The reference date, every value of an argument in each way a user may say it, and every text that tools show."""
+    if example.today:
+        yield long_day(date.fromisoformat(example.today))
+    steps = ((call, step.observations) for step in example.steps for call in step.calls)
+    for call, observations in (*steps, *((failure.call, ()) for failure in example.failures)):
+        for value in single(call.arguments or {}):
+            yield from (spoken(value), *ways_to_say(value, example.today))
+        for text in observations:
+            yield from (value for value in single(json.loads(text)) if isinstance(value, str) and value)
+
+
+def exact(text: str) -> list[str]:
+    return [found.rstrip(".:/-+") for found in EXACT.findall(text)]
+
+
+def leaks(text: str, said: str = "") -> set[str]:
+    """The names in a user's words that only a program would use, unless they are `said` as values.
+
+    Such a name has an underscore, or is a tool's; a parameter named by an ordinary word, as `account` is, does not give
+    itself away.
+    """
+    words = set(WORD.findall(text)) - set(WORD.findall(said))
+    return {word for word in words if word in TOOLS or SNAKE.fullmatch(word)}
+
+
+def paraphrase_all(
+    examples: Sequence[Example],
+    endpoint: Endpoint,
+    progress: Progress = lambda done, total: None,
+    tries: int = TRIES,
+) -> tuple[list[Example], Paraphrased]:
+    """The examples in their order, each in the model's words. Raises EndpointFailed; answers so far stay on disk."""
+    told: list[Example] = []
+    kept: Counter[str] = Counter()
+    pool = ThreadPoolExecutor(endpoint.settings.parallel)
+    try:
+        for example, reasons in pool.map(lambda one: paraphrase(one, endpoint, tries), examples):
+            told.append(example)
+            kept.update(reason.split(":")[0] for reason in reasons)
+            progress(len(told), len(examples))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    turns = sum(len(example.turns) for example in told)
+    return told, Paraphrased(
+        model=endpoint.settings.model,
+        turns=turns,
+        reworded=turns - kept.total(),
+        kept=dict(sorted(kept.items())),
+    )
+
+
+def paraphrase_folder(
+    source: Path, out: Path, endpoint: Endpoint, progress: Progress = lambda done, total: None
+) -> Paraphrased:
+    """A data set with the same conversations in the model's words. Its files appear whole, the manifest last.
+
+    Raises EndpointFailed, FileNotFoundError, UnreadableData, or pydantic's ValidationError for a torn manifest.
+    """
+    manifest = folder.read(source)
+    by_split = {split: list(read_lines(Example, source / f"{split}.jsonl")) for split in manifest.splits}
+    told, report = paraphrase_all([one for split in by_split.values() for one in split], endpoint, progress)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / folder.MANIFEST).unlink(missing_ok=True)
+    parts, rest = {}, iter(told)
+    for split, examples in by_split.items():
+        path = out / f"{split}.jsonl"
+        write_lines(path, [next(rest) for _ in examples])
+        parts[split] = replace(manifest.splits[split], sha256=file_digest(path))
+    write_lines(out / REPORT, [report])
+    teacher = f"paraphrase by {endpoint.settings.model}"
+    write_lines(out / folder.MANIFEST, [replace(manifest, teacher=teacher, splits=parts)])
+    return report
