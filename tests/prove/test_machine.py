@@ -182,3 +182,10 @@ def test_the_page_shows_the_table_as_it_is() -> None:
     assert diagram.drawn(page) == page, "run make reference"
     for before, afters in TRANSITIONS.items():
         assert all(f"    {before} --> {after}\n" in page for after in afters)
+
+
+def test_a_conversation_of_too_many_calls_is_stuck_before_they_are_made() -> None:
+    world = bank()
+    with pytest.raises(Stuck, match="more than 20 calls"):
+        hold(Playing(["Hello"], [do(*[LIST] * 19), do(LIST, LIST)]), world)
+    assert len(world.sessions["banking"].history()) == 20

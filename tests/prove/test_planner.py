@@ -15,6 +15,7 @@ from mcp_servers.world import World
 from tests.prove.known import SERVERS, TOOLS
 from training_worker.prove.shapes import Found
 from training_worker.prove.synthesis.chains import draw_chain
+from training_worker.prove.synthesis.knobs import Knobs
 from training_worker.prove.synthesis.language import says, spoken
 from training_worker.prove.synthesis.planner import (
     POINTER,
@@ -38,7 +39,7 @@ def runs(graph: nx.DiGraph) -> list[list[Done]]:
         context = sample(world.fork(), draw)
         for _ in range(3):
             try:
-                done.append(run_chain(draw_chain(graph, name, draw), graph, world.fork(), context, draw))
+                done.append(run_chain(draw_chain(graph, name, draw), graph, world.fork(), context, draw, Knobs()))
             except (NothingFits, StepRefused):
                 continue
     assert len(done) > 80
@@ -125,7 +126,7 @@ def test_a_refused_step_drops_the_chain_and_says_which(graph: nx.DiGraph) -> Non
     refused = set()
     for time in range(30):
         try:
-            run_chain(("freeze_card",), graph, world, context, Draw("refused", time))
+            run_chain(("freeze_card",), graph, world, context, Draw("refused", time), Knobs())
         except StepRefused as reason:
             refused.add(str(reason).split(":")[0])
     assert refused == {"freeze_card"}

@@ -11,7 +11,8 @@ from mcp_servers.kit import Draw
 from ..trajectory import Kind, Level
 from .chains import LENGTHS
 from .language import PERSONAS
-from .wording import TURNS
+
+TURNS = {1: 0.6, 2: 0.3, 3: 0.1}
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Knobs:
     `siblings` are further tools of the chain's own servers, so that a choice is due; `most` caps the candidate set, for
     a policy with a short context. `levels` and `turns` are weights of information levels and of numbers of user turns;
     `recovery` is the share of longer conversations in which something fails, `dates` of those whose days and moments
-    are said as people say them. A step is tried with up to `tries` entities. What a server's read-only tools show is
+    are said as people say them. A step is tried with up to `tries` entities; with `values` it also takes plain values
+    that an earlier one shows. What a server's read-only tools show is
     looked up again after `refresh` conversations in a world; 0: for each conversation.
     """
 
@@ -39,6 +41,7 @@ class Knobs:
     dates: float = 0.0
     tries: int = 1
     refresh: int = 0
+    values: bool = False
 
     def __post_init__(self) -> None:
         if self.most < max(LENGTHS):
@@ -53,6 +56,7 @@ PAPER = Knobs(
     dates=0.5,
     tries=4,
     refresh=16,
+    values=True,
 )
 """Information levels and turns as in the paper (section 2, step 3); shares of failures, dates and contexts are ours."""
 

@@ -24,7 +24,7 @@ from .knobs import Knobs
 from .sampler import Context
 
 TRIES = 3  # proposals, before a teacher that gets the form wrong is given up on
-USER_TURNS, MOVES = 5, 20
+USER_TURNS, MOVES, CALLS = 5, 15, 20
 
 
 class State(StrEnum):
@@ -173,9 +173,13 @@ def hold(teacher: Teacher, world: World) -> Talk:
         raise Stuck("The user says nothing.")
     talk.say(opening)
     talk.enter(State(task.level))
+    calls = 0
     for _ in range(MOVES):
         move = proposal(teacher, talk)
         if move.calls:
+            calls += len(move.calls)
+            if calls > CALLS:
+                raise Stuck(f"The assistant made more than {CALLS} calls.")
             talk.enter(resumed(talk, move))
             execute(talk, move, world)
             continue

@@ -18,7 +18,8 @@ from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
 
 from ..pairs import as_taken
-from ..shapes import Found, found_in
+from ..shapes import Found, found_in, values_in
+from .knobs import Knobs
 from .language import choose, clause, spoken
 from .sampler import Context, fill
 
@@ -65,21 +66,22 @@ def run_chain(
     world: World,
     context: Context,
     draw: Draw,
-    tries: int = 1,
+    knobs: Knobs,
     wishes: float = 0.25,
 ) -> list[Done]:
     """Run a chain in a world. Raises NothingFits or StepRefused when this world cannot serve it.
 
-    A step that is refused is tried again with other entities, in all `tries` times: those are kept that can serve it.
+    A step that is refused is tried again with other entities, in all `knobs.tries` times: those that can serve it are
+    kept.
     """
     done: list[Done] = []
     for position, name in enumerate(chain):
-        for tried in range(tries):
+        for tried in range(knobs.tries):
             try:
-                done.append(run_step(name, chain[position + 1 :], graph, done, world, context, draw, wishes))
+                done.append(run_step(name, chain[position + 1 :], graph, done, world, context, draw, knobs, wishes))
                 break
             except StepRefused:
-                if tried == tries - 1:
+                if tried == knobs.tries - 1:
                     raise
     return done
 
@@ -92,12 +94,14 @@ def run_step(
     world: World,
     context: Context,
     draw: Draw,
+    knobs: Knobs,
     wishes: float,
 ) -> Done:
     """Run one step of a chain after those done. Raises NothingFits or StepRefused."""
     tool = TOOLS[name][1]
     bound, words, fed_by = bind(tool, graph, done, draw)
-    bound = shared(graph, done, name) | ways(graph, tool, later) | bound
+    values = shown(tool, graph, done, draw) if knobs.values else {}
+    bound = values | shared(graph, done, name) | ways(graph, tool, later) | bound
     ask, optional = choose(tool, draw, wishes)
     arguments = fill(tool, bound, context, draw, world, optional)
     before = world.fork()
@@ -156,6 +160,17 @@ def bind(
                 fed_by[name] = position
                 break
     return bound, words, fed_by
+
+
+def shown(tool: Tool, graph: nx.DiGraph, done: list[Done], draw: Draw) -> dict[str, Any]:
+    """For each required plain value that the step just before shows: one of those, which the user then says."""
+    edge = graph.get_edge_data(done[-1].tool, tool.name) if done else None
+    values = dict[str, Any]()
+    for name in edge["shows"] if edge else ():
+        told = {value for field, value in values_in(json.loads(done[-1].text)) if field == tool.seen[name]}
+        if new := sorted(told - set(map(str, done[-1].arguments.values())), key=str):
+            values[name] = draw.choice(new)
+    return values
 
 
 def nameable(step: Done, id_type: str, used: set[str], just_before: bool) -> list[tuple[Found, str]]:

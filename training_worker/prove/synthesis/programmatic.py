@@ -38,7 +38,7 @@ class Programmatic:
         self.persona = PERSONAS[task.persona or "plain"]
         self.today = ""
         after = world.fork()
-        steps = run_chain(task.chain, lesson.graph, after, context, self.draw, knobs.tries, WISHES[task.level])
+        steps = run_chain(task.chain, lesson.graph, after, context, self.draw, knobs, WISHES[task.level])
         if task.kind != "chain":
             self.turns = [self.abstention(steps[-1])]
         else:

@@ -11,6 +11,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
 
 from ..trajectory import Level
+from .knobs import TURNS
 from .language import (
     NO_NOUNS,
     PLAIN,
@@ -26,7 +27,6 @@ from .language import (
 )
 from .planner import Done, noun
 
-TURNS = {1: 0.6, 2: 0.3, 3: 0.1}
 SPLITS = 6  # splits into turns to look through for one that lets a look-up go without saying
 WISHES: dict[Level, float] = {"complete": 0.25, "missing": 0.25, "minimal": 0.0}
 """How likely an optional part of a request is said."""
