@@ -10,14 +10,15 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_servers.catalogue import TOOLS, fingerprint
+from mcp_servers.catalogue import fingerprint
 from mcp_servers.world import World
 
 from .chat import parse_calls, write_calls
 from .reward import form_level, score
-from .schemas import tool_schema
+from .schemas import input_schemas, tools_shown
 from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall, UnreadableData
 
+NOT_LIVE = "This tool is not live here: nothing was run."
 MALFORMED = "The call is not valid JSON with a name and an arguments object; write it again."
 
 
@@ -35,20 +36,42 @@ class StaleExample(UnreadableData):
     """An example that other server code made: its ids, schemas and observations may not be those of today's world."""
 
 
-class Attempt:
-    """One running rollout. Raises StaleExample."""
+class NotCertified(UnreadableData):
+    """An imported conversation with calls, where one is asked for that can be run."""
 
-    def __init__(self, example: Example, limits: Limits | None = None):
-        if example.fingerprint != fingerprint(example.world.servers):
+
+class Prompt:
+    """What a model is shown of an example before it speaks. Raises StaleExample."""
+
+    def __init__(self, example: Example):
+        if not example.source and example.fingerprint != fingerprint(example.world.servers):
             raise StaleExample(
                 f"{example.id} was made with other code of {', '.join(example.world.servers)}. "
                 "Synthesize the data set again; the pipeline does so by itself."
             )
+        self.tools = tools_shown(example)
+        system = (Message("system", example.system),) if example.system else ()
+        self.opening = (*system, Message("user", example.turns[0]))
+
+
+class Attempt:
+    """One running rollout. Raises StaleExample and NotCertified.
+
+    The tools of an imported example are not live: a call of one is judged by its form and refused.
+    """
+
+    def __init__(self, example: Example, limits: Limits | None = None):
+        if not example.certified:
+            raise NotCertified(
+                f"{example.id} was imported with calls that cannot be run here, so it has no rollouts. "
+                "Train on it with supervision, or leave it out."
+            )
+        prompt = Prompt(example)
         self.example, self.limits = example, limits or Limits()
-        self.tools = tuple(tool_schema(name, example.enums_stripped) for name in example.candidates)
-        self.schemas = {name: TOOLS[name][1].input_schema for name in example.candidates}
-        self.opening = (Message("user", example.turns[0]),)
-        self.world = World.open(example.world.seed, example.world.servers, example.world.size)
+        self.tools, self.opening = prompt.tools, prompt.opening
+        self.schemas = input_schemas(example)
+        where = example.world
+        self.world = None if example.source else World.open(where.seed, where.servers, where.size)
         self.transcript: list[Message] = list(self.opening)
         self.calls: list[ExecutedCall] = []
         self.user_turns, self.assistant_turns = 1, 0
@@ -105,6 +128,8 @@ class Attempt:
 
     def _execute(self, name: str, arguments: dict[str, Any], level: int) -> tuple[str, int]:
         """What the world answers, and the level with it. A server that breaks voids the attempt, not the run."""
+        if self.world is None:
+            return refuse("not_live", NOT_LIVE), level
         try:
             reply = self.world.call(name, arguments)
         except Exception as error:
@@ -127,7 +152,7 @@ class Attempt:
             reward=None if failed else score(self.example.steps, self.example.edges, self.calls),
             failed_at=self.failed_at,
             error=self.error,
-            digest=self.world.digest(),
+            digest=self.world.digest() if self.world else "",
         )
 
 
@@ -155,7 +180,8 @@ def demonstration(example: Example) -> tuple[Message, ...]:
             if step.turn == turn:
                 messages.append(Message("assistant", write_calls(step.calls)))
                 messages.extend(Message("tool", text) for text in step.observations)
-        messages.append(Message("assistant", answer))
+        if answer:
+            messages.append(Message("assistant", answer))
     return tuple(messages)
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
+
+from .trajectory import Example
 
 SHOWN = ("type", "enum", "items", "properties", "required", "description")
 
@@ -18,10 +23,31 @@ def tool_schema(name: str, enums_stripped: bool = False) -> dict[str, Any]:
     definitions = schema.get("$defs", {})
     properties = {key: compact(part, definitions, enums_stripped) for key, part in schema["properties"].items()}
     parameters = {"type": "object", "properties": properties, "required": list(tool.required)}
-    return {
-        "type": "function",
-        "function": {"name": name, "description": tool.description, "parameters": parameters},
-    }
+    return function(name, tool.description, parameters)
+
+
+def function(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+def tools_shown(example: Example) -> tuple[dict[str, Any], ...]:
+    """The tools that a model is shown: those of the example's own, or the servers'. Raises KeyError for one gone."""
+    if example.source:
+        return tuple(function(tool.name, tool.description, tool.parameters) for tool in example.tools)
+    return tuple(tool_schema(name, example.enums_stripped) for name in example.candidates)
+
+
+def input_schemas(example: Example) -> dict[str, dict[str, Any]]:
+    """The candidates' input schemas by name, which the form of a call is judged by. Raises KeyError for one gone."""
+    if example.source:
+        return {tool.name: tool.parameters for tool in example.tools}
+    return {name: TOOLS[name][1].input_schema for name in example.candidates}
+
+
+def schemas_digest(names: Iterable[str]) -> str:
+    """Names the schemas of these tools, as a model is shown them."""
+    shown = [tool_schema(name) for name in sorted(set(names))]
+    return blake2b(json.dumps(shown, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def compact(part: dict[str, Any], definitions: dict[str, Any], enums_stripped: bool) -> dict[str, Any]:

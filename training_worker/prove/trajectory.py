@@ -84,6 +84,15 @@ class Failure:
     recovery: Recovery
 
 
+@dataclass(frozen=True)
+class ForeignTool:
+    """A tool of a data set that others made: there is a schema of its arguments, and nothing that runs it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Json]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Example:
     """A replay-validated conversation to train on or be measured by.
@@ -95,6 +104,9 @@ class Example:
     What it was made with: `level` says how much the user tells at first, `persona` in whose manner; `distractors`
     counts the candidates of other servers; `today` is the reference date, where the first turn names it. `failures`
     were met on the way.
+
+    One that others made names the format it came in as its `source`. It has a world without servers, and may have
+    `tools` of its own and a `system` text.
     """
 
     id: str
@@ -114,10 +126,18 @@ class Example:
     persona: str = ""
     today: str = ""
     failures: tuple[Failure, ...] = ()
+    source: str = ""
+    system: str = ""
+    tools: tuple[ForeignTool, ...] = ()
 
     @property
     def abstains(self) -> bool:
         return not self.steps
+
+    @property
+    def certified(self) -> bool:
+        """Whether what it says can be shown by running it: an imported conversation with calls cannot be replayed."""
+        return self.abstains or not self.source
 
 
 @dataclass(frozen=True)
@@ -212,14 +232,34 @@ def write_lines(path: Path, values: Iterable[object]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def read_lines(kind: type[T], path: Path) -> Iterator[T]:
-    """The values of a file of JSON lines, in order. Raises UnreadableData naming file, line and remedy."""
+@dataclass(frozen=True)
+class BadLine:
+    """A line of a file that does not hold what it should, and why."""
+
+    file: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.reason}"
+
+
+def each_line(kind: type[T], path: Path) -> Iterator[T | BadLine]:
+    """The values of a file of JSON lines, in order, and in the place of each that is none what is wrong with it."""
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 yield loads(kind, line)
             except ValidationError as error:
-                raise UnreadableData(
-                    f"{path}, line {number}: not a valid {kind.__name__} ({error.error_count()} faults). "
-                    "Make it again; for a file of the pipeline, run that with --fresh."
-                ) from None
+                faults = error.errors(include_url=False, include_context=False, include_input=False)
+                first = ": ".join(filter(None, (".".join(map(str, faults[0]["loc"])), faults[0]["msg"])))
+                more = f", and {len(faults) - 1} more faults" if len(faults) > 1 else ""
+                yield BadLine(str(path), number, f"not a valid {kind.__name__} ({first[:200]}{more}).")
+
+
+def read_lines(kind: type[T], path: Path) -> Iterator[T]:
+    """The values of a file of JSON lines, in order. Raises UnreadableData naming file, line and remedy."""
+    for value in each_line(kind, path):
+        if isinstance(value, BadLine):
+            raise UnreadableData(f"{value} Make it again; for a file of the pipeline, run that with --fresh.")
+        yield value

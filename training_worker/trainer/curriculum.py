@@ -5,24 +5,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from transformers import PreTrainedTokenizerFast
 
-from ..prove.rollout import Attempt, demonstration
+from ..prove.rollout import Prompt, demonstration
 from ..prove.trajectory import Example, Message
 from .conversation import Encoded, encode, encode_demonstration, render
-from .sampler import Conversation
 from .sft import Stage
 
 LONGEST_VALUE = 40
 SEPARATORS = (" | ", ", ", '", "', " ")
-Open = Callable[[Example], Conversation]
 
 
-def full(tokenizer: PreTrainedTokenizerFast, example: Example, attempt: Open = Attempt) -> Encoded:
-    asked = attempt(example)
+class Shown(Protocol):
+    """What a model is shown before it speaks."""
+
+    @property
+    def opening(self) -> Sequence[Message]: ...
+
+    @property
+    def tools(self) -> Sequence[dict[str, Any]]: ...
+
+
+Show = Callable[[Example], Shown]
+
+
+def full(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> Encoded:
+    asked = prompt(example)
     return encode_demonstration(tokenizer, asked.opening, demonstration(example), asked.tools)
 
 
@@ -31,9 +42,9 @@ def brief(tokenizer: PreTrainedTokenizerFast, example: Example) -> Encoded:
     return encode_demonstration(tokenizer, (Message("user", example.turns[0]),), demonstration(example))
 
 
-def text(tokenizer: PreTrainedTokenizerFast, example: Example, attempt: Open = Attempt) -> str:
+def text(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> str:
     """The whole conversation as the template renders it: what a tokenizer is trained on."""
-    asked = attempt(example)
+    asked = prompt(example)
     return render(tokenizer, [*asked.opening, *demonstration(example)], asked.tools, generate=False)
 
 
@@ -101,10 +112,10 @@ def drills(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int, 
 
 
 def warmup_stages(
-    tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, seed: int, attempt: Open = Attempt
+    tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, seed: int, prompt: Show = Prompt
 ) -> list[Stage]:
     """Drills, then short contexts, then full prompts; conversations of over `longest` tokens are left out."""
-    whole = [one for example in examples if len((one := full(tokenizer, example, attempt)).ids) <= longest]
+    whole = [one for example in examples if len((one := full(tokenizer, example, prompt)).ids) <= longest]
     short = [one for example in examples if len((one := brief(tokenizer, example)).ids) <= longest]
     return [
         Stage("drills", drills(tokenizer, values(examples), 4_000, seed), 16, 0.07),

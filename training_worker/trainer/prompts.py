@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from transformers import PreTrainedTokenizerFast
 
-from ..prove.rollout import Attempt
+from ..prove.rollout import Prompt
 from ..prove.trajectory import Example
 from .conversation import prompt_ids
 
 
 def prompt_length(tokenizer: PreTrainedTokenizerFast, example: Example) -> int:
-    asked = Attempt(example)
+    asked = Prompt(example)
     return len(prompt_ids(tokenizer, asked.opening, asked.tools))

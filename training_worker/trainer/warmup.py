@@ -34,7 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     examples = list(read_lines(Example, options.data))
     training = [example for example in examples if example.split == "train"]
-    development, training = training[: options.development], training[options.development :]
+    development = [example for example in training if example.certified][: options.development]
+    kept_back = {example.id for example in development}
+    training = [example for example in training if example.id not in kept_back]
     tokenizer = tokenizer_for(training)
     stages = warmup_stages(tokenizer, training, options.longest, options.seed)
     model = tiny_model(tokenizer, options.seed)

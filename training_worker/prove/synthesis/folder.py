@@ -1,51 +1,34 @@
-"""A data set in a folder: its conversations, and a manifest that says what they are and were made with."""
+"""A data set in a folder: its conversations, and a manifest that says what they are and were made with.
+
+A finished one does not change: what is to be put in its place has to be said, and what was changed by hand is not read.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import networkx as nx
+from pydantic import ValidationError
 
 from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw
 
-from ..trajectory import Example, Split, file_digest, loads, read_lines, write_lines
+from ..trajectory import Example, Json, Split, UnreadableData, file_digest, loads, read_lines, write_lines
 from .dataset import Progress, Report, assemble
+from .manifest import Drawn, Manifest, content_digest, manifest, part, settings_of
 from .recipes import Plan
-from .validate import Rejected, holds
 
 SPLITS: tuple[Split, ...] = ("train", "held_out")
 MANIFEST = "manifest.json"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """What one split holds: conversations by kind, steps, server, tool and turns; and what was dropped, by reason."""
-
-    conversations: int
-    sha256: str
-    kinds: dict[str, int]
-    steps: dict[str, int]
-    servers: dict[str, int]
-    tools: dict[str, int]
-    turns: dict[str, int]
-    drawn: int
-    duplicates: int
-    duplicates_by_name: int
-    dropped: dict[str, int]
+class Taken(Exception):
+    """A folder that holds another data set, where one is to be made."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Manifest:
-    """What a data set is; equal ones have equal bytes in their files. `teacher` says who worded it."""
-
-    recipe: str
-    seed: int
-    servers: str
-    splits: dict[Split, Part]
-    teacher: str = "programmatic"
+class NoAbstention(Exception):
+    """A data set that is to give abstention examples and has none."""
 
 
 def make(
@@ -54,80 +37,149 @@ def make(
     graph: nx.DiGraph,
     progress: Callable[[Split], Progress],
     processes: int | None = None,
+    *,
+    abstention: Path | None = None,
+    replacing: bool = False,
 ) -> Manifest:
-    """Make the data set of a plan. Its files appear whole, the manifest last. Raises CannotBeMet."""
+    """Make the data set of a plan. Its files appear whole, the manifest last.
+
+    With `abstention`, the folder of an imported data set, its abstention examples come in the place of our own
+    irrelevant queries, as far as there are enough. Raises CannotBeMet, NoAbstention, Taken unless `replacing`, and what
+    `read` and `check` do.
+    """
+    free(folder, replacing)
+    given = {split: borrowed(abstention, split, plan) for split in SPLITS}
+    settings = settings_of(plan)
+    if abstention:
+        settings["abstention"] = {"content": read(abstention).content, **{name: len(own) for name, own in given.items()}}
+
+    def split_of(split: Split) -> tuple[list[Example], Drawn]:
+        wanted, own = dict(plan.wanted(split)), given[split]
+        wanted["irrelevance"] -= len(own)
+        examples, report = assemble(wanted, split, graph, plan.recipe, progress(split), processes)
+        return spread(examples, own), drawn(report, len(own))
+
+    return write(folder, plan.name, settings, plan.recipe.seed, graph.graph["fingerprint"], split_of)
+
+
+def write(
+    folder: Path,
+    name: str,
+    settings: dict[str, Json],
+    seed: int,
+    servers: str,
+    split_of: Callable[[Split], tuple[list[Example], Drawn]],
+) -> Manifest:
+    """Write each split as it is made, and the manifest last."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)
-    parts: dict[Split, Part] = {}
+    parts = {}
     for split in SPLITS:
-        examples, report = assemble(plan.wanted(split), split, graph, plan.recipe, progress(split), processes)
+        examples, report = split_of(split)
         path = folder / f"{split}.jsonl"
         write_lines(path, examples)
-        parts[split] = part(examples, report, path)
-    manifest = Manifest(recipe=plan.name, seed=plan.recipe.seed, servers=graph.graph["fingerprint"], splits=parts)
-    write_lines(folder / MANIFEST, [manifest])
-    return manifest
+        parts[split] = part(examples, file_digest(path), report)
+    made = manifest(name, settings, seed, servers, parts)
+    write_lines(folder / MANIFEST, [made])
+    return made
 
 
-def part(examples: list[Example], report: Report, path: Path) -> Part:
-    servers = Counter(TOOLS[name][0].name for name, count in report.tools.items() for _ in range(count))
-    return Part(
-        conversations=len(examples),
-        sha256=file_digest(path),
-        kinds=dict(sorted(report.kinds.items())),
-        steps=by_size(Counter(len(example.steps) for example in examples)),
-        servers=dict(sorted(servers.items())),
-        tools=dict(sorted(report.tools.items())),
-        turns=by_size(Counter(len(example.turns) for example in examples)),
-        drawn=report.asked,
+def free(folder: Path, replacing: bool) -> None:
+    """Raise Taken for a folder with a finished data set, unless it is to be replaced."""
+    if not replacing and (folder / MANIFEST).exists():
+        raise Taken(f"{folder} holds a finished data set. Name another folder with --out, or replace it with --replace.")
+
+
+def drawn(report: Report, imported: int) -> Drawn:
+    return Drawn(
+        drawn=report.asked + imported,
         duplicates=report.made - report.distinct,
         duplicates_by_name=report.made - report.kept_by_name_alone,
         dropped=dict(report.dropped.most_common()),
     )
 
 
-def by_size(counts: Counter[int]) -> dict[str, int]:
-    return {str(size): counts[size] for size in sorted(counts)}
+def borrowed(folder: Path | None, split: Split, plan: Plan) -> list[Example]:
+    """As many abstention examples of a split of an imported data set as a plan has irrelevant queries, seeded."""
+    if folder is None:
+        return []
+    found = [example for example in examples(folder, split) if example.source and example.abstains]
+    if split == "train" and not found:
+        raise NoAbstention(
+            f"{folder} has no imported training examples in which nothing is to be called. Conversations with calls "
+            "cannot be replayed, so no recipe takes them; import When2Call or xLAM-irrelevance."
+        )
+    draw = Draw("abstention", plan.recipe.seed, split)
+    chosen = draw.sample(range(len(found)), min(len(found), plan.wanted(split)["irrelevance"]))
+    return [found[place] for place in sorted(chosen)]
+
+
+def spread(own: list[Example], other: list[Example]) -> list[Example]:
+    """Both, each in its order and evenly over the whole."""
+    places = [((i + 0.5) / len(group), which, i) for which, group in enumerate((own, other)) for i in range(len(group))]
+    return [(own, other)[which][i] for _, which, i in sorted(places)]
 
 
 def read(folder: Path) -> Manifest:
-    """The manifest of a data set. Raises FileNotFoundError, or pydantic's ValidationError where it is torn."""
-    return loads(Manifest, (folder / MANIFEST).read_bytes())
+    """The manifest of a data set. Raises FileNotFoundError, UnreadableData."""
+    path = folder / MANIFEST
+    try:
+        return loads(Manifest, path.read_bytes())
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(map(str, fault["loc"])) or "as a whole"
+        raise UnreadableData(
+            f"{path} is no manifest of this version ({where}: {fault['msg']}). Make the data set again."
+        ) from None
 
 
-def verify(folder: Path, progress: Progress = lambda done, total: None) -> tuple[int, list[str]]:
-    """Replay every conversation of a folder on today's servers; how many hold, and what became of each other one.
+def examples(folder: Path, split: Split) -> Iterator[Example]:
+    """The conversations of a split, once its file is known to be the one that was made. Raises what `check` does."""
+    path = folder / f"{split}.jsonl"
+    check(path)
+    yield from read_lines(Example, path)
 
-    Raises UnreadableData for a line that is no conversation.
+
+def check(path: Path) -> None:
+    """Raise UnreadableData for a file that is not the one that the manifest beside it speaks of, if there is one.
+
+    Raises FileNotFoundError where the file is gone.
     """
-    manifest = read(folder)
-    total, held, drifted = sum(one.conversations for one in manifest.splits.values()), 0, list[str]()
-    done = 0
-    for split, told in manifest.splits.items():
-        path = folder / f"{split}.jsonl"
-        if file_digest(path) != told.sha256:
-            drifted.append(f"{path.name} is not the file that the manifest speaks of: its contents have another hash.")
-        for example in read_lines(Example, path):
-            try:
-                holds(example)
-                held += 1
-            except Rejected as reason:
-                drifted.append(str(reason))
-            done += 1
-            progress(done, total)
-    return held, drifted
+    digest = file_digest(path)
+    if not (path.parent / MANIFEST).exists():
+        return
+    told = {f"{split}.jsonl": one.sha256 for split, one in read(path.parent).splits.items()}
+    if told.get(path.name, digest) != digest:
+        raise UnreadableData(
+            f"{path} is not the file that the manifest speaks of: its contents have another hash. "
+            "Take it from where it came, or make the data set again."
+        )
 
 
-def told(manifest: Manifest) -> str:
+def changed(folder: Path, known: Manifest) -> list[str]:
+    """The files of a data set that are not what its manifest says."""
+    hashes: dict[Split, str] = {
+        split: file_digest(path) if (path := folder / f"{split}.jsonl").exists() else "" for split in known.splits
+    }
+    wrong = [f"{split}.jsonl" for split, one in known.splits.items() if hashes[split] != one.sha256]
+    right = content_digest({split: one.sha256 for split, one in known.splits.items()}) == known.content
+    return wrong if right else [*wrong, MANIFEST]
+
+
+def told(known: Manifest) -> str:
     """The manifest in a few lines."""
-    lines = [f"{manifest.recipe}, seed {manifest.seed}, servers {manifest.servers}"]
-    for split, one in manifest.splits.items():
-        rarest = min(one.tools, key=lambda name: (one.tools[name], name))
-        lines.append(
+    lines = [f"{known.recipe}, seed {known.seed}, servers {known.servers}, content {known.content[:16]}"]
+    for split, one in known.splits.items():
+        line = (
             f"{split.replace('_', '-')}: {one.conversations:,} conversations "
             f"({', '.join(f'{count:,} {kind}' for kind, count in one.kinds.items())}); "
             f"steps {', '.join(f'{size}: {count:,}' for size, count in one.steps.items())}; "
-            f"{len(one.tools)} of {len(TOOLS)} tools, the rarest {one.tools[rarest]} times ({rarest}); "
-            f"{one.drawn:,} drawn, {one.duplicates:,} were duplicates, {sum(one.dropped.values()):,} trials dropped"
+        )
+        if ours := {name: count for name, count in one.tools.items() if name in TOOLS}:
+            rarest = min(ours, key=lambda name: (ours[name], name))
+            line += f"{len(ours)} of {len(TOOLS)} tools, the rarest {ours[rarest]} times ({rarest}); "
+        lines.append(
+            f"{line}{one.drawn:,} drawn, {one.duplicates:,} were duplicates, {sum(one.dropped.values()):,} dropped"
         )
     return "\n".join(lines)
+

@@ -1,0 +1,38 @@
+"""A conversation in the OpenAI chat format: messages with tool calls, as supervised trainers take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .trajectory import Example, Step
+
+
+def chat_messages(example: Example) -> list[dict[str, Any]]:
+    """The demonstration of an example, its system text and user turns included; ids of calls count from 0.
+
+    Failures met on the way are left out: they are no part of the ground truth.
+    """
+    messages: list[dict[str, Any]] = [{"role": "system", "content": example.system}] if example.system else []
+    made = 0
+    for turn, words in enumerate(example.turns):
+        messages.append({"role": "user", "content": words})
+        for step in example.steps:
+            if step.turn == turn:
+                messages += step_messages(step, made)
+                made += len(step.calls)
+        messages += [{"role": "assistant", "content": text} for text in example.answers[turn : turn + 1] if text]
+    return messages
+
+
+def step_messages(step: Step, made: int) -> list[dict[str, Any]]:
+    """The assistant's calls of a step, and what each was answered; `made` counts the calls before."""
+    ids = [f"call_{made + number}" for number in range(len(step.calls))]
+    calls = [
+        {"id": id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or {}}}
+        for id, call in zip(ids, step.calls, strict=True)
+    ]
+    answers = [
+        {"role": "tool", "tool_call_id": id, "content": text}
+        for id, text in zip(ids, step.observations, strict=False)  # an imported step may lack answers
+    ]
+    return [{"role": "assistant", "content": "", "tool_calls": calls}, *answers]

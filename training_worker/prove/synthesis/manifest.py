@@ -1,0 +1,159 @@
+"""What a data set is: what it was made with, how many conversations of which kind it holds, and hashes of all of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from mcp_servers.catalogue import TOOLS
+
+from ...stages import code_digest
+from ..schemas import schemas_digest
+from ..trajectory import Example, Json, Split, dumps
+from .recipes import Plan
+
+FORMAT = 2  # goes up when a file of a data set comes to say something else
+PROVE = Path(__file__).parents[1]
+COUNTS = dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What one split holds, and what became of other draws.
+
+    Conversations are counted by kind, steps, server, tool (once for each call), turns, knob, information level,
+    persona, origin ("" is synthesis) and by how failures met on the way were recovered from (once for each failure).
+    """
+
+    conversations: int
+    sha256: str
+    kinds: COUNTS
+    steps: COUNTS
+    servers: COUNTS
+    tools: COUNTS
+    turns: COUNTS
+    knobs: COUNTS
+    levels: COUNTS
+    personas: COUNTS
+    failures: COUNTS
+    sources: COUNTS
+    not_certified: int
+    drawn: int
+    duplicates: int
+    duplicates_by_name: int
+    dropped: COUNTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What a data set is; equal ones have equal bytes in their files.
+
+    `settings` are all of the recipe's, the counts it asks for included. `servers`, `schemas` and `code` name the
+    servers' code, the tools' schemas and the code that made it; `content` is the SHA-256 over those of the splits.
+    """
+
+    format: int = FORMAT
+    recipe: str
+    settings: dict[str, Json]
+    seed: int
+    teacher: str = "programmatic"
+    servers: str
+    schemas: str
+    code: str
+    content: str
+    splits: dict[Split, Part]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """What became of what was drawn, or read, for a split."""
+
+    drawn: int
+    duplicates: int = 0
+    duplicates_by_name: int = 0
+    dropped: COUNTS
+
+
+def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
+    """Count a split; one pass, nothing is kept of an example."""
+    kinds, servers, tools, knobs, levels, personas, failures, sources = (Counter[str]() for _ in range(8))
+    steps, turns = Counter[int](), Counter[int]()
+    conversations = not_certified = 0
+    for example in examples:
+        conversations += 1
+        not_certified += not example.certified
+        kinds[example.kind] += 1
+        steps[len(example.steps)] += 1
+        turns[len(example.turns)] += 1
+        levels[example.level] += 1
+        personas[example.persona] += 1
+        sources[example.source] += 1
+        called = [call.name for step in example.steps for call in step.calls]
+        tools.update(called)
+        servers.update({TOOLS[name][0].name for name in called if name in TOOLS and not example.source})
+        knobs.update(knobs_of(example))
+        failures.update(failure.recovery for failure in example.failures)
+    return Part(
+        conversations=conversations,
+        sha256=sha256,
+        kinds=by_name(kinds),
+        steps=by_size(steps),
+        servers=by_name(servers),
+        tools=by_name(tools),
+        turns=by_size(turns),
+        knobs=by_name(knobs),
+        levels=by_name(levels),
+        personas=by_name(personas),
+        failures=by_name(failures),
+        sources=by_name(sources),
+        not_certified=not_certified,
+        **asdict(drawn),
+    )
+
+
+def knobs_of(example: Example) -> list[str]:
+    """The robustness knobs that were turned for an example (paper, section 2, step 4)."""
+    turned = {
+        "distractors": example.distractors > 0,
+        "enums_stripped": example.enums_stripped,
+        "irrelevance": example.kind == "irrelevance",
+        "missing_function": example.kind == "missing_function",
+    }
+    return [name for name, is_turned in turned.items() if is_turned]
+
+
+def by_name(counts: Counter[str]) -> COUNTS:
+    return dict(sorted(counts.items()))
+
+
+def by_size(counts: Counter[int]) -> COUNTS:
+    return {str(size): counts[size] for size in sorted(counts)}
+
+
+def settings_of(plan: Plan) -> dict[str, Json]:
+    """Every setting of a recipe, as JSON."""
+    wanted = {"train": dict(plan.train), "held_out": dict(plan.held_out)}
+    return {**json.loads(dumps(plan.recipe)), **wanted}
+
+
+def content_digest(hashes: dict[Split, str]) -> str:
+    """The SHA-256 over the splits' names and hashes."""
+    return sha256("".join(f"{split} {digest}\n" for split, digest in hashes.items()).encode()).hexdigest()
+
+
+def manifest(name: str, settings: dict[str, Json], seed: int, servers: str, splits: dict[Split, Part]) -> Manifest:
+    """The manifest of a data set that today's code has made of these splits."""
+    return Manifest(
+        recipe=name,
+        settings=settings,
+        seed=seed,
+        servers=servers,
+        schemas=schemas_digest(TOOLS),
+        code=code_digest(PROVE),
+        content=content_digest({split: one.sha256 for split, one in splits.items()}),
+        splits=splits,
+    )

@@ -1,0 +1,198 @@
+"""Whether a data set holds today: every conversation replayed, and what has drifted named with its cause.
+
+`validate.holds` decides; of a conversation that does not hold, `diagnose` finds the first thing that differs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.world import World
+
+from ..rollout import oracle
+from ..trajectory import BadLine, Example, each_line
+from .dataset import Progress
+from .folder import changed, read
+from .validate import LARGEST, Rejected, holds, provenance
+
+Cause = Literal["record", "server", "tool", "world", "answer", "state", "provenance", "oracle", "other", "code"]
+CAUSES: dict[Cause, str] = {
+    "record": "the record makes no sense",
+    "server": "a server is gone",
+    "tool": "a tool is gone",
+    "world": "the world differs at its opening",
+    "answer": "a call is answered otherwise",
+    "state": "the world differs after a step",
+    "provenance": "a value that nobody gave",
+    "oracle": "the ground truth does not earn the largest reward",
+    "other": "it is not valid by today's rules",
+    "code": "it replays, but its servers have other code now, so no run takes it",
+}
+assert set(CAUSES) == set(get_args(Cause))
+SIZES = ("small", "default", "large")
+FIRST_IDS, MOST_BAD_LINES = 5, 50
+DIFF_LINES, DIFF_WIDTH = 12, 160
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Why one conversation does not hold; `diff` has the lines of the first reply that differ, theirs and ours."""
+
+    example: str
+    cause: Cause
+    reason: str
+    diff: tuple[str, ...] = ()
+
+
+@dataclass
+class Group:
+    """The conversations that drifted for one cause: how many, the first few, and how the first of them did."""
+
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+    first: Drift | None = None
+
+
+@dataclass
+class Replayed:
+    """What became of a data set in a replay; `not_certified` are imported conversations with calls, not replayed.
+
+    Of bad lines and of the conversations that drifted it names the first ones, and counts all.
+    """
+
+    total: int
+    held: int = 0
+    not_certified: int = 0
+    groups: dict[Cause, Group] = field(default_factory=dict)
+    changed: list[str] = field(default_factory=list)
+    bad: int = 0
+    bad_lines: list[BadLine] = field(default_factory=list)
+
+    @property
+    def drifted(self) -> int:
+        return sum(group.count for group in self.groups.values())
+
+    @property
+    def holds(self) -> bool:
+        read = self.held + self.not_certified + self.drifted + self.bad
+        return not (self.drifted or self.bad or self.changed) and read == self.total
+
+    def add(self, drift: Drift) -> None:
+        group = self.groups.setdefault(drift.cause, Group(first=drift))
+        group.count += 1
+        if len(group.examples) < FIRST_IDS:
+            group.examples.append(drift.example)
+
+    def add_bad(self, line: BadLine) -> None:
+        self.bad += 1
+        if len(self.bad_lines) < MOST_BAD_LINES:
+            self.bad_lines.append(line)
+
+
+def verify(folder: Path, progress: Progress = lambda done, total: None) -> Replayed:
+    """Replay every conversation of a folder on today's servers. Raises what `folder.read` does."""
+    known = read(folder)
+    found = Replayed(total=sum(one.conversations for one in known.splits.values()), changed=changed(folder, known))
+    for done, example in enumerate(lines(folder, list(known.splits)), 1):
+        if isinstance(example, BadLine):
+            found.add_bad(example)
+        elif not example.certified:
+            found.not_certified += 1
+        elif drift := drift_of(example):
+            found.add(drift)
+        else:
+            found.held += 1
+        progress(done, max(found.total, done))
+    return found
+
+
+def lines(folder: Path, splits: list[str]) -> Iterator[Example | BadLine]:
+    """Every line of the splits whose file is there."""
+    for split in splits:
+        if (path := folder / f"{split}.jsonl").exists():
+            yield from each_line(Example, path)
+
+
+def drift_of(example: Example) -> Drift | None:
+    """Why an example no longer holds; None when it does."""
+    if example.source:
+        reward = oracle(example).reward
+        return None if reward and reward.total == 1.0 else Drift(example.id, "oracle", "Calling nothing does not earn 1.")
+    if wrong := unusable(example):
+        return wrong
+    today = replace(example, fingerprint=fingerprint(example.world.servers))
+    try:
+        holds(today)
+    except Rejected as reason:
+        return diagnose(today) or Drift(example.id, "other", str(reason))
+    if today != example:
+        return Drift(example.id, "code", f"{example.fingerprint} then, {today.fingerprint} now")
+    return None
+
+
+def unusable(example: Example) -> Drift | None:
+    """What keeps an example from being run at all: parts that do not fit, a server or a tool that is gone."""
+    steps = range(len(example.steps))
+    fits = (
+        example.turns
+        and len(example.answers) == len(example.turns)
+        and len(example.digests) == len(example.steps) + 1
+        and all(len(step.calls) == len(step.observations) for step in example.steps)
+        and all(0 <= step.turn < len(example.turns) for step in example.steps)
+        and all(a in steps and b in steps for a, b in example.edges)
+        and example.world.servers
+        and example.world.size in SIZES
+    )
+    if not fits:
+        return Drift(example.id, "record", "Its turns, steps, replies and digests do not fit together.")
+    if gone := [name for name in example.world.servers if name not in SERVERS]:
+        return Drift(example.id, "server", f"There is no server {', '.join(gone)} any more.")
+    called = [call.name for step in example.steps for call in step.calls]
+    if gone := sorted({name for name in (*example.candidates, *called) if name not in TOOLS}):
+        return Drift(example.id, "tool", f"There is no tool {', '.join(gone)} any more.")
+    return None
+
+
+def diagnose(example: Example) -> Drift | None:
+    """The first thing that differs in a replay, with a diff of the reply; None when nothing does."""
+    where = example.world
+    world = World.open(where.seed, where.servers, where.size)
+    if not example.digests or world.digest() != example.digests[0]:
+        return Drift(example.id, "world", f"The world of seed {where.seed} with {', '.join(where.servers)} is another.")
+    for position, step in enumerate(example.steps):
+        for call, told in zip(step.calls, step.observations, strict=False):
+            reply = world.call(call.name, call.arguments or {})
+            if reply.text != told:
+                return Drift(example.id, "answer", f"{call.name}, step {position + 1}", difference(told, reply.text))
+        if world.digest() not in example.digests[position + 1 : position + 2]:
+            return Drift(example.id, "state", f"After step {position + 1}, with the same replies.")
+    try:
+        provenance(example)
+    except Rejected as reason:
+        return Drift(example.id, "provenance", str(reason))
+    reward = oracle(example).reward
+    if reward is None or abs(reward.total - LARGEST[example.abstains]) > 1e-9:
+        return Drift(example.id, "oracle", f"It earns {reward and reward.total}, not {LARGEST[example.abstains]}.")
+    return None
+
+
+def difference(then: str, now: str) -> tuple[str, ...]:
+    """The lines that differ, of JSON spread over lines: "-" then, "+" now; the first few, cut to a width."""
+    compared = difflib.unified_diff(spread(then), spread(now), lineterm="", n=0)
+    told = [line[:DIFF_WIDTH] for line in compared if not line.startswith(("---", "+++", "@@"))]
+    more = len(told) - DIFF_LINES
+    return (*told[:DIFF_LINES], *([f"and {more} more lines"] if more > 0 else []))
+
+
+def spread(text: str) -> list[str]:
+    """A text in lines, and JSON in one for each value."""
+    try:
+        return json.dumps(json.loads(text), indent=1, ensure_ascii=False).splitlines()
+    except (ValueError, RecursionError):
+        return text.splitlines()
