@@ -234,14 +234,15 @@ def write_lines(path: Path, values: Iterable[object]) -> None:
 
 @dataclass(frozen=True)
 class BadLine:
-    """A line of a file that does not hold what it should, and why."""
+    """A line of a file, or an item or row of one without lines, that does not hold what it should, and why."""
 
     file: str
     line: int
     reason: str
+    unit: str = "line"
 
     def __str__(self) -> str:
-        return f"{self.file}, line {self.line}: {self.reason}"
+        return f"{self.file}, {self.unit} {self.line}: {self.reason}"
 
 
 def each_line(kind: type[T], path: Path) -> Iterator[T | BadLine]:

@@ -59,7 +59,7 @@ def make(
         examples, report = assemble(wanted, split, graph, plan.recipe, progress(split), processes)
         return spread(examples, own), drawn(report, len(own))
 
-    return write(folder, plan.name, settings, plan.recipe.seed, graph.graph["fingerprint"], split_of)
+    return write(folder, plan.name, settings, plan.recipe.seed, graph.graph["fingerprint"], split_of, "programmatic")
 
 
 def write(
@@ -69,6 +69,7 @@ def write(
     seed: int,
     servers: str,
     split_of: Callable[[Split], tuple[list[Example], Drawn]],
+    teacher: str,
 ) -> Manifest:
     """Write each split as it is made, and the manifest last."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +80,7 @@ def write(
         path = folder / f"{split}.jsonl"
         write_lines(path, examples)
         parts[split] = part(examples, file_digest(path), report)
-    made = manifest(name, settings, seed, servers, parts)
+    made = manifest(name, settings, seed, servers, parts, teacher)
     write_lines(folder / MANIFEST, [made])
     return made
 

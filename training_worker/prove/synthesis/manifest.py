@@ -60,7 +60,7 @@ class Manifest:
     recipe: str
     settings: dict[str, Json]
     seed: int
-    teacher: str = "programmatic"
+    teacher: str
     servers: str
     schemas: str
     code: str
@@ -145,12 +145,15 @@ def content_digest(hashes: dict[Split, str]) -> str:
     return sha256("".join(f"{split} {digest}\n" for split, digest in hashes.items()).encode()).hexdigest()
 
 
-def manifest(name: str, settings: dict[str, Json], seed: int, servers: str, splits: dict[Split, Part]) -> Manifest:
+def manifest(
+    name: str, settings: dict[str, Json], seed: int, servers: str, splits: dict[Split, Part], teacher: str
+) -> Manifest:
     """The manifest of a data set that today's code has made of these splits."""
     return Manifest(
         recipe=name,
         settings=settings,
         seed=seed,
+        teacher=teacher,
         servers=servers,
         schemas=schemas_digest(TOOLS),
         code=code_digest(PROVE),

@@ -1,0 +1,207 @@
+"""What an importer makes of a row: a conversation, a reason to leave the row out, or a reason why it is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ..chat import CALL
+from ..trajectory import Example, ForeignTool, Split, Step, ToolCall, WorldRef, dumps
+from .rows import one_line, strict
+from .schema import BadSchema, tool_of
+
+ABSTAINS = "I cannot do that with the tools I have."
+CALL_DUE = "a call is due"
+M = TypeVar("M", bound=BaseModel)
+
+
+class BadRow(Exception):
+    """A row that is no conversation of its format; the message says why."""
+
+
+class LeftOut(Exception):
+    """A row that is as it should be and is not wanted; the message says why, and is counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """What is said and called. No steps: nothing is to be called. `answers` are the closing words of each turn."""
+
+    turns: tuple[str, ...]
+    answers: tuple[str, ...]
+    tools: tuple[ForeignTool, ...]
+    steps: tuple[Step, ...] = ()
+    system: str = ""
+    split: Split = "train"
+
+
+Convert = Callable[[Mapping[str, Any]], Conversation]
+
+
+def example_of(found: Conversation, source: str, split: Split | None) -> Example:
+    """The example of a conversation; its id names its contents. Raises BadRow, LeftOut."""
+    if not all(turn.strip() for turn in found.turns) or not found.turns:
+        raise BadRow("the user says nothing")
+    if any(CALL.search(answer) for answer in found.answers):
+        raise LeftOut("the assistant's words would be read as a call")
+    known = {tool.name for tool in found.tools}
+    for call in (call for step in found.steps for call in step.calls):
+        if call.name not in known:
+            raise BadRow(f"it calls {call.name[:60]!r}, which is none of its tools")
+    contents = dumps(found)
+    return Example(
+        id=f"{source}-{blake2b(contents.encode(), digest_size=6).hexdigest()}",
+        kind="chain" if found.steps else "irrelevance",
+        split=split or found.split,
+        world=WorldRef(0, ()),
+        turns=found.turns,
+        steps=found.steps,
+        edges=(),
+        candidates=tuple(tool.name for tool in found.tools),
+        answers=found.answers,
+        digests=("",),
+        fingerprint="",
+        source=source,
+        system=found.system,
+        tools=found.tools,
+    )
+
+
+def shaped(model: type[M], row: Any) -> M:
+    """A row, or a part of one, in the shape of a model. Raises BadRow naming the first fault."""
+    try:
+        return model.model_validate(row)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in fault["loc"] if not str(part).startswith("function-"))
+        raise BadRow(f"{where[:100] or 'the row'}: {fault['msg'][:200]}") from None
+
+
+def tools_of(given: Any) -> tuple[ForeignTool, ...]:
+    """Tools as a list or as its JSON text, each a schema or the JSON text of one; of a name the first. Raises BadRow."""
+    found = loaded(given, "tools")
+    if not isinstance(found, list):
+        raise BadRow("tools: no list")
+    try:
+        tools = [tool_of(loaded(one, "a tool")) for one in found]
+    except BadSchema as error:
+        raise BadRow(str(error)) from None
+    return tuple({tool.name: tool for tool in reversed(tools)}.values())[::-1]
+
+
+def loaded(given: Any, what: str) -> Any:
+    """A value, or what its JSON text holds. Raises BadRow."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return strict(given)
+    except (ValueError, RecursionError) as error:
+        raise BadRow(f"{what}: no JSON ({one_line(error)})") from None
+
+
+class TextPart(BaseModel):
+    type: Literal["text"]
+    text: str
+
+
+class Function(BaseModel):
+    name: str
+    arguments: str | dict[str, Any] | None = None
+
+
+class Call(BaseModel):
+    id: str | None = None
+    function: Function
+
+
+class ChatMessage(BaseModel):
+    """A message in the OpenAI chat format."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: str | list[TextPart] | None = None
+    tool_calls: list[Call] | None = None
+    tool_call_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content)
+        return self.content or ""
+
+
+class Chat:
+    """Messages taken one after another into turns, steps and answers. Raises BadRow."""
+
+    def __init__(self) -> None:
+        self.system: list[str] = []
+        self.turns: list[str] = []
+        self.said: list[list[str]] = []
+        self.steps: list[Step] = []
+        self.waiting: dict[str, int] = {}  # ids of the last step's calls, and their places in it
+        self.answered: list[str] = []
+
+    def take(self, messages: Iterable[ChatMessage]) -> Chat:
+        for message in messages:
+            getattr(self, {"developer": "on_system"}.get(message.role, f"on_{message.role}"))(message)
+        self.close_step()
+        return self
+
+    def on_system(self, message: ChatMessage) -> None:
+        if self.turns:
+            raise BadRow("a system message comes after the user has spoken")
+        self.system.append(message.text)
+
+    def on_user(self, message: ChatMessage) -> None:
+        self.close_step()
+        self.turns.append(message.text)
+        self.said.append([])
+
+    def on_assistant(self, message: ChatMessage) -> None:
+        self.close_step()
+        if not self.turns:
+            raise BadRow("the assistant speaks before the user")
+        if not message.tool_calls:
+            self.said[-1].append(message.text)
+            return
+        calls = tuple(ToolCall(call.function.name, arguments_of(call)) for call in message.tool_calls)
+        self.waiting = {call.id or f"#{place}": place for place, call in enumerate(message.tool_calls)}
+        self.answered = []
+        self.steps.append(Step(calls, len(self.turns) - 1))
+
+    def on_tool(self, message: ChatMessage) -> None:
+        """Answers come in the order of the calls, or name the call they answer."""
+        if not self.waiting:
+            raise BadRow("a tool answers that was not called")
+        id = message.tool_call_id or next(iter(self.waiting))
+        if id not in self.waiting:
+            id = next(iter(self.waiting)) if all(name.startswith("#") for name in self.waiting) else id
+        if self.waiting.pop(id, None) is None:
+            raise BadRow(f"a tool answers the call {id[:40]!r}, which was not made")
+        self.answered.append(message.text)
+
+    def close_step(self) -> None:
+        """Keep the answers of the last step, once all of them are there or none will come."""
+        if self.answered:
+            last = self.steps.pop()
+            self.steps.append(Step(last.calls, last.turn, tuple(self.answered)))
+        self.waiting, self.answered = {}, []
+
+    def conversation(self, tools: Sequence[ForeignTool]) -> Conversation:
+        return Conversation(
+            turns=tuple(self.turns),
+            answers=tuple("\n\n".join(filter(None, said)) for said in self.said),
+            tools=tuple(tools),
+            steps=tuple(self.steps),
+            system="\n\n".join(filter(None, self.system)),
+        )
+
+
+def arguments_of(call: Call) -> dict[str, Any]:
+    given = loaded(call.function.arguments or "{}", f"the arguments of {call.function.name[:60]}")
+    if not isinstance(given, dict):
+        raise BadRow(f"the arguments of {call.function.name[:60]} are no object")
+    return given

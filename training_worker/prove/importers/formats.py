@@ -1,0 +1,135 @@
+"""Read a file that others made as examples: all of its rows, or none of them with what is wrong with which."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ..synthesis.folder import free, write
+from ..synthesis.manifest import Drawn, Manifest
+from ..trajectory import BadLine, Example, Split, UnreadableData, file_digest
+from . import bfcl, openai, when2call, xlam_irrelevance
+from .conversation import BadRow, Convert, LeftOut, example_of
+from .rows import Row, rows
+
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file; `licence` is that of the data set the format is of, as its card gives it."""
+
+    name: str
+    title: str
+    convert: Convert
+    licence: str = ""
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        Format("when2call", "nvidia/When2Call, where no call is due", when2call.convert, "cc-by-4.0"),
+        Format("xlam-irrelevance", "MadeAgents/xlam-irrelevance-7.5k", xlam_irrelevance.convert, "cc-by-4.0"),
+        Format("openai", "OpenAI chat messages with tools", openai.convert),
+        Format("bfcl", "BFCL questions with possible answers", bfcl.convert, "apache-2.0"),
+    )
+}
+
+
+class ImportRefused(UnreadableData):
+    """A file of which nothing is imported; the message names its first bad lines and counts all."""
+
+    def __init__(self, path: Path, lines: list[BadLine]):
+        shown = "\n".join(map(str, lines[:SHOWN]))
+        more = f"\nand {len(lines) - SHOWN:,} more" if len(lines) > SHOWN else ""
+        super().__init__(f"{path}: {len(lines):,} bad; nothing was imported. Take them out, or mend them.\n{shown}{more}")
+        self.lines = lines
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The examples of a file, each once, how many rows it has, and why others were left out."""
+
+    examples: list[Example]
+    rows: int
+    left_out: Counter[str]
+
+
+def load(path: Path, format: Format, answers: Path | None = None, split: Split | None = None) -> Imported:
+    """Every row of a file as an example; `split` instead of the format's own. Raises UnreadableData, OSError."""
+    convert, bad = with_answers(path, format, answers), list[BadLine]()
+    found: dict[str, Example] = {}
+    left_out: Counter[str] = Counter()
+    number = 0
+    for number, row in rows(path):
+        try:
+            example = example_of(convert(row_of(row)), format.name, split)
+        except LeftOut as reason:
+            left_out[str(reason)] += 1
+        except BadRow as reason:
+            bad.append(row if isinstance(row, BadLine) else BadLine(str(path), number, f"{reason}."))
+        else:
+            left_out["it repeats another"] += example.id in found
+            found.setdefault(example.id, example)
+    if bad:
+        raise ImportRefused(path, bad)
+    if not number:
+        raise UnreadableData(f"{path} has no rows.")
+    return Imported(list(found.values()), number, +left_out)
+
+
+def row_of(row: Row | BadLine) -> Row:
+    if isinstance(row, BadLine):
+        raise BadRow
+    return row
+
+
+def with_answers(path: Path, format: Format, answers: Path | None) -> Convert:
+    """How rows are converted; for BFCL with its possible answers, which lie beside its questions."""
+    if format.name != "bfcl":
+        if answers:
+            raise UnreadableData(f"The format {format.name} has no file of answers; only bfcl has.")
+        return format.convert
+    beside = path.parent / "possible_answer" / path.name
+    if answers is None and not beside.exists():
+        if "irrelevance" in path.name:
+            return format.convert
+        raise UnreadableData(f"{beside} is not there: name the file of possible answers with --answers.")
+    return partial(bfcl.convert, answers=dict(right_answers(answers or beside)))
+
+
+def right_answers(path: Path) -> Iterator[tuple[str, Row]]:
+    """The rows of a file of possible answers, by id. Raises ImportRefused, UnreadableData."""
+    bad = list[BadLine]()
+    for number, row in rows(path):
+        try:
+            yield bfcl.id_of(found := row_of(row)), found
+        except BadRow as reason:
+            bad.append(row if isinstance(row, BadLine) else BadLine(str(path), number, f"{reason}."))
+    if bad:
+        raise ImportRefused(path, bad)
+
+
+def make(
+    path: Path,
+    folder: Path,
+    format: Format,
+    answers: Path | None = None,
+    split: Split | None = None,
+    *,
+    replacing: bool = False,
+) -> Manifest:
+    """A data set of a file that others made. Raises UnreadableData, Taken unless `replacing`."""
+    free(folder, replacing)
+    found = load(path, format, answers, split)
+    settings = {"format": format.name, "file": path.name, "sha256": file_digest(path), "rows": found.rows}
+
+    def split_of(side: Split) -> tuple[list[Example], Drawn]:
+        mine = [example for example in found.examples if example.split == side]
+        left = dict(sorted(found.left_out.items())) if side == "train" else {}
+        return mine, Drawn(drawn=len(mine) + sum(left.values()), dropped=left)
+
+    return write(folder, f"import-{format.name}", settings, 0, "", split_of, "")

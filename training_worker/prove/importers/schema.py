@@ -1,0 +1,116 @@
+"""Tools as others write them, as JSON Schema: BFCL's and xLAM's types have Python's names, xLAM's parameters lie flat.
+
+Only what is known to be well-formed is kept, so that the form of a call can be judged by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..trajectory import ForeignTool
+
+TYPES = {
+    **dict.fromkeys(("string", "str", "text", "char", "date", "datetime", "time", "enum"), "string"),
+    **dict.fromkeys(("integer", "int", "long", "short", "byte", "bigint"), "integer"),
+    **dict.fromkeys(("number", "float", "double", "decimal"), "number"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    **dict.fromkeys(("array", "list", "tuple", "set", "sequence", "arraylist"), "array"),
+    **dict.fromkeys(("object", "dict", "map", "mapping", "hashmap"), "object"),
+    **dict.fromkeys(("null", "none", "nonetype"), "null"),
+}
+SCHEMAS, ALTERNATIVES = ("properties", "$defs", "definitions"), ("anyOf", "oneOf", "allOf")
+LONGEST_NAME = 200
+
+
+class BadSchema(Exception):
+    """A tool without a name, or with a schema that is none; the message says which and why."""
+
+
+def tool_of(given: Any) -> ForeignTool:
+    """A tool: the function itself, or with "type": "function" around it. Raises BadSchema."""
+    inner = given.get("function") if isinstance(given, dict) else None
+    told = inner if isinstance(inner, dict) else given
+    name = told.get("name") if isinstance(told, dict) else None
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+        raise BadSchema(f"a tool has no name of 1 to {LONGEST_NAME} characters")
+    parameters = told.get("parameters") or told.get("input_schema") or {}
+    if not isinstance(parameters, dict):
+        raise BadSchema(f"the parameters of {name} are no object")
+    outer = told.get("required")  # When2Call has it beside the parameters
+    return ForeignTool(name, text(told.get("description")), parameters_of(parameters, outer))
+
+
+def parameters_of(given: dict[str, Any], outer: Any = None) -> dict[str, Any]:
+    """The schema of a tool's arguments, always an object's."""
+    if flat(given):
+        required = [name for name, part in given.items() if is_required(part)]
+        return {"type": "object", "properties": schemas(given), "required": required}
+    found = {"properties": {}, **schema(given), "type": "object"}
+    required = names(given.get("required")) or names(outer)
+    return {**found, "required": [name for name in required if name in found["properties"]]}
+
+
+def flat(given: dict[str, Any]) -> bool:
+    """Whether parameters lie side by side, as xLAM's do; one may be called "type" or "properties"."""
+    inside = given.get("properties")
+    if isinstance(given.get("type"), str):
+        return False
+    return bool(given) and not (isinstance(inside, dict) and "type" not in inside) and "$ref" not in given
+
+
+def is_required(part: Any) -> bool:
+    """xLAM marks a parameter as optional by its type ("str, optional") or by a default."""
+    if not isinstance(part, dict):
+        return True
+    return part.get("default") is None and "optional" not in str(part.get("type", "")).lower()
+
+
+def schema(given: Any) -> dict[str, Any]:
+    """A schema of what is understood of another; `{}`, anything, where nothing is."""
+    if isinstance(given, str):
+        given = {"type": given}
+    if not isinstance(given, dict):
+        return {}
+    found: dict[str, Any] = {}
+    types = [one for one in (kind(name) for name in names(given.get("type"))) if one]
+    if types:
+        found["type"] = types[0] if len(types) == 1 else types
+    if description := text(given.get("description")):
+        found["description"] = description
+    if isinstance(given.get("enum"), list) and given["enum"]:
+        found["enum"] = given["enum"]
+    if given.get("default") is not None:
+        found["default"] = given["default"]
+    if isinstance(given.get("items"), dict | str):
+        found["items"] = schema(given["items"])
+    if isinstance(given.get("$ref"), str):
+        found["$ref"] = given["$ref"]
+    for key in SCHEMAS:
+        if isinstance(given.get(key), dict):
+            found[key] = schemas(given[key])
+    for key in ALTERNATIVES:
+        if isinstance(given.get(key), list) and given[key]:
+            found[key] = [schema(one) for one in given[key]]
+    if required := names(given.get("required")):
+        found["required"] = required
+    return found
+
+
+def schemas(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: schema(part) for name, part in given.items() if part is not None}
+
+
+def kind(name: str) -> str:
+    """JSON Schema's name of a type, empty for one that is not known: "str, optional" and "List[int]" are."""
+    return TYPES.get(name.split(",")[0].split("[")[0].strip().lower().removeprefix("typing."), "")
+
+
+def names(given: Any) -> list[str]:
+    """The texts of a list, or the one text."""
+    listed: Iterable[Any] = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    return [name for name in listed if isinstance(name, str)]
+
+
+def text(given: Any) -> str:
+    return given if isinstance(given, str) else ""

@@ -1,0 +1,57 @@
+"""When2Call (nvidia/When2Call): questions for which no tool should be called, because none fits or a value is missing.
+
+Its files differ: of the test files a row has `question`, `correct_answer` and `answers` (they are a benchmark, so they
+come as held-out examples), of train_pref `messages` and `chosen_response`, of train_sft `messages` with the reply.
+Rows in which a call is due are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from .conversation import ABSTAINS, CALL_DUE, BadRow, Chat, ChatMessage, Conversation, LeftOut, shaped, tools_of
+
+CALLS = "<TOOLCALL>"
+
+
+class Question(BaseModel):
+    """A row of the test files."""
+
+    question: str
+    correct_answer: Literal["direct", "tool_call", "request_for_info", "cannot_answer"]
+    answers: dict[str, str | None] = {}
+    tools: Any
+
+
+class Training(BaseModel):
+    """A row of the training files."""
+
+    messages: list[ChatMessage]
+    chosen_response: ChatMessage | None = None
+    tools: Any
+
+
+def convert(row: Mapping[str, Any]) -> Conversation:
+    """The conversation of a row. Raises BadRow, LeftOut."""
+    if "correct_answer" in row:
+        return of_question(shaped(Question, row))
+    found = shaped(Training, row)
+    messages = [*found.messages, *([found.chosen_response] if found.chosen_response else [])]
+    if messages and CALLS in messages[-1].text:
+        raise LeftOut(CALL_DUE)
+    if not messages or messages[-1].role != "assistant":
+        raise BadRow("there is no reply of the assistant")
+    if any(message.tool_calls or message.role == "tool" for message in messages):
+        raise LeftOut(CALL_DUE)
+    return Chat().take(messages).conversation(tools_of(found.tools))
+
+
+def of_question(found: Question) -> Conversation:
+    if found.correct_answer == "tool_call":
+        raise LeftOut(CALL_DUE)
+    answer = found.answers.get(found.correct_answer) or ABSTAINS
+    tools = tools_of(found.tools)
+    return Conversation(turns=(found.question,), answers=(answer,), tools=tools, split="held_out")
