@@ -29,9 +29,12 @@ OUTSIDE = {
     "training_worker.bench.peer_bfcl": {"bfcl_eval"},
     "training_worker.bench.peer_tau2": {"loguru", "tau2"},
     "training_worker.report": {"rich", "matplotlib"},
+    "training_worker.plots": {"matplotlib"},
     "training_worker.prove": {"networkx", "pydantic"},
     "training_worker.prove.synthesis.endpoint": {"httpx2", "openai", "pydantic", "pyrate_limiter"},
     "training_worker.prove.synthesis.agreement": {"networkx", "sklearn"},
+    "training_worker.prove.export": {"matplotlib", "pyarrow"},
+    "training_worker.prove.importers": {"pydantic", "pyarrow"},
     "training_worker.trainer": {
         *{"torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "safetensors"},
         *{"numpy", "scipy", "rich"},

@@ -6,22 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+from matplotlib import pyplot as plt
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from .plots import BLUE, COLOURS, GREY, finish
 from .prove.trajectory import Example, Rollout, read_lines
 from .stages import Outcome, write
 from .trainer.evaluate import Rollouts, paired, table
 from .trainer.metrics import COMPONENTS
 from .trainer.run_folder import RunFolder
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#777777"
-COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#56B4E9")
 
 
 def make_report(
@@ -114,13 +109,6 @@ def plot_held_out(examples: Sequence[Example], pair: tuple[Rollouts, Rollouts], 
     axes.set(title="Held-out reward by ground-truth steps (sampled)", ylabel="mean total reward", ylim=(0, 1.4))
     axes.legend(frameon=False, loc="upper right", ncols=2)
     finish(figure, path)
-
-
-def finish(figure: Any, path: Path) -> None:
-    for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
 
 
 def smooth(values: Sequence[float], weight: float = 0.85) -> list[float]:

@@ -15,6 +15,8 @@ from training_worker.prove.trajectory import Evidence, Example, ExecutedCall, Me
 from .chips import LEVELS, Chip, differences, earned, level_chip
 from .provenance import Fed, feeds_by_edges, feeds_by_values
 
+RECORDED = Chip("As recorded", "plain", "Imported: it was not run here")
+
 
 @dataclass(frozen=True, kw_only=True)
 class CallCard:
@@ -90,7 +92,7 @@ def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
     for position, (step, call, text) in enumerate(made):
         executed = ExecutedCall(call, 3, text)
         cards.setdefault(step, []).append(card(position, executed, example, reward, fed.get(position, ()), step))
-    turns: list[Turn] = []
+    turns = [Turn("system", example.system)] if example.system else []
     for number, words in enumerate(example.turns):
         turns.append(Turn("user", words))
         turns += [
@@ -162,12 +164,12 @@ def card(
     return CallCard(
         position=position,
         tool=made.call.name,
-        server=server_of(made.call.name),
+        server="" if example.source else server_of(made.call.name),
         arguments=made.call.arguments,
         result=made.observation,
         level=made.level,
         step=evidence.step if evidence else step,
-        chips=(level_chip(made.level), *said),
+        chips=(RECORDED if example.source and step is not None else level_chip(made.level), *said),
         notes=tuple(differences(evidence, made.call, example)) if evidence else (),
         fed=tuple(fed),
         evidence=evidence,

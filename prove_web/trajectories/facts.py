@@ -71,8 +71,9 @@ class Facts:
 
 def facts_of(example: Example) -> Facts:
     used = {call.name for step in example.steps for call in step.calls}
+    known = () if example.source else TOOLS
     return Facts(
-        candidates=tuple(Candidate(name, name in used, name in TOOLS) for name in example.candidates),
+        candidates=tuple(Candidate(name, name in used, name in known) for name in example.candidates),
         steps=truth(example),
         opening=example.digests[0] if example.digests else "",
     )

@@ -9,12 +9,12 @@ from django.db import transaction
 from prove_web.live import messages
 from prove_web.live.jobs import finish, locked
 from prove_web.live.models import Kind, State
-from training_worker.prove.trajectory import Example, UnreadableData, dumps, read_lines
+from training_worker.prove.synthesis.folder import SPLITS, examples
+from training_worker.prove.trajectory import Example, UnreadableData, dumps
 
 from .models import Dataset, Trajectory
 
 BATCH = 500
-SPLITS = ("train", "held_out")
 
 
 def import_dataset(job_id: str) -> None:
@@ -24,14 +24,14 @@ def import_dataset(job_id: str) -> None:
     if dataset is None or dataset.trajectories.exists():
         return
     try:
-        examples = [e for split in SPLITS for e in read_lines(Example, dataset.job.out / f"{split}.jsonl")]
+        found = [e for split in SPLITS for e in examples(dataset.job.out, split)]
     except (OSError, UnreadableData) as error:
         fail(dataset, f"The data set was made, but it cannot be read here. {error}")
         return
     with transaction.atomic():
         job = locked(job_id)
         if job.state == State.DONE and not dataset.trajectories.exists():
-            Trajectory.objects.bulk_create((row(dataset, example) for example in examples), batch_size=BATCH)
+            Trajectory.objects.bulk_create((row(dataset, example) for example in found), batch_size=BATCH)
     messages.hint(job)
 
 

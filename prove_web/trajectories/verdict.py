@@ -48,6 +48,8 @@ def example_of(trajectory: Trajectory) -> Example | None:
 
 def judge(example: Example) -> Verdict:
     """Run the demonstration in a fresh world. Data made by other server code is not run: it may not fit today's."""
+    if not example.certified:
+        return Verdict(problem="It was imported with calls of tools that are not live here, so it cannot be replayed.")
     missing = [name for name in example.world.servers if name not in SERVERS]
     if missing:
         return Verdict(problem=f"There is no server {', '.join(missing)} any more, so it cannot be replayed.")

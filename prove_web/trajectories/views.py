@@ -116,6 +116,9 @@ def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse
     """Open the world of a trajectory as a live session, at its start."""
     found = one_trajectory(request.project, dataset, example)
     made = example_of(found)
+    if made is not None and made.source:
+        messages.error(request, "There is no world to open: this trajectory was imported, and its tools are not live.")
+        return redirect(found)
     if made is None or any(name not in SERVERS for name in made.world.servers):
         messages.error(request, "This world cannot be opened: it was made with servers that are not here any more.")
         return redirect(found)

@@ -38,7 +38,7 @@ def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
         "held_out": tell.counting("held-out conversations, each replayed", train, 0),
     }
     try:
-        return {"manifest": asdict(make(plan, folder / "out", graph, lambda split: told[split]))}
+        return {"manifest": asdict(make(plan, folder / "out", graph, lambda split: told[split], replacing=True))}
     except CannotBeMet as reason:
         raise Refused(str(reason)) from None
 

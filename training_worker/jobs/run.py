@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..prove.synthesis.folder import check
 from ..prove.trajectory import Example, loads, read_lines
 from .work import Refused, Result, Stopped, Tell, known, whole
 
@@ -66,6 +67,7 @@ def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
     data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
     if not data.is_file():
         raise Refused("The data set's files are not here. Make a data set, then launch the run on it.")
+    check(data)
     given = {**DEFAULTS, **{name: value for name, value in spec.items() if name in names}}
     paths = {"policy": POLICIES[policy], "data": data, "out": folder / "out"}
     for name in LEAST.keys() & given:

@@ -59,7 +59,10 @@ PLAIN, TYPED = schema(pa.string()), schema(pa.json_(pa.string()))
 
 
 def write_parquet(path: Path, examples: Iterable[Example]) -> None:
-    """Write examples a batch at a time; the file appears whole or not at all. Raises KeyError for a tool that is gone."""
+    """Write examples a batch at a time; the file appears whole or not at all.
+
+    Raises KeyError for a tool that is gone.
+    """
     partial = path.with_name(path.name + ".partial")
     try:
         with pq.ParquetWriter(partial, TYPED, compression="zstd") as writer:

@@ -82,7 +82,7 @@ def shaped(model: type[M], row: Any) -> M:
 
 
 def tools_of(given: Any) -> tuple[ForeignTool, ...]:
-    """Tools as a list or as its JSON text, each a schema or the JSON text of one; of a name the first. Raises BadRow."""
+    """Tools as a list or its JSON text, each a schema or the JSON text of one; of a name the first. Raises BadRow."""
     found = loaded(given, "tools")
     if not isinstance(found, list):
         raise BadRow("tools: no list")

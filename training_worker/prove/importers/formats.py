@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -45,7 +45,8 @@ class ImportRefused(UnreadableData):
     def __init__(self, path: Path, lines: list[BadLine]):
         shown = "\n".join(map(str, lines[:SHOWN]))
         more = f"\nand {len(lines) - SHOWN:,} more" if len(lines) > SHOWN else ""
-        super().__init__(f"{path}: {len(lines):,} bad; nothing was imported. Take them out, or mend them.\n{shown}{more}")
+        told = f"{path}: {len(lines):,} bad; nothing was imported. Take them out, or mend them."
+        super().__init__(f"{told}\n{shown}{more}")
         self.lines = lines
 
 

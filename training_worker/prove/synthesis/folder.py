@@ -51,7 +51,10 @@ def make(
     given = {split: borrowed(abstention, split, plan) for split in SPLITS}
     settings = settings_of(plan)
     if abstention:
-        settings["abstention"] = {"content": read(abstention).content, **{name: len(own) for name, own in given.items()}}
+        settings["abstention"] = {
+            "content": read(abstention).content,
+            **{name: len(own) for name, own in given.items()},
+        }
 
     def split_of(split: Split) -> tuple[list[Example], Drawn]:
         wanted, own = dict(plan.wanted(split)), given[split]
@@ -88,7 +91,9 @@ def write(
 def free(folder: Path, replacing: bool) -> None:
     """Raise Taken for a folder with a finished data set, unless it is to be replaced."""
     if not replacing and (folder / MANIFEST).exists():
-        raise Taken(f"{folder} holds a finished data set. Name another folder with --out, or replace it with --replace.")
+        raise Taken(
+            f"{folder} holds a finished data set. Name another folder with --out, or replace it with --replace."
+        )
 
 
 def drawn(report: Report, imported: int) -> Drawn:
@@ -183,4 +188,3 @@ def told(known: Manifest) -> str:
             f"{line}{one.drawn:,} drawn, {one.duplicates:,} were duplicates, {sum(one.dropped.values()):,} dropped"
         )
     return "\n".join(lines)
-

@@ -122,8 +122,7 @@ def lines(folder: Path, splits: list[str]) -> Iterator[Example | BadLine]:
 def drift_of(example: Example) -> Drift | None:
     """Why an example no longer holds; None when it does."""
     if example.source:
-        reward = oracle(example).reward
-        return None if reward and reward.total == 1.0 else Drift(example.id, "oracle", "Calling nothing does not earn 1.")
+        return None if example.turns and earned(example) == 1.0 else Drift(example.id, "oracle", "It does not earn 1.")
     if wrong := unusable(example):
         return wrong
     today = replace(example, fingerprint=fingerprint(example.world.servers))
@@ -176,10 +175,15 @@ def diagnose(example: Example) -> Drift | None:
         provenance(example)
     except Rejected as reason:
         return Drift(example.id, "provenance", str(reason))
-    reward = oracle(example).reward
-    if reward is None or abs(reward.total - LARGEST[example.abstains]) > 1e-9:
-        return Drift(example.id, "oracle", f"It earns {reward and reward.total}, not {LARGEST[example.abstains]}.")
+    if (total := earned(example)) is None or abs(total - LARGEST[example.abstains]) > 1e-9:
+        return Drift(example.id, "oracle", f"It earns {total}, not {LARGEST[example.abstains]}.")
     return None
+
+
+def earned(example: Example) -> float | None:
+    """What the ground truth earns when it is run."""
+    reward = oracle(example).reward
+    return reward.total if reward else None
 
 
 def difference(then: str, now: str) -> tuple[str, ...]:

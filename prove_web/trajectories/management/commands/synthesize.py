@@ -6,15 +6,17 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from training_worker.prove.export.publish import publish
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis import folder
 from training_worker.prove.synthesis.dataset import CannotBeMet
 from training_worker.prove.synthesis.recipes import PLANS
+from training_worker.prove.trajectory import UnreadableData
 from training_worker.terminal import counted
 
 
 class Command(BaseCommand):
-    """`manage.py synthesize prove-13k`: its folder holds train.jsonl, held_out.jsonl and manifest.json."""
+    """`manage.py synthesize prove-13k`: its folder holds lines, Parquet, a manifest and a data card with plots."""
 
     help = "Make a data set by a recipe: " + "; ".join(f"{name}, {plan.title}" for name, plan in PLANS.items()) + "."
     requires_system_checks = ()
@@ -23,22 +25,36 @@ class Command(BaseCommand):
         parser.add_argument("recipe", choices=PLANS, help="which data set")
         parser.add_argument("--out", type=Path, help="the folder; data/datasets/RECIPE by default")
         parser.add_argument("--processes", type=int, help="how many at once; one for each core by default")
+        parser.add_argument(
+            "--abstention", type=Path, help="the folder of an imported data set that gives abstention examples"
+        )
+        parser.add_argument("--replace", action="store_true", help="replace the finished data set that is there")
 
     def handle(self, *args: object, **options: object) -> None:
         plan = PLANS[str(options["recipe"])]
         data = Path(settings.PROVE_DATA)
         out = Path(str(options["out"] or data / "datasets" / plan.name)).absolute()
-        processes = options["processes"]
+        processes, given = options["processes"], options["abstention"]
+        abstention = Path(str(given)).absolute() if given else None
         if processes is not None and not (isinstance(processes, int) and 1 <= processes <= 256):
             raise CommandError("--processes is a number from 1 to 256.")
+        if abstention == out:
+            raise CommandError("--abstention and --out are the same folder; name another with --out.")
+        replacing = bool(options["replace"])
         try:
             out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
+            folder.free(out, replacing)
             with counted("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
             with counted("data set") as progress:
-                manifest = folder.make(plan, out, graph, lambda split: progress, processes)
-        except CannotBeMet as reason:
+                manifest = folder.make(
+                    plan, out, graph, lambda split: progress, processes, abstention=abstention, replacing=replacing
+                )
+            publish(out)
+        except (CannotBeMet, folder.Taken, folder.NoAbstention, UnreadableData) as reason:
             raise CommandError(str(reason)) from None
+        except FileNotFoundError as error:
+            raise CommandError(f"{error.filename} is not there; `manage.py import_data` makes such a folder.") from None
         except OSError as error:
             raise CommandError(f"{error.filename or out}: {error.strerror}; name another folder with --out.") from error
         self.stdout.write(folder.told(manifest))

@@ -1,40 +1,56 @@
 """Whether a data set still holds: every conversation is replayed on today's servers."""
 
+import json
 from argparse import ArgumentParser
+from dataclasses import asdict
 from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
-from pydantic import ValidationError
 
-from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis.replay import CAUSES, Replayed, verify
 from training_worker.prove.trajectory import UnreadableData
 from training_worker.terminal import counted
 
-SHOWN = 20
-
 
 class Command(BaseCommand):
-    """`manage.py verify FOLDER`: exit code 1 when a conversation has drifted."""
+    """`manage.py verify FOLDER`: exit code 1 when a conversation has drifted or a line cannot be read."""
 
     help = "Replay every conversation of a data set and tell which no longer hold, and why."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="where its manifest.json is")
+        parser.add_argument("--json", action="store_true", help="tell it as JSON")
 
     def handle(self, *args: object, **options: object) -> None:
         path = Path(str(options["folder"]))
         try:
             with counted("replay") as progress:
-                held, drifted = folder.verify(path, progress)
+                found = verify(path, progress)
         except FileNotFoundError as error:
             raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
-        except (UnreadableData, ValidationError) as error:
-            raise CommandError(f"{path}: {error}") from None
-        for reason in drifted[:SHOWN]:
-            self.stdout.write(reason)
-        if len(drifted) > SHOWN:
-            self.stdout.write(f"and {len(drifted) - SHOWN:,} more")
-        self.stdout.write(f"{held:,} of {sum(one.conversations for one in folder.read(path).splits.values()):,} hold")
-        if drifted:
+        except UnreadableData as error:
+            raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(f"{error.filename or path}: {error.strerror}.") from error
+        as_json = json.dumps(asdict(found) | {"holds": found.holds}, indent=1)
+        self.stdout.write(as_json if options["json"] else told(found))
+        if not found.holds:
             raise CommandError("The data set has drifted: make it again on today's servers.", returncode=1)
+
+
+def told(found: Replayed) -> str:
+    """The report in lines: files that were changed, bad lines, then a paragraph for each cause, the commonest first."""
+    lines = [f"{name} is not what the manifest speaks of: its contents have another hash." for name in found.changed]
+    lines += map(str, found.bad_lines)
+    if found.bad > len(found.bad_lines):
+        lines.append(f"and {found.bad - len(found.bad_lines):,} more bad lines")
+    for cause, group in sorted(found.groups.items(), key=lambda item: (-item[1].count, item[0])):
+        more = f" and {group.count - len(group.examples):,} more" if group.count > len(group.examples) else ""
+        lines.append(f"{group.count:,}: {CAUSES[cause]} ({', '.join(group.examples)}{more})")
+        if group.first:
+            lines.append(f"  {group.first.example}: {group.first.reason}")
+            lines += [f"    {line}" for line in group.first.diff]
+    if found.not_certified:
+        lines.append(f"{found.not_certified:,} were imported with calls and cannot be replayed: not certified")
+    return "\n".join([*lines, f"{found.held:,} of {found.total - found.not_certified:,} hold"])
