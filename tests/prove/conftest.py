@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import networkx as nx
 import pytest
 
+from mcp_servers.catalogue import fingerprint
 from tests.prove.known import SERVERS
 from training_worker.prove.graph import build
+from training_worker.prove.synthesis import folder
 from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.synthesis.manifest import Drawn
 from training_worker.prove.trajectory import Example, Split, ToolCall
 
 
@@ -32,6 +36,16 @@ def examples(graph: nx.DiGraph) -> tuple[Example, ...]:
 @pytest.fixture(scope="session")
 def held_out(graph: nx.DiGraph) -> tuple[Example, ...]:
     return made(100, "held_out", graph)
+
+
+@pytest.fixture
+def data_set(examples: tuple[Example, ...], held_out: tuple[Example, ...], tmp_path: Path) -> Path:
+    """A folder with a data set of a few of them."""
+    sides = {"train": list(examples[:40]), "held_out": list(held_out[:8])}
+    made = tmp_path / "some"
+    drawn = Drawn(drawn=50, dropped={"StepRefused: transfer_money": 2})
+    folder.write(made, "some", {}, 0, fingerprint(SERVERS), lambda split: (sides[split], drawn), "programmatic")
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +10,18 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from mcp_servers.catalogue import fingerprint
 from mcp_servers.world import World
 from training_worker.prove.graph import build
 from training_worker.prove.identifiers import identifiers
+from training_worker.prove.importers import formats
 from training_worker.prove.reward import score
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis import folder, recipes
 from training_worker.prove.synthesis.dataset import FOR_EACH, CannotBeMet, assemble, mixed, rare
-from training_worker.prove.trajectory import Example, ExecutedCall, UnreadableData, read_lines
+from training_worker.prove.synthesis.manifest import content_digest
+from training_worker.prove.synthesis.replay import verify
+from training_worker.prove.trajectory import Example, ExecutedCall, read_lines
 
 SOME = ("banking", "vehicle")
 SMALL = replace(
@@ -104,35 +109,70 @@ def test_the_oracle_earns_the_most_and_doing_nothing_too_much_or_out_of_order_le
 
 def test_every_conversation_replays(made: Path) -> None:
     told: list[tuple[int, int]] = []
-    assert folder.verify(made, lambda *now: told.append(now)) == (80, [])
+    found = verify(made, lambda *now: told.append(now))
+    assert found.holds and found.held == 80 and not found.groups
     assert told[-1] == (80, 80)
 
 
-def test_what_has_drifted_is_told_with_its_reason(made: Path, tmp_path: Path) -> None:
-    for path in made.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    lines = (made / "train.jsonl").read_text("utf-8").splitlines()
-    seed = next(read_lines(Example, made / "train.jsonl")).world.seed
-    lines[0] = lines[0].replace(f'"seed":{seed}', f'"seed":{seed + 1000}')
-    (tmp_path / "train.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    held, drifted = folder.verify(tmp_path)
-    assert held == 79
-    assert "another hash" in drifted[0] and f"the world of seed {seed + 1000} is another one now" in drifted[1]
+def test_the_manifest_says_all_that_it_was_made_with(made: Path, train: list[Example]) -> None:
+    known = folder.read(made)
+    assert known.recipe == SMALL.name and known.teacher == "programmatic"
+    assert known.settings["knobs"]["distractor_count"] == [3, 8] and known.settings["train"] == dict(SMALL.train)
+    assert known.servers == fingerprint(SOME) and known.schemas and known.code
+    part = known.splits["train"]
+    assert part.knobs["enums_stripped"] == sum(example.enums_stripped for example in train)
+    assert part.levels == dict(Counter(example.level for example in train))
+    assert sum(part.turns.values()) == sum(part.steps.values()) == part.conversations == len(train)
+    assert known.content == content_digest({split: one.sha256 for split, one in known.splits.items()})
 
 
-def test_a_server_that_is_gone_is_named(train: list[Example]) -> None:
-    gone = replace(train[0], world=replace(train[0].world, servers=("steam_engine",)))
-    with pytest.raises(folder.Rejected, match="there is no server steam_engine any more"):
-        folder.holds(gone)
+def test_a_finished_data_set_is_replaced_only_when_that_is_said(made: Path, graph: nx.DiGraph, tmp_path: Path) -> None:
+    few = replace(SMALL, train=recipes.by_kind((3, 1, 0)), held_out=recipes.by_kind((1, 0, 0)))
+
+    def make(plan: recipes.Plan, **how: bool) -> folder.Manifest:
+        return folder.make(plan, tmp_path, graph, lambda split: lambda done, total: None, processes=1, **how)
+
+    first = make(few)
+    with pytest.raises(folder.Taken, match="holds a finished data set"):
+        make(few)
+    assert folder.read(tmp_path) == first
+    assert make(few, replacing=True) == first
 
 
-def test_a_line_that_is_no_conversation_is_named(made: Path, tmp_path: Path) -> None:
-    for path in made.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    text = (made / "train.jsonl").read_text("utf-8")
-    (tmp_path / "train.jsonl").write_text(text[:-200], "utf-8")
-    with pytest.raises(UnreadableData, match=r"train.jsonl, line 60: not a valid Example"):
-        folder.verify(tmp_path)
+def test_imported_abstention_takes_the_place_of_our_own(graph: nx.DiGraph, tmp_path: Path) -> None:
+    asked = tmp_path / "asked.jsonl"
+    rows = [
+        {"query": f"Question {n}?", "tools": '[{"name": "f", "parameters": {}}]', "answers": "[]"} for n in range(9)
+    ]
+    asked.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    formats.make(asked, tmp_path / "abstention", formats.FORMATS["xlam-irrelevance"])
+    few = replace(SMALL, train=recipes.by_kind((8, 1, 5)), held_out=recipes.by_kind((1, 0, 1)))
+
+    def make(out: Path) -> list[Example]:
+        quiet = lambda split: lambda done, total: None  # noqa: E731
+        folder.make(few, out, graph, quiet, processes=1, abstention=tmp_path / "abstention")
+        return list(folder.examples(out, "train"))
+
+    train = make(tmp_path / "mixed")
+    assert Counter((example.kind, example.source) for example in train) == {
+        ("chain", ""): 8,
+        ("missing_function", ""): 1,
+        ("irrelevance", "xlam-irrelevance"): 5,
+    }
+    assert not train[-1].source or not train[0].source  # spread, not put at an end
+    assert folder.read(tmp_path / "mixed").settings["abstention"]["train"] == 5
+    assert folder.read(tmp_path / "mixed").splits["held_out"].sources == {"": 2}
+    assert verify(tmp_path / "mixed").holds
+    assert make(tmp_path / "again") == train
+
+
+def test_a_recipe_takes_no_imported_conversation_with_calls(graph: nx.DiGraph, tmp_path: Path) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "Do it"}, {"role": "assistant", "tool_calls": [call]}]
+    (tmp_path / "chats.jsonl").write_text(json.dumps({"messages": messages, "tools": [{"name": "f"}]}) + "\n")
+    formats.make(tmp_path / "chats.jsonl", tmp_path / "chats", formats.FORMATS["openai"])
+    with pytest.raises(folder.NoAbstention, match="cannot be replayed, so no recipe takes them"):
+        folder.borrowed(tmp_path / "chats", "train", SMALL)
 
 
 def test_a_recipe_that_cannot_be_met_says_what_lacks_and_why(graph: nx.DiGraph) -> None:

@@ -14,6 +14,8 @@ from training_worker.prove.trajectory import (
     Evidence,
     Example,
     ExecutedCall,
+    Failure,
+    ForeignTool,
     Message,
     Reward,
     Rollout,
@@ -47,7 +49,10 @@ built_examples = st.builds(
     Example, id=words, kind=st.sampled_from(["chain", "missing_function", "irrelevance"]),
     split=st.sampled_from(["train", "held_out"]), world=worlds, turns=some(words), steps=some(steps),
     edges=some(st.tuples(numbers, numbers)), candidates=some(words), answers=some(words), digests=some(words),
-    fingerprint=words, enums_stripped=st.booleans(),
+    fingerprint=words, enums_stripped=st.booleans(), distractors=numbers, persona=words, source=words, system=words,
+    level=st.sampled_from(["complete", "missing", "minimal"]),
+    failures=some(st.builds(Failure, numbers, calls, words, st.sampled_from(["corrected", "other_tool", "gave_up"]))),
+    tools=some(st.builds(ForeignTool, words, words, st.dictionaries(words, json_values, max_size=2))),
 )  # fmt: skip
 shares = st.floats(0, 1)
 evidence = st.builds(Evidence, numbers, numbers, st.booleans(), st.none() | numbers, st.none() | st.booleans(), st.none() | shares, some(words))  # fmt: skip # noqa: E501

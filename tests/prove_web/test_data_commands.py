@@ -1,4 +1,4 @@
-"""`manage.py synthesize`, `verify`, `paraphrase` and `classify`: what they say, and what they answer to wrong input."""
+"""`manage.py synthesize`, `verify` and the other commands about data: what they say, also to wrong input."""
 
 from __future__ import annotations
 
@@ -40,6 +40,75 @@ def test_a_data_set_is_made_and_holds(tmp_path: Path) -> None:
     )
     with pytest.raises(CommandError, match="has drifted"):
         said("verify", tmp_path / "set")
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="has drifted"):
+        call_command("verify", str(tmp_path / "set"), json=True, stdout=out)
+    report = json.loads(out.getvalue())
+    assert report["held"] == 9 and report["groups"]["world"]["count"] == 1 and report["changed"] == ["train.jsonl"]
+
+
+def test_a_data_set_comes_with_parquet_and_a_card_and_is_not_made_over(tmp_path: Path) -> None:
+    said("synthesize", "few", out=tmp_path / "set", processes=1)
+    card = (tmp_path / "set" / "README.md").read_bytes()
+    with pytest.raises(CommandError, match=r"holds a finished data set.*--replace"):
+        said("synthesize", "few", out=tmp_path / "set", processes=1)
+    (tmp_path / "set" / "train.parquet").unlink()
+    assert "datasets.load_dataset" in said("export", tmp_path / "set")
+    assert (tmp_path / "set" / "train.parquet").exists() and (tmp_path / "set" / "README.md").read_bytes() == card
+
+
+QUERIES = [{"query": f"Question {n}?", "tools": '[{"name": "f", "parameters": {}}]', "answers": "[]"} for n in range(3)]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_what_others_made_is_imported_and_gives_a_recipe_its_abstention(tmp_path: Path) -> None:
+    queries = write(tmp_path / "queries.jsonl", [*QUERIES, QUERIES[0], QUERIES[0] | {"answers": '[{"name": "f"}]'}])
+    told = said("import_data", queries, format="xlam-irrelevance", out=tmp_path / "theirs")
+    assert "train: 3 conversations (3 irrelevance)" in told
+    assert "1 left out: a call is due" in told and "1 left out: it repeats another" in told
+    assert "3 of 3 hold" in said("verify", tmp_path / "theirs")
+    told = said("synthesize", "few", out=tmp_path / "set", abstention=tmp_path / "theirs", processes=1)
+    assert "train: 8 conversations (6 chain, 1 irrelevance, 1 missing_function)" in told
+    assert '"source":"xlam-irrelevance"' in (tmp_path / "set" / "train.jsonl").read_text()
+    assert "1 of the conversations in which nothing is to be called are not ours" in (
+        (tmp_path / "set" / "README.md").read_text().replace("\n", " ")
+    )
+
+
+def test_imported_calls_are_said_to_be_not_certified(tmp_path: Path) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "Do it"}, {"role": "assistant", "tool_calls": [call]}]
+    chats = write(tmp_path / "chats.jsonl", [{"messages": messages, "tools": [{"name": "f"}]}])
+    told = said("import_data", chats, format="openai", out=tmp_path / "theirs")
+    assert "1 train conversations have calls and are not certified" in told
+    told = said("verify", tmp_path / "theirs")
+    assert "1 were imported with calls and cannot be replayed" in told and "0 of 0 hold" in told
+    with pytest.raises(CommandError, match="so no recipe takes them"):
+        said("synthesize", "few", out=tmp_path / "set", abstention=tmp_path / "theirs", processes=1)
+    assert not (tmp_path / "set" / "train.jsonl").exists()
+
+
+def test_a_file_with_bad_rows_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    queries = write(tmp_path / "queries.jsonl", [*QUERIES, {"query": 5}])
+    with pytest.raises(CommandError, match=r"1 bad; nothing was imported.*\n.*line 4: query"):
+        said("import_data", queries, format="xlam-irrelevance", out=tmp_path / "theirs")
+    with pytest.raises(CommandError, match=r"nowhere\.jsonl: No such file"):
+        said("import_data", tmp_path / "nowhere.jsonl", format="openai", out=tmp_path / "theirs")
+    assert not (tmp_path / "theirs").exists()
+
+
+def test_abstention_of_a_folder_that_is_no_data_set_says_what_makes_one(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"manifest\.json is not there; `manage\.py import_data`"):
+        said("synthesize", "few", out=tmp_path / "set", abstention=tmp_path, processes=1)
+
+
+def test_exporting_what_is_not_there_says_so(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="manifest.json is not there"):
+        said("export", tmp_path)
 
 
 @pytest.mark.parametrize("processes", [0, -1, 1000])
@@ -63,7 +132,7 @@ def test_verifying_what_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"manifest.json is not there; `manage.py synthesize`"):
         said("verify", tmp_path)
     (tmp_path / "manifest.json").write_text('{"recipe":')
-    with pytest.raises(CommandError, match="Manifest"):
+    with pytest.raises(CommandError, match="no manifest of this version"):
         said("verify", tmp_path)
 
 

@@ -90,7 +90,10 @@ def tools_of(given: Any) -> tuple[ForeignTool, ...]:
         tools = [tool_of(loaded(one, "a tool")) for one in found]
     except BadSchema as error:
         raise BadRow(str(error)) from None
-    return tuple({tool.name: tool for tool in reversed(tools)}.values())[::-1]
+    first: dict[str, ForeignTool] = {}
+    for tool in tools:
+        first.setdefault(tool.name, tool)
+    return tuple(first.values())
 
 
 def loaded(given: Any, what: str) -> Any:

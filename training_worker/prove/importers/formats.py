@@ -65,13 +65,14 @@ def load(path: Path, format: Format, answers: Path | None = None, split: Split |
     found: dict[str, Example] = {}
     left_out: Counter[str] = Counter()
     number = 0
-    for number, row in rows(path):
+    unit, read = rows(path)
+    for number, row in read:
         try:
             example = example_of(convert(row_of(row)), format.name, split)
         except LeftOut as reason:
             left_out[str(reason)] += 1
         except BadRow as reason:
-            bad.append(row if isinstance(row, BadLine) else BadLine(str(path), number, f"{reason}."))
+            bad.append(row if isinstance(row, BadLine) else BadLine(str(path), number, f"{reason}.", unit))
         else:
             left_out["it repeats another"] += example.id in found
             found.setdefault(example.id, example)
@@ -79,6 +80,9 @@ def load(path: Path, format: Format, answers: Path | None = None, split: Split |
         raise ImportRefused(path, bad)
     if not number:
         raise UnreadableData(f"{path} has no rows.")
+    if not found:
+        reasons = ", ".join(f"{reason} ({count:,})" for reason, count in left_out.items())
+        raise UnreadableData(f"{path}: none of its {number:,} rows is wanted: {reasons}.")
     return Imported(list(found.values()), number, +left_out)
 
 
@@ -105,11 +109,12 @@ def with_answers(path: Path, format: Format, answers: Path | None) -> Convert:
 def right_answers(path: Path) -> Iterator[tuple[str, Row]]:
     """The rows of a file of possible answers, by id. Raises ImportRefused, UnreadableData."""
     bad = list[BadLine]()
-    for number, row in rows(path):
+    unit, read = rows(path)
+    for number, row in read:
         try:
             yield bfcl.id_of(found := row_of(row)), found
         except BadRow as reason:
-            bad.append(row if isinstance(row, BadLine) else BadLine(str(path), number, f"{reason}."))
+            bad.append(row if isinstance(row, BadLine) else BadLine(str(path), number, f"{reason}.", unit))
     if bad:
         raise ImportRefused(path, bad)
 

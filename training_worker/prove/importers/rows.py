@@ -22,13 +22,16 @@ DEEPEST = 64
 PARQUET = b"PAR1"
 
 
-def rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
-    """Each row with its number, from 1, or what is wrong with it. Raises UnreadableData, OSError."""
+def rows(path: Path) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
+    """What a row is called (line, item, row), and each with its number, from 1, or what is wrong with it.
+
+    Raises UnreadableData and OSError, also on the way.
+    """
     with path.open("rb") as file:
         start = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(PARQUET):
-        return parquet_rows(path)
-    return array_rows(path) if start.startswith(b"[") else line_rows(path)
+        return "row", parquet_rows(path)
+    return ("item", array_rows(path)) if start.startswith(b"[") else ("line", line_rows(path))
 
 
 def line_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:

@@ -1,0 +1,76 @@
+"""An exported data set in the hands of Hugging Face: it loads, and gives a chat template what we give it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from datasets import Dataset, load_dataset
+
+from mcp_servers.catalogue import fingerprint
+from training_worker.prove.export.publish import publish
+from training_worker.prove.graph import build
+from training_worker.prove.importers.conversation import Chat, ChatMessage, example_of, tools_of
+from training_worker.prove.messages import chat_messages
+from training_worker.prove.synthesis import folder
+from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.synthesis.manifest import Drawn
+from training_worker.prove.trajectory import Example
+from training_worker.trainer.curriculum import full, text
+from training_worker.trainer.policy import Policy, load_policy
+
+WARM = Path(folder.__file__).parents[2] / "trainer" / "warm"
+SERVERS = ("vehicle",)
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    return load_policy(WARM)
+
+
+@pytest.fixture(scope="module")
+def examples() -> list[Example]:
+    graph = build(servers=SERVERS)
+    return [example for index in range(40) if (example := make(index, "train", graph, Recipe())[0])]
+
+
+@pytest.fixture(scope="module")
+def exported(examples: list[Example], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("set")
+    sides = {"train": examples[:-3], "held_out": examples[-3:]}
+    drawn = Drawn(drawn=40, dropped={})
+    folder.write(out, "some", {}, 0, fingerprint(SERVERS), lambda split: (sides[split], drawn), "programmatic")
+    publish(out)
+    return out
+
+
+def test_the_folder_loads_with_both_splits(exported: Path, examples: list[Example], tmp_path: Path) -> None:
+    loaded = load_dataset(str(exported), cache_dir=str(tmp_path))
+    assert {split: len(rows) for split, rows in loaded.items()} == {"train": len(examples) - 3, "held_out": 3}
+    for row, example in zip(loaded["train"], examples[:-3], strict=True):
+        said = [{key: value for key, value in one.items() if value is not None} for one in row["messages"]]
+        assert row["id"] == example.id and said == chat_messages(example)
+
+
+def test_a_chat_template_renders_its_messages_as_our_own(
+    exported: Path, examples: list[Example], policy: Policy, tmp_path: Path
+) -> None:
+    rows = Dataset.from_parquet(str(exported / "train.parquet"), cache_dir=str(tmp_path))
+    for row, example in zip(rows, examples[:-3], strict=True):
+        rendered = policy.tokenizer.apply_chat_template(row["messages"], tools=row["tools"] or None, tokenize=False)
+        assert rendered == text(policy.tokenizer, example)
+
+
+def test_an_imported_conversation_with_calls_can_be_learned_from(policy: Policy) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Rome"}'}}
+    messages = [
+        {"role": "user", "content": "Weather in Rome?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "sun"},
+        {"role": "assistant", "content": "Sun."},
+    ]
+    chat = Chat().take(map(ChatMessage.model_validate, messages))
+    example = example_of(chat.conversation(tools_of([{"name": "weather", "parameters": {}}])), "openai", None)
+    encoded = full(policy.tokenizer, example)
+    spoken = policy.tokenizer.decode([id for id, mask in zip(encoded.ids, encoded.mask, strict=True) if mask])
+    assert '{"name": "weather", "arguments": {"city": "Rome"}}' in spoken and "Sun." in spoken and "sun" not in spoken
