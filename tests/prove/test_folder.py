@@ -160,7 +160,8 @@ def test_imported_abstention_takes_the_place_of_our_own(graph: nx.DiGraph, tmp_p
         ("irrelevance", "xlam-irrelevance"): 5,
     }
     assert not train[-1].source or not train[0].source  # spread, not put at an end
-    assert folder.read(tmp_path / "mixed").settings["abstention"]["train"] == 5
+    theirs = folder.read(tmp_path / "abstention").content
+    assert folder.read(tmp_path / "mixed").settings["abstention"] == {"content": theirs}
     assert folder.read(tmp_path / "mixed").splits["held_out"].sources == {"": 2}
     assert verify(tmp_path / "mixed").holds
     assert make(tmp_path / "again") == train

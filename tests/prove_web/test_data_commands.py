@@ -107,7 +107,7 @@ def test_abstention_of_a_folder_that_is_no_data_set_says_what_makes_one(tmp_path
 
 
 def test_exporting_what_is_not_there_says_so(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="manifest.json is not there"):
+    with pytest.raises(CommandError, match=r"manifest\.json is not there"):
         said("export", tmp_path)
 
 

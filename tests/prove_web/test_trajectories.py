@@ -17,7 +17,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.servers.models import LiveSession
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.verdict import judge
-from training_worker.prove.trajectory import Example, WorldRef
+from training_worker.prove.trajectory import Example, ForeignTool, Step, ToolCall, WorldRef
 
 from .examples import abstention, chain, dataset_of, examples
 
@@ -152,6 +152,41 @@ def test_its_world_opens_as_a_live_session_for_those_who_may_annotate(
     assert (made.project, made.created_by, made.seed, made.size) == (project, bob, example.world.seed, "small")
     assert tuple(made.servers) == example.world.servers and made.fingerprint == fingerprint(made.servers)
     assert client.get(answer.url).status_code == 200
+
+
+def imported(**changes: Any) -> Example:
+    """An abstention example of others, one of whose tools has the name of one of ours."""
+    tools = tuple(ForeignTool(name, "", {"type": "object", "properties": {}}) for name in ("transfer_money", "fly"))
+    made = replace(abstention(), source="when2call", system="Be brief.", tools=tools, world=WorldRef(0, ()))
+    made = replace(made, candidates=("transfer_money", "fly"), digests=("",), fingerprint="", edges=())
+    return replace(made, **changes)
+
+
+def test_an_imported_trajectory_is_shown_without_a_world(project: Project, bob: User, as_user: SignIn) -> None:
+    example = imported()
+    dataset, client = dataset_of(project, [example]), as_user(bob)
+    page = client.get(at(dataset, example))
+    assert page.status_code == 200 and page.context["verdict"].reward.total == 1.0
+    for words in ("from when2call; its tools are not live", "<code>fly</code>", "Be brief."):
+        assert words in page.text
+    for words in ("(gone)", "Replayed just now", "World’s seed", "Digests of the world", "/tools/transfer_money"):
+        assert words not in page.text
+    assert at(dataset, example, "trajectory-session") not in page.text
+    answer = client.post(at(dataset, example, "trajectory-session"), follow=True)
+    assert not LiveSession.objects.exists() and "There is no world to open" in answer.text
+    assert client.get(dataset.get_absolute_url()).status_code == 200
+
+
+def test_imported_calls_are_shown_as_recorded_and_have_no_reward(
+    project: Project, victor: User, as_user: SignIn
+) -> None:
+    steps = (Step((ToolCall("fly", {"to": "Rome"}), ToolCall("fly", {"to": "Oslo"})), 0, ("landed",)),)
+    example = imported(steps=steps, kind="chain", source="openai")
+    page = as_user(victor).get(at(dataset_of(project, [example]), example))
+    assert page.status_code == 200 and page.context["verdict"].reward is None
+    for words in ("cannot be replayed", "As recorded", "its calls are not certified", "landed", "Oslo"):
+        assert words in page.text
+    assert "Executed" not in page.text
 
 
 def test_a_viewer_cannot_open_its_world(project: Project, victor: User, as_user: SignIn) -> None:

@@ -48,13 +48,10 @@ def make(
     `read` and `check` do.
     """
     free(folder, replacing)
-    given = {split: borrowed(abstention, split, plan) for split in SPLITS}
     settings = settings_of(plan)
     if abstention:
-        settings["abstention"] = {
-            "content": read(abstention).content,
-            **{name: len(own) for name, own in given.items()},
-        }
+        settings["abstention"] = {"content": read(abstention).content}
+    given = {split: borrowed(abstention, split, plan) for split in SPLITS}
 
     def split_of(split: Split) -> tuple[list[Example], Drawn]:
         wanted, own = dict(plan.wanted(split)), given[split]
