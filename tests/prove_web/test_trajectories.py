@@ -169,7 +169,7 @@ def test_an_imported_trajectory_is_shown_without_a_world(project: Project, bob: 
     assert page.status_code == 200 and page.context["verdict"].reward.total == 1.0
     for words in ("from when2call; its tools are not live", "<code>fly</code>", "Be brief."):
         assert words in page.text
-    for words in ("(gone)", "Replayed just now", "World’s seed", "Digests of the world", "/tools/transfer_money"):
+    for words in ("(gone)", "Replayed just now", "seed</dt>", "Digests of the world", "/tools/transfer_money"):
         assert words not in page.text
     assert at(dataset, example, "trajectory-session") not in page.text
     answer = client.post(at(dataset, example, "trajectory-session"), follow=True)
