@@ -11,7 +11,7 @@ import pytest
 
 from training_worker.prove.synthesis import folder, replay
 from training_worker.prove.synthesis.replay import Cause, drift_of, verify
-from training_worker.prove.trajectory import Example, Step, ToolCall, UnreadableData, dumps
+from training_worker.prove.trajectory import Example, Failure, Step, ToolCall, UnreadableData, dumps
 
 
 def rewritten(example: Example, place: int, **changes: object) -> Example:
@@ -55,6 +55,13 @@ def test_of_a_reply_that_differs_the_values_that_do_are_shown(chains: list[Examp
     assert all(len(line) <= replay.DIFF_WIDTH for line in drift.diff)
     long = replay.difference(json.dumps(list(range(100))), json.dumps(list(range(100, 200))))
     assert len(long) == replay.DIFF_LINES + 1 and "more lines" in long[-1]
+
+
+def test_a_failure_on_the_way_has_to_fail_as_it_did(chains: list[Example]) -> None:
+    example = chains[0]
+    failed = Failure(1, 0, ToolCall(example.candidates[0], {"no such": 1}), "It failed in other words.", "gave_up")
+    drift = drift_of(replace(example, failures=(failed,)))
+    assert drift and drift.cause == "answer" and "-It failed in other words." in drift.diff
 
 
 def test_a_data_set_is_grouped_by_cause_with_the_first_ids(data_set: Path, examples: tuple[Example, ...]) -> None:

@@ -49,9 +49,9 @@ built_examples = st.builds(
     Example, id=words, kind=st.sampled_from(["chain", "missing_function", "irrelevance"]),
     split=st.sampled_from(["train", "held_out"]), world=worlds, turns=some(words), steps=some(steps),
     edges=some(st.tuples(numbers, numbers)), candidates=some(words), answers=some(words), digests=some(words),
-    fingerprint=words, enums_stripped=st.booleans(), distractors=numbers, persona=words, source=words, system=words,
-    level=st.sampled_from(["complete", "missing", "minimal"]),
-    failures=some(st.builds(Failure, numbers, calls, words, st.sampled_from(["corrected", "other_tool", "gave_up"]))),
+    fingerprint=words, enums_stripped=st.booleans(), distractors=numbers, persona=words, today=words,
+    source=words, system=words, level=st.sampled_from(["complete", "missing", "minimal"]),
+    failures=some(st.builds(Failure, numbers, numbers, calls, words, st.sampled_from(["corrected", "gave_up"]))),
     tools=some(st.builds(ForeignTool, words, words, st.dictionaries(words, json_values, max_size=2))),
 )  # fmt: skip
 shares = st.floats(0, 1)

@@ -9,6 +9,7 @@ import difflib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -16,7 +17,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.world import World
 
 from ..rollout import oracle
-from ..trajectory import BadLine, Example, each_line
+from ..trajectory import BadLine, Example, ToolCall, each_line
 from .dataset import Progress
 from .folder import changed, read
 from .validate import LARGEST, Rejected, holds, provenance
@@ -145,6 +146,8 @@ def unusable(example: Example) -> Drift | None:
         and all(len(step.calls) == len(step.observations) for step in example.steps)
         and all(0 <= step.turn < len(example.turns) for step in example.steps)
         and all(a in steps and b in steps for a, b in example.edges)
+        and all(0 <= one.step <= len(steps) and 0 <= one.turn < len(example.turns) for one in example.failures)
+        and (not example.today or is_day(example.today))
         and example.world.servers
         and example.world.size in SIZES
     )
@@ -158,18 +161,25 @@ def unusable(example: Example) -> Drift | None:
     return None
 
 
+def is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
 def diagnose(example: Example) -> Drift | None:
     """The first thing that differs in a replay, with a diff of the reply; None when nothing does."""
     where = example.world
     world = World.open(where.seed, where.servers, where.size)
     if not example.digests or world.digest() != example.digests[0]:
         return Drift(example.id, "world", f"The world of seed {where.seed} with {', '.join(where.servers)} is another.")
-    for position, step in enumerate(example.steps):
-        for call, told in zip(step.calls, step.observations, strict=False):
-            reply = world.call(call.name, call.arguments or {})
-            if reply.text != told:
-                return Drift(example.id, "answer", f"{call.name}, step {position + 1}", difference(told, reply.text))
-        if world.digest() not in example.digests[position + 1 : position + 2]:
+    for position in range(len(example.steps) + 1):
+        for call, then in made(example, position):
+            if (now := world.call(call.name, call.arguments or {}).text) != then:
+                return Drift(example.id, "answer", f"{call.name}, step {position + 1}", difference(then, now))
+        if position < len(example.steps) and world.digest() != example.digests[position + 1]:
             return Drift(example.id, "state", f"After step {position + 1}, with the same replies.")
     try:
         provenance(example)
@@ -178,6 +188,13 @@ def diagnose(example: Example) -> Drift | None:
     if (total := earned(example)) is None or abs(total - LARGEST[example.abstains]) > 1e-9:
         return Drift(example.id, "oracle", f"It earns {total}, not {LARGEST[example.abstains]}.")
     return None
+
+
+def made(example: Example, position: int) -> list[tuple[ToolCall, str]]:
+    """The calls of a step, after those that failed just before it, each with what it was answered."""
+    failed = [(one.call, one.observation) for one in example.failures if one.step == position]
+    steps = example.steps[position : position + 1]
+    return failed + [pair for step in steps for pair in zip(step.calls, step.observations, strict=True)]
 
 
 def earned(example: Example) -> float | None:
