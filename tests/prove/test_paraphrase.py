@@ -16,7 +16,6 @@ from mcp_servers.catalogue import TOOLS
 from tests.prove.serving import Answering, Asked, Serve, rewriting
 from training_worker.prove.synthesis import folder
 from training_worker.prove.synthesis.conversation import make
-from training_worker.prove.synthesis.dataset import Report
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.knobs import PAPER
 from training_worker.prove.synthesis.language import long_day
@@ -33,8 +32,9 @@ from training_worker.prove.synthesis.paraphrase import (
     values_said,
 )
 from training_worker.prove.synthesis.recipes import PLANS
+from training_worker.prove.synthesis.replay import verify
 from training_worker.prove.synthesis.validate import holds
-from training_worker.prove.trajectory import Example, loads, read_lines, write_lines
+from training_worker.prove.trajectory import Example, loads
 
 
 def turns_of(examples: tuple[Example, ...]) -> list[tuple[Example, int]]:
@@ -170,22 +170,27 @@ def test_work_that_is_cut_off_goes_on_without_asking_twice_and_threads_change_no
 
 
 def test_a_folder_becomes_another_one_that_holds_and_names_its_teacher(
-    serve: Serve, examples: tuple[Example, ...], held_out: tuple[Example, ...], tmp_path: Path
+    serve: Serve, data_set: Path, tmp_path: Path
 ) -> None:
-    source, out = tmp_path / "source", tmp_path / "out"
-    source.mkdir()
-    parts = {}
-    for split, some in (("train", examples[:8]), ("held_out", held_out[:4])):
-        write_lines(source / f"{split}.jsonl", some)
-        report = Report()
-        report.tell_of(list(some), list(some))
-        parts[split] = folder.part(list(some), report, source / f"{split}.jsonl")
-    made = folder.Manifest(recipe="few", seed=0, servers="x", splits=parts)
-    write_lines(source / folder.MANIFEST, [made])
+    out = tmp_path / "out"
     with Endpoint(serve(rewriting).settings(tmp_path)) as endpoint:
-        report = paraphrase_folder(source, out, endpoint)
+        report = paraphrase_folder(data_set, out, endpoint)
+        with pytest.raises(folder.Taken):
+            paraphrase_folder(data_set, out, endpoint)
     assert loads(Paraphrased, (out / REPORT).read_bytes()) == report and report.kept == {}
-    assert folder.verify(out) == (12, [])
-    assert folder.read(source).teacher == "programmatic" and folder.read(out).teacher == "paraphrase by scripted"
-    ids = [example.id for example in (*examples[:8], *held_out[:4])]
-    assert [one.id for split in parts for one in read_lines(Example, out / f"{split}.jsonl")] == ids
+    found = verify(out)
+    assert found.holds and found.held == 48
+    before, after = folder.read(data_set), folder.read(out)
+    assert before.teacher == "programmatic" and after.teacher == "paraphrase by scripted"
+    assert after.settings["paraphrased"] == before.content != after.content
+    for split in folder.SPLITS:
+        ids = [one.id for one in folder.examples(data_set, split)]
+        assert [one.id for one in folder.examples(out, split)] == ids
+
+
+def test_the_words_of_others_are_kept(serve: Serve, abstention: Example, tmp_path: Path) -> None:
+    imported = replace(abstention, source="when2call")
+    server = serve(rewriting)
+    with Endpoint(server.settings(tmp_path)) as endpoint:
+        assert paraphrase(imported, endpoint) == (imported, ["imported"] * len(imported.turns))
+    assert not server.asked

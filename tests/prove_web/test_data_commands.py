@@ -151,9 +151,13 @@ def test_a_data_set_in_a_models_words_holds_and_costs_nothing_the_second_time(tm
     told = said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
     assert "turns in the words of scripted" in told and f"{len(knowing.asked)} requests" in told
     assert "10 of 10 hold" in said("verify", tmp_path / "worded")
-    before = {path.name: path.read_bytes() for path in (tmp_path / "worded").iterdir()}
-    assert "0 requests, 0 tokens" in said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
-    assert {path.name: path.read_bytes() for path in (tmp_path / "worded").iterdir()} == before
+    files = [path for path in (tmp_path / "worded").rglob("*") if path.is_file()]
+    before = [path.read_bytes() for path in files]
+    with pytest.raises(CommandError, match="holds a finished data set"):
+        said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
+    again = said("paraphrase", tmp_path / "set", out=tmp_path / "worded", replace=True)
+    assert "0 requests, 0 tokens" in again
+    assert [path.read_bytes() for path in files] == before
 
 
 def test_paraphrasing_says_in_a_line_what_is_wrong(

@@ -14,7 +14,7 @@ OURS = "apache-2.0"
 SYNTHESIZED = """\
 Conversations in which an assistant orchestrates calls of tools on live, stateful servers, and some in which the
 right act is to call nothing. They were synthesized by PROVE Studio, an open implementation of *Programmatic
-Rewards On Verified Environments* (arXiv 2606.03892), by the {teacher} teacher: a chain of tools is drawn from a
+Rewards On Verified Environments* (arXiv 2606.03892), with the teacher *{teacher}*: a chain of tools is drawn from a
 graph whose edges are proven by execution, run in a seeded world, worded, and kept when a fresh world gives
 every reply again, byte for byte, every argument was said by the user or shown by a tool, the ground truth earns
 the largest reward, and no conversation kept before is too similar."""

@@ -11,18 +11,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 
 from mcp_servers.catalogue import TOOLS
 
-from ..trajectory import Example, Message, file_digest, read_lines, write_lines
+from ..trajectory import Example, Message, Split, write_lines
 from . import folder
 from .dataset import Progress
 from .endpoint import Endpoint
 from .endpoint.asking import TRIES, ask
 from .language import long_day, says, spoken, ways_to_say
+from .manifest import Drawn
 from .validate import Rejected, provenance, single
 
 WORD = re.compile(r"\w+")
@@ -57,8 +58,10 @@ class Paraphrased:
 def paraphrase(example: Example, endpoint: Endpoint, tries: int = TRIES) -> tuple[Example, list[str]]:
     """The example in the model's words, and for each turn that kept those of its skeleton the reason.
 
-    Raises EndpointFailed, which is no fault of the example.
+    One that others made keeps its words. Raises EndpointFailed, which is no fault of the example.
     """
+    if example.source:
+        return example, ["imported"] * len(example.turns)
     kept: list[str] = []
     for turn in range(len(example.turns)):
         answer = ask(endpoint, request(example, turn), Wording, Check(example, turn).fault, tries)
@@ -170,23 +173,31 @@ def paraphrase_all(
 
 
 def paraphrase_folder(
-    source: Path, out: Path, endpoint: Endpoint, progress: Progress = lambda done, total: None
+    source: Path,
+    out: Path,
+    endpoint: Endpoint,
+    progress: Progress = lambda done, total: None,
+    *,
+    replacing: bool = False,
 ) -> Paraphrased:
     """A data set with the same conversations in the model's words. Its files appear whole, the manifest last.
 
-    Raises EndpointFailed, FileNotFoundError, UnreadableData, or pydantic's ValidationError for a torn manifest.
+    Raises EndpointFailed, Taken unless `replacing`, and what `folder.read` and `folder.check` do.
     """
-    manifest = folder.read(source)
-    by_split = {split: list(read_lines(Example, source / f"{split}.jsonl")) for split in manifest.splits}
+    known = folder.read(source)
+    folder.free(out, replacing)
+    by_split = {split: list(folder.examples(source, split)) for split in folder.SPLITS}
     told, report = paraphrase_all([one for split in by_split.values() for one in split], endpoint, progress)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / folder.MANIFEST).unlink(missing_ok=True)
-    parts, rest = {}, iter(told)
-    for split, examples in by_split.items():
-        path = out / f"{split}.jsonl"
-        write_lines(path, [next(rest) for _ in examples])
-        parts[split] = replace(manifest.splits[split], sha256=file_digest(path))
-    write_lines(out / REPORT, [report])
+    rest = iter(told)
+
+    def split_of(split: Split) -> tuple[list[Example], Drawn]:
+        before = known.splits[split]
+        counts = {field.name: getattr(before, field.name) for field in fields(Drawn)}
+        return [next(rest) for _ in by_split[split]], Drawn(**counts)
+
+    settings = {**known.settings, "paraphrased": known.content}
     teacher = f"paraphrase by {endpoint.settings.model}"
-    write_lines(out / folder.MANIFEST, [replace(manifest, teacher=teacher, splits=parts)])
+    out.mkdir(parents=True, exist_ok=True)
+    write_lines(out / REPORT, [report])
+    folder.write(out, known.recipe, settings, known.seed, known.servers, split_of, teacher)
     return report

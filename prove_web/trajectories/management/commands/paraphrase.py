@@ -6,10 +6,11 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from pydantic import ValidationError
 
+from training_worker.prove.export.publish import publish
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.endpoint.settings import from_environment
+from training_worker.prove.synthesis.folder import Taken
 from training_worker.prove.synthesis.paraphrase import paraphrase_folder
 from training_worker.prove.trajectory import UnreadableData
 from training_worker.terminal import counted
@@ -24,6 +25,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="the data set: where its manifest.json is")
         parser.add_argument("--out", type=Path, required=True, help="folder of the new data set")
+        parser.add_argument("--replace", action="store_true", help="replace the finished data set that is there")
 
     def handle(self, *args: object, **options: object) -> None:
         source, out = (Path(str(options[name])).absolute() for name in ("folder", "out"))
@@ -33,13 +35,12 @@ class Command(BaseCommand):
             out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
             used = from_environment(os.environ, Path(settings.PROVE_DATA) / "answers")
             with Endpoint(used) as endpoint, counted("paraphrase") as progress:
-                report = paraphrase_folder(source, out, endpoint, progress)
-        except EndpointFailed as reason:
+                report = paraphrase_folder(source, out, endpoint, progress, replacing=bool(options["replace"]))
+            publish(out)
+        except (EndpointFailed, Taken, UnreadableData) as reason:
             raise CommandError(str(reason)) from None
         except FileNotFoundError as error:
             raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
-        except (UnreadableData, ValidationError) as error:
-            raise CommandError(f"{source}: {error}") from None
         except OSError as error:
             raise CommandError(f"{error.filename or out}: {error.strerror}; name another folder with --out.") from error
         self.stdout.write(f"{report.reworded:,} of {report.turns:,} turns in the words of {report.model}, in {out}")
