@@ -10,11 +10,16 @@ from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 from training_worker.prove.chat import CALL, parse_calls
-from training_worker.prove.trajectory import Evidence, Example, ExecutedCall, Message, Reward, Rollout
+from training_worker.prove.trajectory import Evidence, Example, ExecutedCall, Failure, Message, Reward, Rollout
 
 from .chips import LEVELS, Chip, differences, earned, level_chip
 from .provenance import Fed, feeds_by_edges, feeds_by_values
 
+RECOVERIES = {
+    "corrected": "Failed, then corrected",
+    "other_tool": "Failed, then another tool",
+    "gave_up": "Failed, and explained",
+}
 RECORDED = Chip("As recorded", "plain", "Imported: it was not run here")
 
 
@@ -78,7 +83,7 @@ class Turn:
 
 
 def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
-    """The demonstration: user turns, ground-truth steps with their recorded results, closing words.
+    """The demonstration: user turns, ground-truth steps with their recorded results, closing words; and what failed.
 
     `reward` is the oracle's; with it each card tells what the call earned.
     """
@@ -95,13 +100,34 @@ def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
     turns = [Turn("system", example.system)] if example.system else []
     for number, words in enumerate(example.turns):
         turns.append(Turn("user", words))
-        turns += [
-            Turn("assistant", "", tuple(cards.get(index, ())))
-            for index, step in enumerate(example.steps)
-            if step.turn == number
-        ]
+        failures = [failure for failure in example.failures if failure.turn == number]
+        own = [index for index, step in enumerate(example.steps) if step.turn == number]
+        for index in own:
+            turns += [failed(failure) for failure in failures if failure.step == index]
+            turns.append(Turn("assistant", "", tuple(cards.get(index, ()))))
+        turns += [failed(failure) for failure in failures if failure.step not in own]
         turns += [Turn("assistant", answer) for answer in example.answers[number : number + 1]]
     return turns
+
+
+def failed(failure: Failure) -> Turn:
+    """A call that failed when the conversation was made, and what was done about it."""
+    call = failure.call
+    return Turn(
+        "assistant",
+        "",
+        (
+            CallCard(
+                position=None,
+                tool=call.name,
+                server=server_of(call.name),
+                arguments=call.arguments,
+                result=failure.observation,
+                level=2,
+                chips=(level_chip(2), Chip(RECOVERIES[failure.recovery], "plain", "It is no part of the ground truth")),
+            ),
+        ),
+    )
 
 
 def of_rollout(rollout: Rollout, example: Example) -> list[Turn]:

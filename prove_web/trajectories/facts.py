@@ -11,6 +11,8 @@ from .filters import KINDS, SPLITS
 from .models import Trajectory
 from .provenance import Fed, feeds_by_edges
 
+TOLD = {"complete": "everything", "missing": "all but one value", "minimal": "no more than needed"}
+
 
 @dataclass(frozen=True)
 class Row:
@@ -67,6 +69,7 @@ class Facts:
     candidates: tuple[Candidate, ...]
     steps: tuple[TruthStep, ...]
     opening: str
+    level: str
 
 
 def facts_of(example: Example) -> Facts:
@@ -76,6 +79,7 @@ def facts_of(example: Example) -> Facts:
         candidates=tuple(Candidate(name, name in used, name in known) for name in example.candidates),
         steps=truth(example),
         opening=example.digests[0] if example.digests else "",
+        level=TOLD[example.level],
     )
 
 

@@ -13,7 +13,7 @@ from prove_web.trajectories.conversation import CallCard, Turn, of_example, of_r
 from prove_web.trajectories.provenance import Fed
 from training_worker.prove.chat import write_calls
 from training_worker.prove.rollout import Attempt, Limits, demonstration, oracle
-from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall
+from training_worker.prove.trajectory import Example, Failure, Rollout, Step, ToolCall
 
 from .examples import abstention, chain, examples
 
@@ -65,6 +65,19 @@ def test_every_user_turn_call_and_closing_word_of_an_example_appears_once_and_in
         assert [(card.tool, card.arguments) for card in cards(turns)] == made
         assert [card.position for card in cards(turns)] == list(range(len(made)))
         assert turns[0].role == "user"
+
+
+def test_a_failure_stands_where_it_happened_and_counts_as_no_call() -> None:
+    example = next(one for one in examples() if len(one.turns) == 1 and len(one.steps) > 1)
+    call = ToolCall("get_account", {"account": "<b>travel</b>"})
+    on_the_way = Failure(1, 0, call, '{"error":"not_found"}', "corrected")
+    at_the_end = Failure(len(example.steps), 0, call, '{"error":"gone"}', "gave_up")
+    turns = of_example(replace(example, failures=(on_the_way, at_the_end)))
+    shown = cards(turns)
+    assert shown[1].arguments == shown[-1].arguments == call.arguments and len(shown) == len(example.steps) + 2
+    assert chips(shown[1]) == ["Refused", "Failed, then corrected"] and chips(shown[-1])[1] == "Failed, and explained"
+    assert [card.number for card in shown if card.number] == list(range(1, len(example.steps) + 1))
+    assert "<b>travel" not in rendered(turns)
 
 
 def test_every_edge_is_shown_at_the_later_call() -> None:

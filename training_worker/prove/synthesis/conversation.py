@@ -27,6 +27,7 @@ TRIES, INSIST = (
 )  # trials of an index; the first so many keep to the length it is meant to have, all but one to the level
 WORLDS_PER_DATASET = 20_000_000
 LAST_SEED = 40
+SPREAD = 101  # tools from one index to the next, so that few conversations are about many servers
 Teach = Callable[[Lesson], Teacher]
 
 
@@ -90,7 +91,8 @@ def make(
     """
     dropped: list[str] = []
     tools, knobs = list(graph), recipe.knobs
-    about = target or tools[index % len(tools)]
+    spread = SPREAD if recipe.even and len(tools) % SPREAD else 1
+    about = target or tools[index * spread % len(tools)]
     length = Draw("length", recipe.seed, split, index).choice(list(LENGTHS)) if recipe.even else None
     level = Draw("level", recipe.seed, split, index).weighted(tuple(knobs.levels), tuple(knobs.levels.values()))
     for trial in range(TRIES):
