@@ -12,8 +12,10 @@ import networkx as nx
 from mcp_servers.catalogue import TOOLS
 
 from ..trajectory import Example, Split, file_digest, loads, read_lines, write_lines
+from .crew import Ask, nobody
 from .dataset import Progress, Report, assemble
 from .recipes import Plan
+from .shards import SHARDS, kept_until_done
 from .validate import Rejected, holds
 
 SPLITS: tuple[Split, ...] = ("train", "held_out")
@@ -54,18 +56,24 @@ def make(
     graph: nx.DiGraph,
     progress: Callable[[Split], Progress],
     processes: int | None = None,
+    ask: Ask = nobody,
 ) -> Manifest:
-    """Make the data set of a plan. Its files appear whole, the manifest last. Raises CannotBeMet."""
+    """Make the data set of a plan. Its files appear whole, the manifest last.
+
+    What is broken off goes on from its shards the next time. Raises CannotBeMet.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANIFEST).unlink(missing_ok=True)
     parts: dict[Split, Part] = {}
-    for split in SPLITS:
-        examples, report = assemble(plan.wanted(split), split, graph, plan.recipe, progress(split), processes)
-        path = folder / f"{split}.jsonl"
-        write_lines(path, examples)
-        parts[split] = part(examples, report, path)
-    manifest = Manifest(recipe=plan.name, seed=plan.recipe.seed, servers=graph.graph["fingerprint"], splits=parts)
-    write_lines(folder / MANIFEST, [manifest])
+    with kept_until_done(folder / SHARDS) as shards:
+        for split in SPLITS:
+            wanted, tell = plan.wanted(split), progress(split)
+            examples, report = assemble(wanted, split, graph, plan.recipe, tell, processes, shards, ask)
+            path = folder / f"{split}.jsonl"
+            write_lines(path, examples)
+            parts[split] = part(examples, report, path)
+        manifest = Manifest(recipe=plan.name, seed=plan.recipe.seed, servers=graph.graph["fingerprint"], splits=parts)
+        write_lines(folder / MANIFEST, [manifest])
     return manifest
 
 
