@@ -49,7 +49,7 @@ class Command(BaseCommand):
             raise CommandError(f"{out} is being made by another command; name another folder with --out.") from None
         except BrokenProcessPool:
             raise CommandError(
-                f"processes were killed, perhaps for want of memory: try --processes 1; {GOES_ON}"
+                f"processes ended by themselves, perhaps for want of memory: try --processes 1; {GOES_ON}"
             ) from None
         except OSError as error:
             raise CommandError(explain(error, out)) from error
