@@ -1,0 +1,117 @@
+"""Helping with a data set: its job asks for shards over the broker, and any worker that is free makes one.
+
+What is asked names the file that is to come of it. A worker with other code, or one that does not see the job's folder,
+says so and leaves it; the job is not told, since it relies on nobody.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+import redis
+from celery import Celery
+from pydantic import ValidationError
+
+from ..prove.synthesis.conversation import Recipe
+from ..prove.synthesis.shards import SHARDS, Draws, Shard, Task
+from ..prove.trajectory import Split, dumps, loads
+from .delivery import ONCE, connect, word_of
+from .failure import explain
+
+MAKE_SHARD = "training_worker.make_shard"
+AGAIN = 30.0  # seconds until a broker that did not answer is tried again
+OTHER_CODE = "Not helping with job %s: it is done with other code than this worker has. Start the worker anew."
+OTHER_FOLDER = "Not helping with job %s: %s is not here. Set PROVE_DATA to one folder that all workers share."
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Order:
+    """A shard of a job's data set that somebody may make; `name` is its file's, `graph` that of the graph beside it."""
+
+    job: str
+    attempt: int
+    name: str
+    graph: str
+    recipe: Recipe
+    split: Split
+    tasks: tuple[Task, ...]
+
+
+class Helpers:
+    """Whoever listens to the broker: asked for shards of one attempt at a job."""
+
+    def __init__(self, app: Celery, job: str, attempt: int):
+        self.app, self.job, self.attempt = app, job, attempt
+        self.broker, self.silent_until = connect(), 0.0
+
+    def __call__(self, draws: Draws, shard: Shard) -> bool:
+        """Whether the broker took it."""
+        if time.monotonic() < self.silent_until:
+            return False
+        name, graph = shard.path.name, draws.graph_file(shard.path.parent).name
+        order = dumps(Order(self.job, self.attempt, name, graph, draws.recipe, draws.split, shard.tasks))
+        try:
+            self.broker.ping()  # before Celery does, which would wait for long
+            self.app.send_task(MAKE_SHARD, kwargs={"order": order}, queue="synthesis", retry=True, retry_policy=ONCE)
+        except Exception as error:  # kombu lets through the errors of whichever transport it uses
+            log.warning("The broker does not answer (%s); going on without helpers.", error)
+            self.silent_until = time.monotonic() + AGAIN
+            return False
+        return True
+
+
+def make_shard(data: Path, text: str) -> None:
+    """Make what is asked for, unless nobody needs it any more."""
+    try:
+        order = loads(Order, text)
+    except ValidationError:
+        return say_once(OTHER_CODE, "of another version")
+    job = data / "jobs" / order.job
+    folder = job / "out" / SHARDS
+    if not needed(order):
+        return
+    if not job.is_dir():
+        return say_once(OTHER_FOLDER, order.job, job)
+    if not folder.is_dir():  # it is done
+        return
+    try:
+        draws = draws_of(folder / order.graph, dumps(order.recipe), order.split)
+    except LookupError:  # it was done meanwhile
+        return
+    shard = Shard.of(draws, order.tasks, folder)
+    if shard.path.name != order.name:
+        return say_once(OTHER_CODE, order.job)
+    try:
+        if not shard.path.exists():
+            shard.make(draws)
+    except FileNotFoundError:  # it was done meanwhile
+        return
+    except OSError as error:
+        log.warning("Not helping with job %s: %s", order.job, explain(error, folder))
+
+
+def needed(order: Order) -> bool:
+    """Whether the attempt still goes on, as far as the broker knows."""
+    word = word_of(broker(), order.job)
+    return word is None or (word.attempt == order.attempt and not word.stop)
+
+
+@cache
+def broker() -> redis.Redis:
+    return connect()
+
+
+@lru_cache(maxsize=1)
+def draws_of(graph: Path, recipe: str, split: Split) -> Draws:
+    """Kept from one shard to the next. Raises LookupError when the graph is not there."""
+    return Draws.load(graph, loads(Recipe, recipe), split)
+
+
+@cache
+def say_once(message: str, *about: object) -> None:
+    log.warning(message, *about)
