@@ -45,7 +45,7 @@ def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     }
     try:
         ask, out = helpers(folder, tell), folder / "out"
-        made = make(plan, out, graph, lambda split: told[split], processes(), ask, replacing=True)
+        made = make(plan, out, graph, lambda split: told[split], processes(), replacing=True, ask=ask)
         return {"manifest": asdict(made)}
     except CannotBeMet as reason:
         raise Refused(str(reason)) from None

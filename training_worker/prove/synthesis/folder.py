@@ -39,16 +39,17 @@ def make(
     graph: nx.DiGraph,
     progress: Callable[[Split], Progress],
     processes: int | None = None,
-    ask: Ask = nobody,
     *,
     abstention: Path | None = None,
     replacing: bool = False,
+    ask: Ask = nobody,
 ) -> Manifest:
     """Make the data set of a plan. Its files appear whole, the manifest last.
 
-    What is broken off goes on from its shards the next time. With `abstention`, the folder of an imported data set, its
-    abstention examples come in the place of our own irrelevant queries, as far as there are enough. Raises CannotBeMet,
-    NoAbstention, Taken unless `replacing`, and what `read` and `check` do.
+    What was broken off goes on from its shards; helpers may be asked for others. With `abstention`, the folder of an
+    imported data set, its abstention examples come in the place of our own irrelevant queries, as far as there are
+    enough. Raises CannotBeMet, NoAbstention, Taken unless `replacing`, StageFailed when another process is at it, and
+    what `read` and `check` do.
     """
     free(folder, replacing)
     settings = settings_of(plan)
@@ -56,17 +57,15 @@ def make(
         settings["abstention"] = {"content": read(abstention).content}
     given = {split: borrowed(abstention, split, plan) for split in SPLITS}
 
+    def split_of(split: Split) -> tuple[list[Example], Drawn]:
+        wanted, own = dict(plan.wanted(split)), given[split]
+        wanted["irrelevance"] -= len(own)
+        examples, report = assemble(wanted, split, graph, plan.recipe, progress(split), processes, shards, ask)
+        return spread(examples, own), drawn(report, len(own))
+
     with kept_until_done(folder / SHARDS) as shards:
-
-        def split_of(split: Split) -> tuple[list[Example], Drawn]:
-            wanted, own = dict(plan.wanted(split)), given[split]
-            wanted["irrelevance"] -= len(own)
-            examples, report = assemble(wanted, split, graph, plan.recipe, progress(split), processes, shards, ask)
-            return spread(examples, own), drawn(report, len(own))
-
-        return write(
-            folder, plan.name, settings, plan.recipe.seed, graph.graph["fingerprint"], split_of, "programmatic"
-        )
+        servers = graph.graph["fingerprint"]
+        return write(folder, plan.name, settings, plan.recipe.seed, servers, split_of, "programmatic")
 
 
 def write(

@@ -17,6 +17,7 @@ from training_worker.prove.trajectory import Split, UnreadableData
 from training_worker.stages import StageFailed
 from training_worker.terminal import counted
 
+DIED = "processes ended by themselves, perhaps for want of memory"
 GOES_ON = "the same command goes on from here"
 
 
@@ -64,16 +65,14 @@ class Command(BaseCommand):
             publish(out)
         except (CannotBeMet, folder.Taken, folder.NoAbstention, UnreadableData) as reason:
             raise CommandError(str(reason)) from None
-        except StageFailed:
-            raise CommandError(f"{out} is being made by another command; name another folder with --out.") from None
-        except BrokenProcessPool:
-            raise CommandError(
-                f"processes ended by themselves, perhaps for want of memory: try --processes 1; {GOES_ON}"
-            ) from None
         except FileNotFoundError as error:
             raise CommandError(f"{error.filename} is not there; `manage.py import_data` makes such a folder.") from None
         except OSError as error:
             raise CommandError(explain(error, out)) from error
+        except StageFailed:
+            raise CommandError(f"{out} is being made by another command; name another folder with --out.") from None
+        except BrokenProcessPool:
+            raise CommandError(f"{DIED}: try --processes 1; {GOES_ON}") from None
         except KeyboardInterrupt:
             raise CommandError(f"stopped; {GOES_ON}", returncode=130) from None
         self.stdout.write(folder.told(manifest))
