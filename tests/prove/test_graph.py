@@ -209,5 +209,6 @@ def test_what_is_proven_of_two_tools_does_not_depend_on_the_other_servers(graph:
     assert {(a, b): data for a, b, data in alone.edges(data=True)} == {
         (a, b): data for a, b, data in shared.edges(data=True)
     }
+    assert list(part(graph, ["banking"])) == [name for name in graph if TOOLS[name][0].name == "banking"]
     with pytest.raises(KeyError, match="steam_engine"):
         part(graph, ["banking", "steam_engine"])
