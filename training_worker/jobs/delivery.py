@@ -38,14 +38,29 @@ class Word:
     stop: str
 
 
+def connect() -> redis.Redis:
+    return redis.from_url(
+        broker_url(), decode_responses=True, socket_timeout=5, socket_connect_timeout=5, retry=Retry(NoBackoff(), 1)
+    )
+
+
+def word_of(broker: redis.Redis, job: str) -> Word | None:
+    """What is said of a job; None when the broker cannot be asked or does not know it."""
+    try:
+        found: dict[str, str] = broker.hgetall(f"prove:job:{job}")  # type: ignore[assignment]
+    except redis.RedisError:
+        return None
+    if not found:
+        return None
+    return Word(int(found.get("attempt", 0)), int(found.get("seq", 0)), found.get("stop", ""))
+
+
 class Delivery:
     """The line between one attempt and the web side. A broker that does not answer is asked again, for ever."""
 
     def __init__(self, app: Celery, job: str, attempt: int, reader: SpoolReader):
         self.app, self.job, self.attempt, self.reader = app, job, attempt, reader
-        self.broker = redis.from_url(
-            broker_url(), decode_responses=True, socket_timeout=5, socket_connect_timeout=5, retry=Retry(NoBackoff(), 1)
-        )
+        self.broker = connect()
         self.sent = self.stored = 0  # the last event sent, and the last known to be stored
         self.sent_at = -BEAT
         self.advanced_at = time.monotonic()
@@ -61,14 +76,8 @@ class Delivery:
 
     def word(self) -> Word | None:
         """What the web side says; None when the broker cannot be asked or does not know the job."""
-        try:
-            found: dict[str, str] = self.broker.hgetall(f"prove:job:{self.job}")  # type: ignore[assignment]
-        except redis.RedisError:
-            return None
-        if not found:
-            return None
-        word = Word(int(found.get("attempt", 0)), int(found.get("seq", 0)), found.get("stop", ""))
-        if word.attempt == self.attempt and word.seq > self.stored:
+        word = word_of(self.broker, self.job)
+        if word and word.attempt == self.attempt and word.seq > self.stored:
             self.stored, self.advanced_at = word.seq, time.monotonic()
         return word
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import shutil
 import signal
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from ..prove.rollout import StaleExample
@@ -16,6 +17,9 @@ FULL_BYTES = 10_000_000
 CLOSED = "The worker was shut down; the job goes on when it is back."
 FULL = "The worker's disk is full. Make room, then resume: what is done is kept."
 MEMORY = "The worker ran out of memory. Use fewer prompts or smaller groups, or a machine with more memory."
+KILLED = (
+    "Processes of the job were killed again and again; the system may have run out of memory. What is done is kept."
+)
 STALE = "The data set was made with other code of the servers than the worker has. Make a new one for this run."
 NO_TRAINER = "This worker cannot train: torch is not installed. Run `make setup` without TORCH=0, then resume."
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
@@ -30,6 +34,8 @@ def explain(error: BaseException | None, folder: Path) -> str:
             return str(error)
         case MemoryError():
             return MEMORY
+        case BrokenProcessPool():
+            return KILLED
         case ModuleNotFoundError(name="torch"):
             return NO_TRAINER
         case OSError() if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 
 from ..prove.graph import graph_path, load_or_build
+from ..stages import StageFailed, only_one
 from .work import Refused, Result, Tell, known
+
+TURN = 0.5  # seconds between two tries to have the folder of graphs to ourselves
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
@@ -33,6 +38,13 @@ def cache(folder: Path) -> Path:
 
 
 def shared_graph(folder: Path, tell: Tell) -> nx.DiGraph:
+    """Built by one job, while others that need it wait."""
     count = tell.counting("pairs of tools, run in forked sessions")
     count(0, 0)
-    return load_or_build(cache(folder), count)
+    with ExitStack() as held:
+        while True:
+            with suppress(StageFailed):
+                held.enter_context(only_one(cache(folder)))
+                return load_or_build(cache(folder), count)
+            tell.progress(0, 0, "another job is building the graph")
+            time.sleep(TURN)

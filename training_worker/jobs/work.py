@@ -27,8 +27,8 @@ class Stopped(Exception):
 class Tell:
     """Tells events; of progress, not more than is worth telling. Where work tells how far it is, it may be stopped."""
 
-    def __init__(self, spool: SpoolWriter, stop: Stop):
-        self.spool, self.stop = spool, stop
+    def __init__(self, spool: SpoolWriter, stop: Stop, attempt: int):
+        self.spool, self.stop, self.attempt = spool, stop, attempt
         self.told_at = -OFTEN
 
     def __call__(self, kind: Kind, **data: Any) -> None:
@@ -44,12 +44,18 @@ class Tell:
             self("progress", done=done, total=total, line=line, seconds_left=seconds_left)
 
     def counting(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
-        """A callback for work that counts; `before` and `after` are what was done and what is left besides."""
-        began = time.monotonic()
+        """A callback for work that counts; `before` and `after` are what was done and what is left besides.
+
+        Its pace is that since its first word: what was done then may have been there from before.
+        """
+        first: tuple[float, int] | None = None
 
         def count(done: int, total: int) -> None:
+            nonlocal first
+            now = time.monotonic()
+            began, there = first = first or (now, done)
+            pace = (now - began) / (done - there) if done > there else None
             left = total - done + after
-            pace = (time.monotonic() - began) / done if done else None
             self.progress(before + done, before + total + after, line, None if pace is None else pace * left)
 
         return count

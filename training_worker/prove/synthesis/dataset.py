@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, repeat
-from multiprocessing import get_context, parent_process
+from itertools import chain, repeat
+from pathlib import Path
 
 import networkx as nx
 
-from ..processes import deaf_to_ctrl_c
 from ..trajectory import Example, Kind, Split
-from .conversation import Recipe, make
+from .conversation import Recipe
+from .crew import Ask, Crew, nobody
 from .dedup import distinct
+from .shards import Drawn, Draws, Task
 
-CHUNK = 25
 ENOUGH = 25  # conversations that a tool should come in
 FOR_EACH = 40  # draws about one tool in a round, when it has come too seldom
 SPARE = 10  # draws of a kind beyond what lacks of it
-Task = tuple[int, Kind | None, str | None]  # the index of a conversation, its kind and the tool it is to be about
-Results = list[tuple[Example | None, list[str]]]
 Progress = Callable[[int, int], None]
 
 
@@ -42,11 +36,11 @@ class Report:
     lengths: Counter[int] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
 
-    def take(self, results: Results) -> list[Example]:
-        """The examples of some results; why draws were dropped is counted."""
-        for _, dropped in results:
-            self.dropped.update(reason.split(":")[0] + ": " + reason.split(":")[1].strip() for reason in dropped)
-        return [example for example, _ in results if example]
+    def take(self, drawn: Sequence[Drawn]) -> list[Example]:
+        """The examples of some draws; why trials were dropped is counted."""
+        for one in drawn:
+            self.dropped.update(reason.split(":")[0] + ": " + reason.split(":")[1].strip() for reason in one.dropped)
+        return [one.example for one in drawn if one.example]
 
     def tell_of(self, made: list[Example], kept: list[Example]) -> None:
         """Count what was made and what of it is kept."""
@@ -65,13 +59,22 @@ def synthesize(
     recipe: Recipe,
     progress: Progress = lambda done, total: None,
     processes: int | None = None,
+    folder: Path | None = None,
+    ask: Ask = nobody,
 ) -> tuple[list[Example], Report]:
-    """Up to `count` validated, distinct conversations, in the order of their index; on all cores by default."""
-    report, made = Report(asked=count), list[Example]()
-    with workers(graph, recipe, split, processes or os.cpu_count() or 1) as run:
-        for done, results in run(in_chunks([(index, None, None) for index in range(count)])):
-            made += report.take(results)
-            progress(done, count)
+    """Up to `count` validated, distinct conversations, in the order of their index; on all cores by default.
+
+    Shards that are in the folder are not made again; helpers may be asked for the others.
+    """
+    report, seen = Report(asked=count), 0
+
+    def tell(fresh: Sequence[Drawn]) -> None:
+        nonlocal seen
+        seen += len(fresh)
+        progress(seen, count)
+
+    with Crew(Draws(graph, recipe, split), folder, processes, ask) as crew:
+        made = report.take(crew.draw([(index, None, None) for index in range(count)], tell))
     kept = list(distinct(made))
     report.tell_of(made, kept)
     report.distinct = len(kept)
@@ -85,23 +88,24 @@ def assemble(
     recipe: Recipe,
     progress: Progress = lambda done, total: None,
     processes: int | None = None,
+    folder: Path | None = None,
+    ask: Ask = nobody,
 ) -> tuple[list[Example], Report]:
     """Exactly so many validated, distinct conversations of each kind, in the order of their index.
 
-    More are drawn until there are enough, first about the tools that have come least often. Raises CannotBeMet when
-    twice in a row a round brings nothing that lacks.
+    More are drawn until there are enough, first about the tools that have come least often. Shards that are in the
+    folder are not made again; helpers may be asked for the others. Raises CannotBeMet when twice in a row a round
+    brings nothing that lacks.
     """
-    total, barren = sum(wanted.values()), 0
+    barren, tally = 0, Tally(wanted, progress)
     report, made, kept = Report(), list[Example](), list[Example]()
     missing, unlike = dict(wanted), list[Example]()
-    with workers(graph, recipe, split, processes or os.cpu_count() or 1) as run:
+    with Crew(Draws(graph, recipe, split), folder, processes, ask) as crew:
         while any(missing.values()):
             lacking = {kind: count + SPARE for kind, count in missing.items() if count}
             tasks = mixed(lacking, report.asked, rare(kept, list(graph)) if kept else [])
             report.asked += len(tasks)
-            for done, results in run(in_chunks(tasks)):
-                made += report.take(results)
-                progress(len(kept) + done * sum(missing.values()) // len(tasks), total)
+            made += report.take(crew.draw(tasks, tally.of_round(missing)))
             unlike = list(distinct(made))
             before, kept = len(kept), first_of_each(unlike, wanted)
             counts = Counter(example.kind for example in kept)
@@ -109,9 +113,29 @@ def assemble(
             barren = barren + 1 if len(kept) == before else 0
             if barren == 2:
                 raise CannotBeMet(missing, report)
+    progress(len(kept), len(kept))
     report.tell_of(made, kept)
     report.distinct = len(unlike)
     return kept, report
+
+
+class Tally:
+    """Tells how many conversations there are of those wanted: never fewer than before, and all only at the end."""
+
+    def __init__(self, wanted: Mapping[Kind, int], progress: Progress):
+        self.total, self.progress, self.told = sum(wanted.values()), progress, 0
+
+    def of_round(self, missing: Mapping[Kind, int]) -> Callable[[Sequence[Drawn]], None]:
+        """Counts what a round brings of what is missing, as long as nobody knows what of it repeats another."""
+        before, brought = self.total - sum(missing.values()), Counter[Kind]()
+
+        def tell(fresh: Sequence[Drawn]) -> None:
+            brought.update(one.example.kind for one in fresh if one.example)
+            there = before + sum(min(count, missing[kind]) for kind, count in brought.items())
+            self.told = max(self.told, min(there, self.total - 1))
+            self.progress(self.told, self.total)
+
+        return tell
 
 
 class CannotBeMet(Exception):
@@ -151,46 +175,3 @@ def first_of_each(examples: Iterable[Example], wanted: Mapping[Kind, int]) -> li
             seen[example.kind] += 1
             kept.append(example)
     return kept
-
-
-def in_chunks(tasks: list[Task]) -> list[list[Task]]:
-    return [tasks[start : start + CHUNK] for start in range(0, len(tasks), CHUNK)]
-
-
-@contextmanager
-def workers(
-    graph: nx.DiGraph, recipe: Recipe, split: Split, processes: int
-) -> Iterator[Callable[[list[list[Task]]], Iterator[tuple[int, Results]]]]:
-    """A way to run chunks in order in processes of their own, which ignore Ctrl-C, which is the parent's to answer.
-
-    With the results of each chunk it tells how many tasks are done.
-    """
-    if processes == 1:
-        prepare(graph, recipe, split)
-        yield lambda chunks: counted(chunks, map(run_chunk, chunks))
-        return
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), prepare, (graph, recipe, split))
-    try:
-        yield lambda chunks: counted(chunks, deaf_to_ctrl_c(lambda: pool.map(run_chunk, chunks)))
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def counted(chunks: list[list[Task]], results: Iterator[Results]) -> Iterator[tuple[int, Results]]:
-    return zip(accumulate(map(len, chunks)), results, strict=True)
-
-
-job: tuple[nx.DiGraph, Recipe, Split]
-
-
-def prepare(graph: nx.DiGraph, recipe: Recipe, split: Split) -> None:
-    """Set what this process works on."""
-    global job
-    job = (graph, recipe, split)
-    if parent_process() is not None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def run_chunk(chunk: list[Task]) -> Results:
-    graph, recipe, split = job
-    return [make(index, split, graph, recipe, kind, target) for index, kind, target in chunk]

@@ -15,9 +15,11 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 
 from ..trajectory import Example, Json, Split, UnreadableData, file_digest, loads, read_lines, write_lines
+from .crew import Ask, nobody
 from .dataset import Progress, Report, assemble
 from .manifest import Drawn, Manifest, content_digest, manifest, part, settings_of
 from .recipes import Plan
+from .shards import SHARDS, kept_until_done
 
 SPLITS: tuple[Split, ...] = ("train", "held_out")
 MANIFEST = "manifest.json"
@@ -40,12 +42,14 @@ def make(
     *,
     abstention: Path | None = None,
     replacing: bool = False,
+    ask: Ask = nobody,
 ) -> Manifest:
     """Make the data set of a plan. Its files appear whole, the manifest last.
 
-    With `abstention`, the folder of an imported data set, its abstention examples come in the place of our own
-    irrelevant queries, as far as there are enough. Raises CannotBeMet, NoAbstention, Taken unless `replacing`, and what
-    `read` and `check` do.
+    What was broken off goes on from its shards; helpers may be asked for others. With `abstention`, the folder of an
+    imported data set, its abstention examples come in the place of our own irrelevant queries, as far as there are
+    enough. Raises CannotBeMet, NoAbstention, Taken unless `replacing`, StageFailed when another process is at it, and
+    what `read` and `check` do.
     """
     free(folder, replacing)
     settings = settings_of(plan)
@@ -56,10 +60,12 @@ def make(
     def split_of(split: Split) -> tuple[list[Example], Drawn]:
         wanted, own = dict(plan.wanted(split)), given[split]
         wanted["irrelevance"] -= len(own)
-        examples, report = assemble(wanted, split, graph, plan.recipe, progress(split), processes)
+        examples, report = assemble(wanted, split, graph, plan.recipe, progress(split), processes, shards, ask)
         return spread(examples, own), drawn(report, len(own))
 
-    return write(folder, plan.name, settings, plan.recipe.seed, graph.graph["fingerprint"], split_of, "programmatic")
+    with kept_until_done(folder / SHARDS) as shards:
+        servers = graph.graph["fingerprint"]
+        return write(folder, plan.name, settings, plan.recipe.seed, servers, split_of, "programmatic")
 
 
 def write(

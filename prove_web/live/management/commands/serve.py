@@ -19,7 +19,7 @@ from prove_web.env import envint
 from prove_web.supervisor import checks, valkey
 from prove_web.supervisor.output import Console
 from prove_web.supervisor.program import Refused, StopAsked
-from prove_web.supervisor.programs import CHECKPOINT_GRACE, Site, programs
+from prove_web.supervisor.programs import CHECKPOINT_GRACE, CPU_WORKERS, Site, programs
 from prove_web.supervisor.supervisor import Supervisor
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -34,30 +34,38 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
         parser.add_argument("--port", type=int, help="port; 0 takes a free one (default: PROVE_PORT or 8000)")
+        parser.add_argument(
+            "--cpu-workers",
+            type=int,
+            help="graphs and data sets at work at once (default: PROVE_CPU_WORKERS or half of the cores)",
+        )
 
     def handle(self, *args: object, **options: object) -> None:
         try:
             port = options["port"] if options["port"] is not None else envint("PROVE_PORT", 8000)
             wanted = envint("PROVE_MCP_PORT", -1)
-            serve(str(options["host"]), int(str(port)), None if wanted == -1 else wanted)
+            cpu_workers = options["cpu_workers"]
+            if cpu_workers is None:
+                cpu_workers = envint(CPU_WORKERS, max(1, (os.cpu_count() or 1) // 2))
+            serve(str(options["host"]), int(str(port)), None if wanted == -1 else wanted, int(str(cpu_workers)))
         except (Refused, ImproperlyConfigured) as error:
             raise CommandError(str(error), returncode=1) from None
         except StopAsked:
             pass
 
 
-def serve(host: str, port: int, mcp_port: int | None) -> None:
+def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
     """Look, then start, then keep. Raises Refused and StopAsked."""
     data = settings.PROVE_DATA
+    checks.cpu_workers(cpu_workers)
     checks.data_folder(data)
     first_start.refuse_newer_database()
     embedded = embedded_url(data) == settings.REDIS_URL
     server = valkey.binary() if embedded else None
     with checks.only_one(data) as say:
         site = Site(settings.BASE_DIR, data, host, checks.free_port(host, port), settings.REDIS_URL)
-        site = replace(
-            site, mcp_port=checks.gateway_port(site.mcp_host, 0 if port == 0 and mcp_port is None else mcp_port)
-        )
+        free = checks.gateway_port(site.mcp_host, 0 if port == 0 and mcp_port is None else mcp_port)
+        site = replace(site, mcp_port=free, cpu_workers=cpu_workers)
         say(site.url)
         with Supervisor(Console(), data / "logs") as supervisor:
             if server:

@@ -1,6 +1,8 @@
 """A data set by the name of its recipe, in the terminal: the same bytes whatever the number of processes."""
 
+import errno
 from argparse import ArgumentParser
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from django.conf import settings
@@ -9,10 +11,14 @@ from django.core.management.base import BaseCommand, CommandError
 from training_worker.prove.export.publish import publish
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis import folder
-from training_worker.prove.synthesis.dataset import CannotBeMet
+from training_worker.prove.synthesis.dataset import CannotBeMet, Progress
 from training_worker.prove.synthesis.recipes import PLANS
-from training_worker.prove.trajectory import UnreadableData
+from training_worker.prove.trajectory import Split, UnreadableData
+from training_worker.stages import StageFailed
 from training_worker.terminal import counted
+
+DIED = "processes ended by themselves, perhaps for want of memory"
+GOES_ON = "the same command goes on from here"
 
 
 class Command(BaseCommand):
@@ -47,15 +53,40 @@ class Command(BaseCommand):
             with counted("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
             with counted("data set") as progress:
-                manifest = folder.make(
-                    plan, out, graph, lambda split: progress, processes, abstention=abstention, replacing=replacing
-                )
+                told = lambda split: self.noting(split, progress)  # noqa: E731
+                manifest = folder.make(plan, out, graph, told, processes, abstention=abstention, replacing=replacing)
             publish(out)
         except (CannotBeMet, folder.Taken, folder.NoAbstention, UnreadableData) as reason:
             raise CommandError(str(reason)) from None
         except FileNotFoundError as error:
             raise CommandError(f"{error.filename} is not there; `manage.py import_data` makes such a folder.") from None
         except OSError as error:
-            raise CommandError(f"{error.filename or out}: {error.strerror}; name another folder with --out.") from error
+            raise CommandError(explain(error, out)) from error
+        except StageFailed:
+            raise CommandError(f"{out} is being made by another command; name another folder with --out.") from None
+        except BrokenProcessPool:
+            raise CommandError(f"{DIED}: try --processes 1; {GOES_ON}") from None
+        except KeyboardInterrupt:
+            raise CommandError(f"stopped; {GOES_ON}", returncode=130) from None
         self.stdout.write(folder.told(manifest))
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
+
+    def noting(self, split: Split, progress: Progress) -> Progress:
+        """Progress, with a line on what an earlier try has left."""
+        words = 0
+
+        def tell(done: int, total: int) -> None:
+            nonlocal words
+            words += 1
+            if done and words == 1:
+                self.stdout.write(f"{split.replace('_', '-')}: {done:,} of {total:,} are there from before; going on")
+            progress(done, total)
+
+        return tell
+
+
+def explain(error: OSError, out: Path) -> str:
+    where = error.filename or out
+    if error.errno == errno.ENOSPC:
+        return f"the disk is full at {where}: make room; {GOES_ON}"
+    return f"{where}: {error.strerror}; name another folder with --out."

@@ -1,0 +1,119 @@
+"""A shard: a portion of a data set's draws, kept in a file, so that any process may make it and none is lost by a stop.
+
+Its name says all that its content depends on, the code included: a file of that name is the right one whoever made
+it, and made twice it has the same bytes. So nobody needs to ask whether another process is at it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property
+from hashlib import blake2b
+from pathlib import Path
+from shutil import rmtree
+from uuid import uuid4
+
+import networkx as nx
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+
+from ...stages import code_digest, only_one
+from ..trajectory import Example, Kind, Split, UnreadableData, read_lines, write_lines
+from .conversation import Recipe, make
+
+SHARDS = "shards"  # the folder of shards, in that of their data set
+SIZE = 25  # draws of a shard: about a second's work
+PROVE = Path(__file__).parents[1]
+Task = tuple[int, Kind | None, str | None]  # the index of a conversation, its kind and the tool it is to be about
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What came of one draw: a conversation or none, and why trials were dropped."""
+
+    example: Example | None
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What all draws of a split are made with."""
+
+    graph: nx.DiGraph
+    recipe: Recipe
+    split: Split
+
+    def make(self, tasks: Sequence[Task]) -> list[Drawn]:
+        return [self.one(*task) for task in tasks]
+
+    def one(self, index: int, kind: Kind | None, target: str | None) -> Drawn:
+        example, dropped = make(index, self.split, self.graph, self.recipe, kind, target)
+        return Drawn(example, tuple(dropped))
+
+    @cached_property
+    def key(self) -> str:
+        """Names everything that a draw depends on, but its task."""
+        graph = nx.node_link_data(self.graph, edges="edges")
+        return digest([own_code(), graph, asdict(self.recipe), self.split])
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some draws, and the file that they are in when they are made."""
+
+    path: Path
+    tasks: tuple[Task, ...] = field(compare=False)
+
+    @classmethod
+    def of(cls, draws: Draws, tasks: Sequence[Task], folder: Path) -> Shard:
+        name = f"{draws.split}-{tasks[0][0]:06d}-{digest([draws.key, tasks])}.jsonl"
+        return cls(folder / name, tuple(tasks))
+
+    def read(self) -> list[Drawn] | None:
+        """What was drawn, task by task; None when it is not made. A file that a crash left torn is removed."""
+        try:
+            drawn = list(read_lines(Drawn, self.path))
+        except FileNotFoundError:
+            return None
+        except UnreadableData:
+            drawn = []
+        if len(drawn) != len(self.tasks):
+            self.path.unlink(missing_ok=True)
+            return None
+        return drawn
+
+    def make(self, draws: Draws) -> None:
+        """Draw, and write it down, whole or not at all. Raises OSError when it cannot be written."""
+        own = self.path.with_name(f"{self.path.name}.{uuid4().hex}")  # another process may be making it, too
+        write_lines(own, draws.make(self.tasks))
+        own.replace(self.path)
+
+
+def in_shards(tasks: Sequence[Task], draws: Draws, folder: Path) -> list[Shard]:
+    return [Shard.of(draws, tasks[start : start + SIZE], folder) for start in range(0, len(tasks), SIZE)]
+
+
+@contextmanager
+def kept_until_done(folder: Path) -> Iterator[Path]:
+    """A folder for shards, for this process alone to coordinate; removed at the end, but kept when work is broken off.
+
+    Raises StageFailed when another process holds it.
+    """
+    with only_one(folder):
+        yield folder
+        away = folder.with_name(f"{folder.name}.{uuid4().hex}")  # at once: a late helper may still write to it
+        folder.replace(away)
+        rmtree(away)
+
+
+def digest(value: object) -> str:
+    return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+@cache
+def own_code() -> str:
+    """The code of this package and of the servers, as this process found it when it first asked."""
+    return digest([code_digest(PROVE), fingerprint(SERVERS)])
