@@ -25,7 +25,7 @@ OUTSIDE = {
     "training_worker.jobs": {"networkx"},
     "training_worker.jobs.parent": {"celery"},
     "training_worker.jobs.delivery": {"celery", "redis"},
-    "training_worker.jobs.helping": {"celery", "networkx", "pydantic", "redis"},
+    "training_worker.jobs.helping": {"celery", "pydantic", "redis"},
     "training_worker.tasks": {"celery"},
     "training_worker.bench": {"rich", "mcp"},
     "training_worker.bench.peer_bfcl": {"bfcl_eval"},

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-import networkx as nx
 import redis
 from celery import Celery
 from pydantic import ValidationError
 
-from ..prove.graph import graph_path, part, read
 from ..prove.synthesis.conversation import Recipe
 from ..prove.synthesis.shards import SHARDS, Draws, Shard, Task
 from ..prove.trajectory import Split, dumps, loads
@@ -33,30 +31,30 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Order:
-    """A shard of a job's data set that somebody may make; `name` is its file's."""
+    """A shard of a job's data set that somebody may make; `name` is its file's, `graph` that of the graph beside it."""
 
     job: str
     attempt: int
     name: str
-    servers: tuple[str, ...]
+    graph: str
     recipe: Recipe
     split: Split
     tasks: tuple[Task, ...]
 
 
 class Helpers:
-    """Whoever listens to the broker: asked for shards of one attempt at a job about these servers."""
+    """Whoever listens to the broker: asked for shards of one attempt at a job."""
 
-    def __init__(self, app: Celery, job: str, attempt: int, servers: tuple[str, ...]):
-        self.app, self.job, self.attempt, self.servers = app, job, attempt, servers
+    def __init__(self, app: Celery, job: str, attempt: int):
+        self.app, self.job, self.attempt = app, job, attempt
         self.broker, self.silent_until = connect(), 0.0
 
     def __call__(self, draws: Draws, shard: Shard) -> bool:
         """Whether the broker took it."""
         if time.monotonic() < self.silent_until:
             return False
-        name, recipe, split = shard.path.name, draws.recipe, draws.split
-        order = dumps(Order(self.job, self.attempt, name, self.servers, recipe, split, shard.tasks))
+        name, graph = shard.path.name, draws.graph_file(shard.path.parent).name
+        order = dumps(Order(self.job, self.attempt, name, graph, draws.recipe, draws.split, shard.tasks))
         try:
             self.broker.ping()  # before Celery does, which would wait for long
             self.app.send_task(MAKE_SHARD, kwargs={"order": order}, queue="synthesis", retry=True, retry_policy=ONCE)
@@ -82,10 +80,10 @@ def make_shard(data: Path, text: str) -> None:
     if not folder.is_dir():  # it is done
         return
     try:
-        draws = draws_of(graph_path(data / "graph"), order.servers, order.recipe, order.split)
-        shard = Shard.of(draws, order.tasks, folder)
-    except LookupError:
-        return say_once(OTHER_CODE, order.job)
+        draws = draws_of(folder / order.graph, order.recipe, order.split)
+    except LookupError:  # it was done meanwhile
+        return
+    shard = Shard.of(draws, order.tasks, folder)
     if shard.path.name != order.name:
         return say_once(OTHER_CODE, order.job)
     try:
@@ -108,17 +106,10 @@ def broker() -> redis.Redis:
     return connect()
 
 
-@lru_cache(maxsize=2)
-def draws_of(graph: Path, servers: tuple[str, ...], recipe: Recipe, split: Split) -> Draws:
-    """What a job about these servers draws with. Raises LookupError when there is no graph of them as they are here."""
-    return Draws(part(whole(graph), servers), recipe, split)
-
-
 @lru_cache(maxsize=1)
-def whole(graph: Path) -> nx.DiGraph:
-    if (found := read(graph)) is None:
-        raise LookupError(graph)
-    return found
+def draws_of(graph: Path, recipe: Recipe, split: Split) -> Draws:
+    """Kept from one shard to the next. Raises LookupError when the graph is not there."""
+    return Draws.load(graph, recipe, split)
 
 
 @cache

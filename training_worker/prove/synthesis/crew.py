@@ -20,6 +20,8 @@ from tempfile import TemporaryDirectory
 from threading import Thread, current_thread, main_thread
 from typing import TypeVar
 
+from ..trajectory import Split
+from .conversation import Recipe
 from .shards import Drawn, Draws, Shard, Task, in_shards
 
 TURN = 0.2  # seconds between two looks at what helpers have brought
@@ -43,6 +45,7 @@ class Crew:
         self.draws, self.processes, self.ask = draws, processes or os.cpu_count() or 1, ask
         self.held, self.deaths = ExitStack(), 0
         self.folder = folder or Path(self.held.enter_context(TemporaryDirectory(prefix="shards-")))
+        self.graph = draws.leave_graph(self.folder)
         self.hire()
 
     def __enter__(self) -> Crew:
@@ -68,7 +71,8 @@ class Crew:
         if self.processes == 1:
             self.pool: Executor = ThreadPoolExecutor(1)
         else:
-            self.pool = ProcessPoolExecutor(self.processes, get_context("spawn"), prepare, (self.draws,))
+            given = (self.graph, self.draws.recipe, self.draws.split)
+            self.pool = ProcessPoolExecutor(self.processes, get_context("spawn"), prepare, given)
 
     def make(self, shards: Iterable[Shard]) -> Iterator[dict[Shard, list[Drawn]]]:
         """Until all are made: turn by turn those that are there now, which may be none; at first those from before."""
@@ -139,10 +143,13 @@ def deaf_to_ctrl_c(start: Callable[[], T]) -> T:
 draws: Draws
 
 
-def prepare(given: Draws) -> None:
-    """Set what this process works on. It leaves Ctrl-C to its parent, and does not outlive that."""
+def prepare(graph: Path, recipe: Recipe, split: Split) -> None:
+    """Set what this process works on. It leaves Ctrl-C to its parent, and does not outlive that.
+
+    The graph comes in a file: a process that is killed while it is handed megabytes would hang its parent.
+    """
     global draws
-    draws = given
+    draws = Draws.load(graph, recipe, split)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=end_with_parent, daemon=True).start()
 

@@ -21,6 +21,7 @@ import networkx as nx
 from mcp_servers.catalogue import SERVERS, fingerprint
 
 from ...stages import code_digest, only_one
+from ..graph import read
 from ..trajectory import Example, Kind, Split, UnreadableData, read_lines, write_lines
 from .conversation import Recipe, make
 
@@ -46,6 +47,13 @@ class Draws:
     recipe: Recipe
     split: Split
 
+    @classmethod
+    def load(cls, graph: Path, recipe: Recipe, split: Split) -> Draws:
+        """With the graph that is left in a file. Raises LookupError when it is not there."""
+        if (found := read(graph)) is None:
+            raise LookupError(graph)
+        return cls(found, recipe, split)
+
     def make(self, tasks: Sequence[Task]) -> list[Drawn]:
         return [self.one(*task) for task in tasks]
 
@@ -56,8 +64,18 @@ class Draws:
     @cached_property
     def key(self) -> str:
         """Names everything that a draw depends on, but its task."""
-        graph = nx.node_link_data(self.graph, edges="edges")
-        return digest([own_code(), graph, asdict(self.recipe), self.split])
+        return digest([own_code(), nx.node_link_data(self.graph, edges="edges"), asdict(self.recipe), self.split])
+
+    def graph_file(self, folder: Path) -> Path:
+        return folder / f"graph-{self.key}.json"
+
+    def leave_graph(self, folder: Path) -> Path:
+        """A file with the graph, for processes that start with nothing."""
+        path = self.graph_file(folder)
+        own = own_name(path)
+        write_lines(own, [nx.node_link_data(self.graph, edges="edges")])
+        own.replace(path)
+        return path
 
 
 @dataclass(frozen=True)
@@ -87,7 +105,7 @@ class Shard:
 
     def make(self, draws: Draws) -> None:
         """Draw, and write it down, whole or not at all. Raises OSError when it cannot be written."""
-        own = self.path.with_name(f"{self.path.name}.{uuid4().hex}")  # another process may be making it, too
+        own = own_name(self.path)
         write_lines(own, draws.make(self.tasks))
         own.replace(self.path)
 
@@ -104,9 +122,14 @@ def kept_until_done(folder: Path) -> Iterator[Path]:
     """
     with only_one(folder):
         yield folder
-        away = folder.with_name(f"{folder.name}.{uuid4().hex}")  # at once: a late helper may still write to it
+        away = own_name(folder)  # at once: a late helper may still write to it
         folder.replace(away)
         rmtree(away)
+
+
+def own_name(path: Path) -> Path:
+    """A name beside it that no other process has."""
+    return path.with_name(f"{path.name}.{uuid4().hex}")
 
 
 def digest(value: object) -> str:
