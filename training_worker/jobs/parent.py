@@ -63,12 +63,10 @@ class Attempt:
                 self.delivery.finish(lambda: time.monotonic() > until)
 
     def is_ours(self) -> bool:
-        """Whether nobody is at this attempt. A claim from this machine is void when nobody holds the folder."""
+        """Whether nobody else is at this attempt. A claim from this machine is void when nobody holds the folder."""
         host = socket.gethostname()
         holder = self.delivery.claim(who := f"{host}:{os.getpid()}")
-        if holder == who or not holder.startswith(f"{host}:"):
-            return holder == who and not self.is_held()
-        return not self.is_held()
+        return holder == who or (holder.startswith(f"{host}:") and not self.is_held())
 
     def is_held(self) -> bool:
         try:

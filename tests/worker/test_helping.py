@@ -1,0 +1,172 @@
+"""Workers that help with a data set: the same bytes with none, one or two, after a stop, and after one was killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+import psutil
+import pytest
+from celery import Celery
+
+from training_worker.broker import celery_url
+from training_worker.jobs import helping
+from training_worker.jobs.spool import SpoolReader, SpoolWriter
+from training_worker.jobs.work import Tell
+from training_worker.prove.graph import load_or_build
+from training_worker.prove.synthesis.conversation import Recipe
+from training_worker.prove.synthesis.shards import SHARDS, Draws, Shard, Task
+from training_worker.prove.trajectory import dumps
+from training_worker.trainer.stopping import Stop
+
+from .conftest import ROOT, Broker, Web, Workers
+
+SPEC = {"seed": 0, "train": 300, "held_out": 5, "candidates": 8}
+TASKS: tuple[Task, ...] = ((0, None, None), (1, "chain", None))
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path) -> dict[str, bytes]:
+    """The data set as a child makes it that knows no broker."""
+    data = tmp_path_factory.mktemp("data")
+    (data / "graph").symlink_to(graph_folder)
+    job = data / "jobs" / str(uuid.uuid4())
+    job.mkdir(parents=True)
+    (job / "spec.json").write_text(json.dumps({"kind": "dataset", "spec": SPEC}))
+    command = [sys.executable, "-m", "training_worker.jobs", str(job), "--attempt=1"]
+    subprocess.run(command, cwd=ROOT, check=True, start_new_session=True)
+    return made(job)
+
+
+def made(job: Path) -> dict[str, bytes]:
+    """The files of a data set that is done: nothing else is there."""
+    return {path.name: path.read_bytes() for path in (job / "out").iterdir()}
+
+
+def shards(job: Path) -> set[Path]:
+    return set((job / "out" / SHARDS).glob("*.jsonl"))
+
+
+def written(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in paths}
+
+
+def test_a_data_set_is_the_same_after_a_stop_with_a_second_worker_that_is_killed(
+    web: Web, worker: Workers, expected: dict[str, bytes]
+) -> None:
+    worker.environment["PROVE_CPU_WORKERS"] = "256"  # the job has but one process of its own
+    workers = {worker().pid, worker().pid}
+    job = web.send("dataset", SPEC)
+    folder = web.jobs / job
+    web.until(lambda: shards(folder))
+    web.say(job, stop="after_step")
+    assert web.until_ended(job)["state"] == "stopped"
+
+    kept = written(shards(folder))
+    web.send("dataset", SPEC, job)
+    web.until(lambda: shards(folder) - kept.keys())
+    assert written(kept) == kept, "what is there is not made again"
+
+    child = web.child(job)
+    os.killpg(child, signal.SIGSTOP)  # from now on only a helper makes shards
+    before = shards(folder)
+    web.until(lambda: len(shards(folder) - before) > 1)  # more than the child was writing just then
+    (helper,) = workers - {parent.pid for parent in psutil.Process(child).parents()}
+    os.killpg(helper, signal.SIGKILL)
+    os.killpg(child, signal.SIGCONT)
+    assert web.until_ended(job)["state"] == "done"
+    assert made(folder) == expected
+
+
+@pytest.fixture
+def draws(graph_folder: Path) -> Draws:
+    return Draws(load_or_build(graph_folder), Recipe(), "train")
+
+
+@pytest.fixture
+def order(broker: Broker, draws: Draws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> helping.Order:
+    """What a job asks for that goes on in `tmp_path`."""
+    monkeypatch.setenv("REDIS_URL", broker.url)
+    for known in (helping.broker, helping.draws_of, helping.say_once):
+        known.cache_clear()
+    job = str(uuid.uuid4())
+    folder = tmp_path / "jobs" / job / "out" / SHARDS
+    folder.mkdir(parents=True)
+    graph = draws.leave_graph(folder)
+    name = Shard.of(draws, TASKS, folder).path.name
+    helping.broker().hset(f"prove:job:{job}", mapping={"attempt": 2, "seq": 0, "stop": ""})
+    return helping.Order(job, 2, name, graph.name, draws.recipe, draws.split, TASKS)
+
+
+def left(order: helping.Order, data: Path) -> list[str]:
+    return sorted(path.name for path in (data / "jobs" / order.job / "out" / SHARDS).iterdir())
+
+
+def test_a_helper_makes_what_the_job_would_have_made(order: helping.Order, draws: Draws, tmp_path: Path) -> None:
+    helping.make_shard(tmp_path, dumps(order))
+    assert left(order, tmp_path) == sorted([order.graph, order.name])
+    alone = Shard.of(draws, TASKS, tmp_path)
+    alone.make(draws)
+    brought = tmp_path / "jobs" / order.job / "out" / SHARDS / order.name
+    assert brought.read_bytes() == alone.path.read_bytes()
+
+
+@pytest.mark.parametrize("word", [{"stop": "after_step"}, {"stop": "now"}, {"attempt": 3}])
+def test_a_job_that_was_stopped_or_ended_is_helped_no_more(
+    order: helping.Order, tmp_path: Path, word: dict[str, str | int], caplog: pytest.LogCaptureFixture
+) -> None:
+    helping.broker().hset(f"prove:job:{order.job}", mapping=word)
+    helping.make_shard(tmp_path, dumps(order))
+    assert left(order, tmp_path) == [order.graph] and not caplog.messages
+
+
+def test_a_job_that_is_done_gets_no_shard(
+    order: helping.Order, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "jobs" / order.job / "out" / SHARDS
+    folder.rename(tmp_path / "away")
+    helping.make_shard(tmp_path, dumps(order))
+    assert not folder.exists() and not caplog.messages
+
+
+def test_a_worker_that_does_not_see_the_folder_says_so_once(
+    order: helping.Order, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for _ in range(2):
+        helping.make_shard(tmp_path / "elsewhere", dumps(order))
+    assert [message.split(" is not here. ")[1] for message in caplog.messages] == [
+        "Set PROVE_DATA to one folder that all workers share."
+    ]
+    assert not (tmp_path / "elsewhere").exists() and left(order, tmp_path) == [order.graph]
+
+
+@pytest.mark.parametrize("change", [{"name": "train-000000-0000000000000000.jsonl"}, {"tasks": "many"}])
+def test_a_worker_of_other_code_leaves_it_and_says_so(
+    order: helping.Order, tmp_path: Path, change: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    helping.make_shard(tmp_path, json.dumps({**json.loads(dumps(order)), **change}))
+    assert "other code than this worker has" in caplog.text and left(order, tmp_path) == [order.graph]
+
+
+def test_a_broker_that_is_gone_is_nobody_to_ask(
+    order: helping.Order, draws: Draws, tmp_path: Path, broker: Broker
+) -> None:
+    app = Celery("asking", broker=celery_url(broker.url), set_as_current=False)
+    helpers, shard = helping.Helpers(app, order.job, order.attempt), Shard.of(draws, TASKS, tmp_path)
+    assert helpers(draws, shard)
+    broker.kill()
+    assert not helpers(draws, shard) and not helpers(draws, shard)
+    broker.start()
+
+
+def test_what_an_earlier_attempt_did_says_nothing_of_the_pace_of_this_one(tmp_path: Path) -> None:
+    tell = Tell(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
+    tell.counting("conversations")(180, 200)
+    (event,) = SpoolReader(tmp_path / "events-1.jsonl").read()
+    assert (event["data"]["done"], event["data"]["seconds_left"]) == (180, None)
