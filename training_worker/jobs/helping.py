@@ -80,7 +80,7 @@ def make_shard(data: Path, text: str) -> None:
     if not folder.is_dir():  # it is done
         return
     try:
-        draws = draws_of(folder / order.graph, order.recipe, order.split)
+        draws = draws_of(folder / order.graph, dumps(order.recipe), order.split)
     except LookupError:  # it was done meanwhile
         return
     shard = Shard.of(draws, order.tasks, folder)
@@ -107,9 +107,9 @@ def broker() -> redis.Redis:
 
 
 @lru_cache(maxsize=1)
-def draws_of(graph: Path, recipe: Recipe, split: Split) -> Draws:
+def draws_of(graph: Path, recipe: str, split: Split) -> Draws:
     """Kept from one shard to the next. Raises LookupError when the graph is not there."""
-    return Draws.load(graph, recipe, split)
+    return Draws.load(graph, loads(Recipe, recipe), split)
 
 
 @cache

@@ -17,9 +17,9 @@ from contextlib import ExitStack
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread, current_thread, main_thread
-from typing import TypeVar
+from threading import Thread
 
+from ..processes import deaf_to_ctrl_c
 from ..trajectory import Split
 from .conversation import Recipe
 from .shards import Drawn, Draws, Shard, Task, in_shards
@@ -29,7 +29,6 @@ ASKED = 16  # shards that helpers are asked for at a time
 PATIENCE = 30.0  # seconds until a shard that was asked for counts as lost
 MOST_DEATHS = 3  # times that processes may be killed before it is no accident
 Ask = Callable[[Draws, Shard], bool]  # asks any helper to make a shard; False when nobody can be asked now
-T = TypeVar("T")
 
 
 def nobody(draws: Draws, shard: Shard) -> bool:
@@ -127,17 +126,6 @@ def read(shards: Iterable[Shard]) -> dict[Shard, list[Drawn]]:
     """What is in those that are made."""
     found = ((shard, shard.read()) for shard in shards)
     return {shard: drawn for shard, drawn in found if drawn is not None}
-
-
-def deaf_to_ctrl_c(start: Callable[[], T]) -> T:
-    """Start processes that ignore Ctrl-C from their first moment: what is ignored here stays ignored in them."""
-    if current_thread() is not main_thread():
-        return start()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        return start()
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 draws: Draws

@@ -133,7 +133,7 @@ def own_name(path: Path) -> Path:
 
 
 def digest(value: object) -> str:
-    return blake2b(json.dumps(value, sort_keys=True).encode(), digest_size=8).hexdigest()
+    return blake2b(json.dumps(value).encode(), digest_size=8).hexdigest()
 
 
 @cache
