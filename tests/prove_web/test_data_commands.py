@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
+import time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -12,6 +16,7 @@ from django.core.management import CommandError, call_command
 
 from tests.prove.serving import MODEL, Serve, Served, rewriting
 from training_worker.prove.synthesis import recipes
+from training_worker.prove.synthesis.shards import kept_until_done
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +114,37 @@ def test_abstention_of_a_folder_that_is_no_data_set_says_what_makes_one(tmp_path
 def test_exporting_what_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"manifest\.json is not there"):
         said("export", tmp_path)
+
+
+def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    out = tmp_path / "set"
+
+    def interrupt() -> None:
+        while not list(out.glob("shards/*.jsonl")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(CommandError, match="stopped; the same command goes on from here") as stopped:
+        said("synthesize", "few", out=out, processes=1)
+    thread.join()
+    assert stopped.value.returncode == 130
+    assert "of 8 are there from before; going on" in said("synthesize", "few", out=out, processes=1)
+    said("synthesize", "few", out=tmp_path / "other", processes=1)
+    assert contents(out) == contents(tmp_path / "other")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_folder_that_another_command_is_at_is_left_to_it(tmp_path: Path) -> None:
+    with (
+        kept_until_done(tmp_path / "set" / "shards"),
+        pytest.raises(CommandError, match="is being made by another command; name another folder with --out"),
+    ):
+        said("synthesize", "few", out=tmp_path / "set", processes=1)
 
 
 @pytest.mark.parametrize("processes", [0, -1, 1000])

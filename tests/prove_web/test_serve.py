@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ OURS = {
     "PROVE_DATA",
     "PROVE_MCP_PORT",
     "PROVE_MCP_TOKEN",
+    "PROVE_CPU_WORKERS",
 }
 
 
@@ -65,7 +67,7 @@ class RunningSite:
         self.data, self.marker, self.printed = data, uuid.uuid4().hex, ""
         self.child = subprocess.Popen(
             [sys.executable, str(ROOT / "manage.py"), "serve", "--port", "0"],
-            env=environment(data, **{MARKER: self.marker, "PROVE_DEMO": "small", **given}),
+            env=environment(data, **{MARKER: self.marker, "PROVE_DEMO": "small", "PROVE_CPU_WORKERS": "1", **given}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -243,6 +245,7 @@ def test_a_data_folder_of_a_newer_version_is_left_byte_for_byte(tmp_path: Path) 
     ("given", "says"),
     [
         ({"PROVE_PORT": "soon"}, "PROVE_PORT='soon' is not a whole number"),
+        ({"PROVE_CPU_WORKERS": "0"}, "there cannot be 0 CPU workers: choose 1 to 256 with --cpu-workers"),
         ({"PROVE_PORT": "70000"}, "70000 is not a port"),
         ({"PROVE_MCP_PORT": "70000"}, "70000 is not a port: choose one from 1024 to 65535 with PROVE_MCP_PORT"),
         ({"REDIS_URL": "nonsense"}, "REDIS_URL is no address of a broker"),
@@ -278,6 +281,14 @@ def test_each_queue_has_its_worker_and_there_is_one_clock(a_site: Site) -> None:
     assert sorted(queues) == ["events", "synthesis", "training", "web"]
     assert sum("beat" in command for command in commands) == 1
     assert all(each.env["REDIS_URL"] == "redis://somewhere/0" for each in programs(a_site))
+
+
+def test_there_are_as_many_cpu_workers_as_are_asked_for_and_their_jobs_know_it(a_site: Site) -> None:
+    def asked_for(number: int) -> tuple[str, str]:
+        (one,) = [each for each in programs(replace(a_site, cpu_workers=number)) if each.name == "cpu-worker"]
+        return one.command[one.command.index("--concurrency") + 1], one.env["PROVE_CPU_WORKERS"]
+
+    assert [asked_for(number) for number in (1, 3)] == [("1", "1"), ("3", "3")]
 
 
 def test_the_address_is_one_that_a_browser_can_open(a_site: Site) -> None:

@@ -26,6 +26,7 @@ class Site:
     def __init__(self, data: Path, **environment: str):
         self.data = data
         known = {"PROVE_DATA": str(data), "PROVE_OWNER_PASSWORD": PASSWORD, "PROVE_DEMO": "small"}
+        known |= {"PROVE_CPU_WORKERS": "1"}
         clean = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "DATABASE_URL")}
         self.log = (data / "site.log").open("w+")
         self.process = psutil.Popen(

@@ -24,7 +24,7 @@ from mcp_servers.world import World
 
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import peers, servers
+from . import peers, servers, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=Path("data/bench"), help="where the peers' environments are")
     options = parser.parse_args(argv)
     console = Console()
-    for table in (against_baselines(), servers_table(), by_size()):
+    for table in (against_baselines(), servers_table(), by_size(), synthesis_table(options.folder / "graph")):
         console.print(table)
     try:
         for table in against_peers(options.folder, options.bfcl, options.tau2):
@@ -125,6 +125,14 @@ def by_size() -> Table:
         most = max(calls.keys() & usual.keys(), key=lambda name: calls[name] / usual[name])
         growth = f"{calls[most] / usual[most]:,.1f}x  {most}"
         table.add_row(size, f"{rows:,}", micro(fork), micro(digest), micro(median), growth)
+    return table
+
+
+def synthesis_table(graph: Path) -> Table:
+    """What one process makes of a data set in a second, replay included."""
+    title = f"{synthesis.CONVERSATIONS} conversations of the recipe 1k, median over rounds of {synthesis.ROUND}"
+    table = Table("what", "ours", title=title)
+    table.add_row("conversations a second and core", f"{synthesis.per_second(graph):.0f}")
     return table
 
 

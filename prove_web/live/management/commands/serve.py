@@ -19,7 +19,7 @@ from prove_web.env import envint
 from prove_web.supervisor import checks, valkey
 from prove_web.supervisor.output import Console
 from prove_web.supervisor.program import Refused, StopAsked
-from prove_web.supervisor.programs import CHECKPOINT_GRACE, CPU_WORKERS, Site, programs
+from prove_web.supervisor.programs import CHECKPOINT_GRACE, Site, programs
 from prove_web.supervisor.supervisor import Supervisor
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -46,7 +46,7 @@ class Command(BaseCommand):
             wanted = envint("PROVE_MCP_PORT", -1)
             cpu_workers = options["cpu_workers"]
             if cpu_workers is None:
-                cpu_workers = envint(CPU_WORKERS, max(1, (os.cpu_count() or 1) // 2))
+                cpu_workers = envint("PROVE_CPU_WORKERS", max(1, (os.cpu_count() or 1) // 2))
             serve(str(options["host"]), int(str(port)), None if wanted == -1 else wanted, int(str(cpu_workers)))
         except (Refused, ImproperlyConfigured) as error:
             raise CommandError(str(error), returncode=1) from None

@@ -1,0 +1,25 @@
+"""How many conversations one process makes in a second, by the recipe `1k` and without a language model."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+
+from ..prove.graph import load_or_build
+from ..prove.synthesis.recipes import PLANS
+from ..prove.synthesis.shards import Draws
+
+CONVERSATIONS, ROUND = 200, 40
+
+
+def per_second(folder: Path) -> float:
+    """Median over rounds; before them one that is not counted, in which worlds are built. The graph is kept here."""
+    plan = PLANS["1k"]
+    draws = Draws(load_or_build(folder), plan.recipe, "train")
+    speeds = []
+    for first in range(0, ROUND + CONVERSATIONS, ROUND):
+        start = time.perf_counter()
+        made = sum(one.example is not None for one in draws.make([(first + i, None, None) for i in range(ROUND)]))
+        speeds.append(made / (time.perf_counter() - start))
+    return statistics.median(speeds[1:])
