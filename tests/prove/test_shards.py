@@ -16,7 +16,7 @@ import pytest
 from training_worker.prove.graph import part
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.crew import Crew
-from training_worker.prove.synthesis.shards import SIZE, Drawn, Draws, Shard, Task, in_shards, kept_until_done
+from training_worker.prove.synthesis.shards import SIZE, Draws, Result, Shard, Task, in_shards, kept_until_done
 from training_worker.stages import StageFailed
 
 TASKS: list[Task] = [(index, None, None) for index in range(3 * SIZE + 5)]
@@ -37,7 +37,7 @@ def folder(draws: Draws, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def expected(draws: Draws, folder: Path) -> list[Drawn]:
+def expected(draws: Draws, folder: Path) -> list[Result]:
     return [drawn for shard in in_shards(TASKS, draws, folder) for drawn in shard.read() or []]
 
 
@@ -45,11 +45,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.glob("*.jsonl")}
 
 
-def silent(fresh: Sequence[Drawn]) -> None:
+def silent(fresh: Sequence[Result]) -> None:
     pass
 
 
-def test_a_shard_holds_what_its_draws_give(draws: Draws, expected: list[Drawn]) -> None:
+def test_a_shard_holds_what_its_draws_give(draws: Draws, expected: list[Result]) -> None:
     assert len(expected) == len(TASKS)
     assert draws.make(TASKS[:3]) == expected[:3]
 
@@ -82,7 +82,7 @@ def test_a_torn_file_is_no_shard(draws: Draws, tmp_path: Path, left: bytes) -> N
     assert shard.read() is None and not shard.path.exists()
 
 
-def test_what_is_there_is_not_made_again(draws: Draws, folder: Path, expected: list[Drawn], tmp_path: Path) -> None:
+def test_what_is_there_is_not_made_again(draws: Draws, folder: Path, expected: list[Result], tmp_path: Path) -> None:
     first, *others = in_shards(TASKS, draws, folder)
     before = {shard.path: shard.path.stat() for shard in others}
     first.path.unlink()
@@ -93,7 +93,7 @@ def test_what_is_there_is_not_made_again(draws: Draws, folder: Path, expected: l
     assert {path: path.stat() for path in before} == before
 
 
-def test_helpers_that_never_come_are_not_waited_for(draws: Draws, expected: list[Drawn], tmp_path: Path) -> None:
+def test_helpers_that_never_come_are_not_waited_for(draws: Draws, expected: list[Result], tmp_path: Path) -> None:
     asked: list[Shard] = []
 
     def ask(of: Draws, shard: Shard) -> bool:
@@ -105,7 +105,7 @@ def test_helpers_that_never_come_are_not_waited_for(draws: Draws, expected: list
     assert len(asked) == len(set(asked)) == 3, "all but the one that was begun here"
 
 
-def test_what_helpers_bring_is_taken(draws: Draws, folder: Path, expected: list[Drawn], tmp_path: Path) -> None:
+def test_what_helpers_bring_is_taken(draws: Draws, folder: Path, expected: list[Result], tmp_path: Path) -> None:
     brought: dict[Path, os.stat_result] = {}
 
     def ask(of: Draws, shard: Shard) -> bool:
@@ -121,7 +121,7 @@ def test_what_helpers_bring_is_taken(draws: Draws, folder: Path, expected: list[
 def test_a_process_that_is_killed_is_replaced(draws: Draws, folder: Path, tmp_path: Path) -> None:
     killed: list[int] = []
 
-    def tell(fresh: Sequence[Drawn]) -> None:
+    def tell(fresh: Sequence[Result]) -> None:
         if fresh and not killed:
             killed.append(makers()[0])
             os.kill(killed[0], signal.SIGKILL)
@@ -150,12 +150,12 @@ def room() -> Iterator[None]:
 
 
 def test_a_disk_without_room_leaves_nothing_half_written_and_work_goes_on_later(
-    draws: Draws, folder: Path, expected: list[Drawn], tmp_path: Path, room: None
+    draws: Draws, folder: Path, expected: list[Result], tmp_path: Path, room: None
 ) -> None:
     told: list[int] = []
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
 
-    def tell(fresh: Sequence[Drawn]) -> None:
+    def tell(fresh: Sequence[Result]) -> None:
         told.append(len(fresh))
         if fresh:
             resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))

@@ -44,7 +44,7 @@ def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
         "held_out": tell.counting("held-out conversations, each replayed", train, 0),
     }
     try:
-        ask, out = helpers(folder, tell, tuple(SERVERS)), folder / "out"
+        ask, out = helpers(folder, tell), folder / "out"
         made = make(plan, out, graph, lambda split: told[split], processes(), replacing=True, ask=ask)
         return {"manifest": asdict(made)}
     except CannotBeMet as reason:
@@ -63,7 +63,7 @@ def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     )
     made: dict[str, list[Example]] = {}
     counts: dict[str, Any] = {}
-    ask = helpers(folder, tell, servers)
+    ask = helpers(folder, tell)
     with kept_until_done(folder / "out" / SHARDS) as shards:
         for split, count, recipe_seed, before, after in plan:
             told = tell.counting(f"{split.replace('_', '-')} conversations, each replayed", before, after)
@@ -82,13 +82,13 @@ def processes() -> int:
     return max(1, (os.cpu_count() or 1) - (int(os.environ.get(CPU_WORKERS) or 1) - 1))
 
 
-def helpers(folder: Path, tell: Tell, servers: tuple[str, ...]) -> Ask:
+def helpers(folder: Path, tell: Tell) -> Ask:
     """The other workers, where there is a broker to reach them by."""
     if "REDIS_URL" not in os.environ:
         return nobody
     from ..app import app  # not to be had without a broker
 
-    return Helpers(app, folder.name, tell.attempt, servers)
+    return Helpers(app, folder.name, tell.attempt)
 
 
 def servers_of(spec: Mapping[str, Any]) -> tuple[str, ...]:

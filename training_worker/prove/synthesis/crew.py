@@ -22,7 +22,7 @@ from threading import Thread
 from ..processes import deaf_to_ctrl_c
 from ..trajectory import Split
 from .conversation import Recipe
-from .shards import Drawn, Draws, Shard, Task, in_shards
+from .shards import Draws, Result, Shard, Task, in_shards
 
 TURN = 0.2  # seconds between two looks at what helpers have brought
 ASKED = 16  # shards that helpers are asked for at a time
@@ -54,12 +54,12 @@ class Crew:
         self.pool.shutdown(wait=True, cancel_futures=True)
         self.held.close()
 
-    def draw(self, tasks: Sequence[Task], tell: Callable[[Sequence[Drawn]], None]) -> list[Drawn]:
+    def draw(self, tasks: Sequence[Task], tell: Callable[[Sequence[Result]], None]) -> list[Result]:
         """What comes of each task, in order; `tell` hears several times a second of what has come since, if anything.
 
         Raises OSError when a shard cannot be written, BrokenProcessPool when processes are killed again and again.
         """
-        shards, made = in_shards(tasks, self.draws, self.folder), dict[Shard, list[Drawn]]()
+        shards, made = in_shards(tasks, self.draws, self.folder), dict[Shard, list[Result]]()
         for fresh in self.make(shards):
             made |= fresh
             tell([one for drawn in fresh.values() for one in drawn])
@@ -73,7 +73,7 @@ class Crew:
             given = (self.graph, self.draws.recipe, self.draws.split)
             self.pool = ProcessPoolExecutor(self.processes, get_context("spawn"), prepare, given)
 
-    def make(self, shards: Iterable[Shard]) -> Iterator[dict[Shard, list[Drawn]]]:
+    def make(self, shards: Iterable[Shard]) -> Iterator[dict[Shard, list[Result]]]:
         """Until all are made: turn by turn those that are there now, which may be none; at first those from before."""
         left, away = dict.fromkeys(shards), dict[Shard, float]()  # away: when helpers were asked for it
         there = read(left)
@@ -122,7 +122,7 @@ class Crew:
         return [self.here.pop(future) for future in done]
 
 
-def read(shards: Iterable[Shard]) -> dict[Shard, list[Drawn]]:
+def read(shards: Iterable[Shard]) -> dict[Shard, list[Result]]:
     """What is in those that are made."""
     found = ((shard, shard.read()) for shard in shards)
     return {shard: drawn for shard, drawn in found if drawn is not None}

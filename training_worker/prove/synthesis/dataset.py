@@ -14,7 +14,7 @@ from ..trajectory import Example, Kind, Split
 from .conversation import Recipe
 from .crew import Ask, Crew, nobody
 from .dedup import distinct
-from .shards import Drawn, Draws, Task
+from .shards import Draws, Result, Task
 
 ENOUGH = 25  # conversations that a tool should come in
 FOR_EACH = 40  # draws about one tool in a round, when it has come too seldom
@@ -36,7 +36,7 @@ class Report:
     lengths: Counter[int] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
 
-    def take(self, drawn: Sequence[Drawn]) -> list[Example]:
+    def take(self, drawn: Sequence[Result]) -> list[Example]:
         """The examples of some draws; why trials were dropped is counted."""
         for one in drawn:
             self.dropped.update(reason.split(":")[0] + ": " + reason.split(":")[1].strip() for reason in one.dropped)
@@ -68,7 +68,7 @@ def synthesize(
     """
     report, seen = Report(asked=count), 0
 
-    def tell(fresh: Sequence[Drawn]) -> None:
+    def tell(fresh: Sequence[Result]) -> None:
         nonlocal seen
         seen += len(fresh)
         progress(seen, count)
@@ -125,11 +125,11 @@ class Tally:
     def __init__(self, wanted: Mapping[Kind, int], progress: Progress):
         self.total, self.progress, self.told = sum(wanted.values()), progress, 0
 
-    def of_round(self, missing: Mapping[Kind, int]) -> Callable[[Sequence[Drawn]], None]:
+    def of_round(self, missing: Mapping[Kind, int]) -> Callable[[Sequence[Result]], None]:
         """Counts what a round brings of what is missing, as long as nobody knows what of it repeats another."""
         before, brought = self.total - sum(missing.values()), Counter[Kind]()
 
-        def tell(fresh: Sequence[Drawn]) -> None:
+        def tell(fresh: Sequence[Result]) -> None:
             brought.update(one.example.kind for one in fresh if one.example)
             there = before + sum(min(count, missing[kind]) for kind, count in brought.items())
             self.told = max(self.told, min(there, self.total - 1))

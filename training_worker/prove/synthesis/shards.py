@@ -32,7 +32,7 @@ Task = tuple[int, Kind | None, str | None]  # the index of a conversation, its k
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Result:
     """What came of one draw: a conversation or none, and why trials were dropped."""
 
     example: Example | None
@@ -54,12 +54,12 @@ class Draws:
             raise LookupError(graph)
         return cls(found, recipe, split)
 
-    def make(self, tasks: Sequence[Task]) -> list[Drawn]:
+    def make(self, tasks: Sequence[Task]) -> list[Result]:
         return [self.one(*task) for task in tasks]
 
-    def one(self, index: int, kind: Kind | None, target: str | None) -> Drawn:
+    def one(self, index: int, kind: Kind | None, target: str | None) -> Result:
         example, dropped = make(index, self.split, self.graph, self.recipe, kind, target)
-        return Drawn(example, tuple(dropped))
+        return Result(example, tuple(dropped))
 
     @cached_property
     def key(self) -> str:
@@ -90,10 +90,10 @@ class Shard:
         name = f"{draws.split}-{tasks[0][0]:06d}-{digest([draws.key, tasks])}.jsonl"
         return cls(folder / name, tuple(tasks))
 
-    def read(self) -> list[Drawn] | None:
+    def read(self) -> list[Result] | None:
         """What was drawn, task by task; None when it is not made. A file that a crash left torn is removed."""
         try:
-            drawn = list(read_lines(Drawn, self.path))
+            drawn = list(read_lines(Result, self.path))
         except FileNotFoundError:
             return None
         except UnreadableData:

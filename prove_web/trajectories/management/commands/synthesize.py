@@ -53,8 +53,15 @@ class Command(BaseCommand):
             with counted("graph") as progress:
                 graph = load_or_build(data / "graph", progress)
             with counted("data set") as progress:
-                told = lambda split: self.noting(split, progress)  # noqa: E731
-                manifest = folder.make(plan, out, graph, told, processes, abstention=abstention, replacing=replacing)
+                manifest = folder.make(
+                    plan,
+                    out,
+                    graph,
+                    lambda split: self.noting(split, progress),
+                    processes,
+                    abstention=abstention,
+                    replacing=replacing,
+                )
             publish(out)
         except (CannotBeMet, folder.Taken, folder.NoAbstention, UnreadableData) as reason:
             raise CommandError(str(reason)) from None
