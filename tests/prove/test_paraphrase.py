@@ -18,13 +18,12 @@ from training_worker.prove.synthesis import folder
 from training_worker.prove.synthesis.conversation import make
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.language import long_day
+from training_worker.prove.synthesis.language import leaks, long_day
 from training_worker.prove.synthesis.paraphrase import (
     REPORT,
     Check,
     Paraphrased,
     Wording,
-    leaks,
     paraphrase,
     paraphrase_all,
     paraphrase_folder,

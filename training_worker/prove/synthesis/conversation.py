@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import networkx as nx
@@ -15,20 +15,16 @@ from mcp_servers.world import World
 from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .chains import LENGTHS, draw_chain
 from .knobs import Knobs, draw_candidates, draw_kind
-from .machine import Lesson, Stuck, Task, Teacher, hold
+from .machine import Lesson, Stuck, Task, hold
 from .planner import StepRefused
-from .programmatic import Programmatic
 from .sampler import Context, NothingFits, contexts, sample
+from .teachers import Teach, teacher
 from .validate import Rejected, hidden_edges, validate
 
-TRIES, INSIST = (
-    12,
-    9,
-)  # trials of an index; the first so many keep to the length it is meant to have, all but one to the level
+TRIES, INSIST = 12, 9  # trials of an index, and those that keep to the length it is meant to have
 WORLDS_PER_DATASET = 20_000_000
 LAST_SEED = 40
 SPREAD = 101  # tools from one index to the next, so that few conversations are about many servers
-Teach = Callable[[Lesson], Teacher]
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,8 @@ class Recipe:
     chains follow more than the edges that give an id, which are those that the small policy of the site was shown.
 
     `worlds` and `held_out_worlds` are how many worlds the conversations of a split share; 0 gives each one of its own.
-    With `even` the lengths from 2 to 5 come equally often, as far as worlds and graph allow.
+    With `even` the lengths from 2 to 5 come equally often, as far as worlds and graph allow. `teacher` is the name of a
+    language model at an endpoint; without one the programmatic teacher teaches.
     """
 
     seed: int = 0
@@ -47,6 +44,7 @@ class Recipe:
     worlds: int = 0
     held_out_worlds: int = 0
     knobs: Knobs = field(default_factory=Knobs)
+    teacher: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= LAST_SEED:
@@ -82,14 +80,16 @@ def make(
     recipe: Recipe,
     kind: Kind | None = None,
     target: str | None = None,
-    teach: Teach = Programmatic,
+    teach: Teach | None = None,
 ) -> tuple[Example | None, list[str]]:
     """The example of this index, which depends on nothing but what is given; and why draws were dropped.
 
     Without a target the index names the tool the chain is drawn around, so that all tools of the graph are asked for
-    equally often. Without a kind one is drawn.
+    equally often. Without a kind one is drawn. The recipe names the teacher, unless one is given. Raises
+    EndpointFailed.
     """
     dropped: list[str] = []
+    teach = teach or teacher(recipe.teacher)
     tools, knobs = list(graph), recipe.knobs
     spread = SPREAD if recipe.even and len(tools) % SPREAD else 1
     about = target or tools[index * spread % len(tools)]
@@ -106,7 +106,7 @@ def make(
     return None, dropped
 
 
-def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach: Teach = Programmatic) -> Example:
+def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach: Teach) -> Example:
     """Draw, run and validate one conversation; raises NothingFits, StepRefused, Rejected or Stuck."""
     key = (recipe.seed, asked.split, asked.index, trial)
     draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs

@@ -20,6 +20,7 @@ from .dataset import Progress, Report, assemble
 from .manifest import Drawn, Manifest, content_digest, manifest, part, settings_of
 from .recipes import Plan
 from .shards import SHARDS, kept_until_done
+from .teachers import PROGRAMMATIC
 
 SPLITS: tuple[Split, ...] = ("train", "held_out")
 MANIFEST = "manifest.json"
@@ -64,8 +65,8 @@ def make(
         return spread(examples, own), drawn(report, len(own))
 
     with kept_until_done(folder / SHARDS) as shards:
-        servers = graph.graph["fingerprint"]
-        return write(folder, plan.name, settings, plan.recipe.seed, servers, split_of, "programmatic")
+        servers, teacher = graph.graph["fingerprint"], plan.recipe.teacher or PROGRAMMATIC
+        return write(folder, plan.name, settings, plan.recipe.seed, servers, split_of, teacher)
 
 
 def write(

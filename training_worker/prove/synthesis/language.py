@@ -9,6 +9,7 @@ from datetime import date
 from string import Formatter
 from typing import Any
 
+from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
 
 OPTIONAL = re.compile(r"\[([^\]]*)\]")
@@ -18,6 +19,7 @@ TWICE = re.compile(
 ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
 CLOSING = re.compile(r"\{value\}[.,!]")
 QUESTION = re.compile(r"\b(could|can|would|will|may) (you|I)\b", re.I)
+WORD, SNAKE = re.compile(r"\w+"), re.compile(r"[a-z]+[a-z0-9]*(_[a-z0-9]+)+")
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d))?$")
 ABSTENTIONS = ("I cannot do that with the tools I have.", "None of my tools can do that.")
 WORDS, COUNTED = frozenset(("text", "body", "content")), frozenset("bags days hours minutes nights stars".split())
@@ -248,3 +250,13 @@ def sentence(clauses: Sequence[str], draw: Draw, first: bool, persona: Persona =
     for position, part in enumerate(clauses[1:], 2):
         text += (persona.last if position == len(clauses) > 2 else draw.choice(persona.joints)) + part
     return text[:1].upper() + text[1:] + ("?" if QUESTION.search(opening) else ".")
+
+
+def leaks(text: str, said: str = "") -> set[str]:
+    """The names in a user's words that only a program would use, unless they are `said` as values.
+
+    Such a name has an underscore, or is a tool's; a parameter named by an ordinary word, as `account` is, does not give
+    itself away.
+    """
+    words = set(WORD.findall(text)) - set(WORD.findall(said))
+    return {word for word in words if word in TOOLS or SNAKE.fullmatch(word)}

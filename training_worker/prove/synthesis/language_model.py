@@ -17,8 +17,8 @@ from ..schemas import tool_schema
 from ..trajectory import Message, Step, ToolCall
 from .endpoint import Endpoint
 from .endpoint.asking import ask
+from .language import leaks
 from .machine import Lesson, Move, Stuck, Talk
-from .paraphrase import leaks
 from .sampler import Context
 from .validate import grounded, single
 

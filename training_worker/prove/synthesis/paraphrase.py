@@ -15,19 +15,15 @@ from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 
-from mcp_servers.catalogue import TOOLS
-
 from ..trajectory import Example, Message, Split, write_lines
 from . import folder
 from .dataset import Progress
 from .endpoint import Endpoint
 from .endpoint.asking import TRIES, ask
-from .language import long_day, says, spoken, ways_to_say
+from .language import leaks, long_day, says, spoken, ways_to_say
 from .manifest import Drawn
 from .validate import Rejected, provenance, single
 
-WORD = re.compile(r"\w+")
-SNAKE = re.compile(r"[a-z]+[a-z0-9]*(_[a-z0-9]+)+")
 EXACT = re.compile(r"[\w@.+/:-]*[\d@][\w@.+/:-]*")  # an id, a number, a date, an address
 LONGEST, LETTERS_MORE = 3, 200
 REPORT = "paraphrase.json"
@@ -134,16 +130,6 @@ def values(example: Example) -> Iterator[str]:
 
 def exact(text: str) -> list[str]:
     return [found.rstrip(".:/-+") for found in EXACT.findall(text)]
-
-
-def leaks(text: str, said: str = "") -> set[str]:
-    """The names in a user's words that only a program would use, unless they are `said` as values.
-
-    Such a name has an underscore, or is a tool's; a parameter named by an ordinary word, as `account` is, does not give
-    itself away.
-    """
-    words = set(WORD.findall(text)) - set(WORD.findall(said))
-    return {word for word in words if word in TOOLS or SNAKE.fullmatch(word)}
 
 
 def paraphrase_all(

@@ -1,8 +1,10 @@
 """A data set by the name of its recipe, in the terminal: the same bytes whatever the number of processes."""
 
 import errno
+import os
 from argparse import ArgumentParser
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
@@ -12,7 +14,9 @@ from training_worker.prove.export.publish import publish
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis import folder
 from training_worker.prove.synthesis.dataset import CannotBeMet, Progress
-from training_worker.prove.synthesis.recipes import PLANS
+from training_worker.prove.synthesis.endpoint import EndpointFailed
+from training_worker.prove.synthesis.endpoint.settings import from_environment, variable
+from training_worker.prove.synthesis.recipes import PLANS, Plan
 from training_worker.prove.trajectory import Split, UnreadableData
 from training_worker.stages import StageFailed
 from training_worker.terminal import counted
@@ -34,6 +38,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--abstention", type=Path, help="the folder of an imported data set that gives abstention examples"
         )
+        parser.add_argument(
+            "--language-model",
+            action="store_true",
+            help="let the model at PROVE_LLM_URL teach",
+        )
         parser.add_argument("--replace", action="store_true", help="replace the finished data set that is there")
 
     def handle(self, *args: object, **options: object) -> None:
@@ -48,6 +57,8 @@ class Command(BaseCommand):
             raise CommandError("--abstention and --out are the same folder; name another with --out.")
         replacing = bool(options["replace"])
         try:
+            if options["language_model"]:
+                plan, processes = taught(plan, data / "answers", processes)
             out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
             folder.free(out, replacing)
             with counted("graph") as progress:
@@ -63,7 +74,7 @@ class Command(BaseCommand):
                     replacing=replacing,
                 )
             publish(out)
-        except (CannotBeMet, folder.Taken, folder.NoAbstention, UnreadableData) as reason:
+        except (CannotBeMet, EndpointFailed, folder.Taken, folder.NoAbstention, UnreadableData) as reason:
             raise CommandError(str(reason)) from None
         except FileNotFoundError as error:
             raise CommandError(f"{error.filename} is not there; `manage.py import_data` makes such a folder.") from None
@@ -90,6 +101,14 @@ class Command(BaseCommand):
             progress(done, total)
 
         return tell
+
+
+def taught(plan: Plan, answers: Path, processes: object) -> tuple[Plan, int]:
+    """The plan with a language model as its teacher, and how many processes are to ask it. Raises EndpointFailed."""
+    os.environ.setdefault(variable("cache"), str(answers))
+    used = from_environment(os.environ)
+    recipe = replace(plan.recipe, teacher=used.model)
+    return replace(plan, recipe=recipe), processes if isinstance(processes, int) else used.parallel
 
 
 def explain(error: OSError, out: Path) -> str:
