@@ -16,6 +16,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.rollout import demonstration
+from training_worker.prove.synthesis.compare import commonest, distinct
 from training_worker.prove.synthesis.dataset import assemble
 from training_worker.prove.synthesis.dedup import THRESHOLD, jaccard, signature
 from training_worker.prove.synthesis.knobs import PAPER
@@ -168,10 +169,9 @@ def test_knobs_are_on_record(people: list[Example]) -> None:
 
 
 def test_requests_are_varied(people: list[Example]) -> None:
-    """Four words in a row of first turns, ids and numbers aside: how many of them are different."""
-    words = [re.findall(r"[a-z']+", example.turns[0].lower()) for example in people]
-    fours = [tuple(one[place : place + 4]) for one in words for place in range(len(one) - 3)]
-    assert len(set(fours)) / len(fours) > 0.5
+    """Most groups of four words in first turns are different, and no request comes often, whatever its values."""
+    assert distinct([example.turns[0] for example in people]) > 0.5
+    assert commonest(people) <= 0.01
 
 
 @pytest.mark.parametrize(

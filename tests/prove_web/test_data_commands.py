@@ -220,3 +220,34 @@ def test_a_models_view_of_the_tools_is_held_against_the_graph(tmp_path: Path, kn
     assert agreement["kinds"]["explicit"]["recall"] is None and agreement["kinds"]["none"]["recall"] < 1
     with pytest.raises(CommandError, match="no server 'steam_engine'"):
         said("classify", servers="banking,steam_engine")
+
+
+def test_a_language_model_teaches_a_data_set_that_is_compared_with_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
+) -> None:
+    """A model that says what it is told to want, and that no tool can do it: right where the function is missing."""
+
+    def answering(asked: dict[str, Any]) -> str:
+        if "tools" in asked:
+            return "None of my tools can do that."
+        wants = asked["messages"][1]["content"].split("in this order: ")[1].split("\n")[0]
+        return json.dumps({"text": f"I would like this: {wants}."})
+
+    monkeypatch.setitem(recipes.PLANS, "quiet", recipes.plan("quiet", "nothing to do", (0, 3, 1), (0, 1, 0)))
+    for name in ("URL", "MODEL", "PARALLEL"):
+        monkeypatch.delenv(f"PROVE_LLM_{name}", raising=False)
+    with pytest.raises(CommandError, match="There is no endpoint: set PROVE_LLM_URL"):
+        said("synthesize", "quiet", out=tmp_path / "set", language_model=True, processes=1)
+    monkeypatch.setenv("PROVE_LLM_URL", serve(answering).url)
+    monkeypatch.setenv("PROVE_LLM_MODEL", MODEL)
+    monkeypatch.setenv("PROVE_LLM_CACHE", str(tmp_path / "answers"))
+    told = said("synthesize", "quiet", out=tmp_path / "set", language_model=True, processes=1)
+    assert "train: 4 conversations (1 irrelevance, 3 missing_function)" in told
+    assert "5 of 5 hold" in said("verify", tmp_path / "set")
+    said("synthesize", "quiet", out=tmp_path / "other", processes=1)
+    measured = json.loads(said("compare_data", tmp_path / "set", tmp_path / "other", json=True))
+    assert [one["teacher"] for one in measured] == [MODEL, "programmatic"]
+    assert [one["conversations"] for one in measured] == [4, 4]
+    assert "programmatic" in said("compare_data", tmp_path / "set", tmp_path / "other")
+    with pytest.raises(CommandError, match="is not there"):
+        said("compare_data", tmp_path / "set", tmp_path / "nothing")

@@ -1,0 +1,41 @@
+"""Data sets side by side, such as those of two teachers on one recipe."""
+
+import json
+from argparse import ArgumentParser
+from dataclasses import asdict
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+
+from training_worker.prove.synthesis.compare import measure, rows
+from training_worker.prove.trajectory import UnreadableData
+from training_worker.terminal import table
+
+
+class Command(BaseCommand):
+    """`manage.py compare_data FOLDER FOLDER`: a column for each."""
+
+    help = "Tell what the training splits of data sets are like, side by side."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folders", type=Path, nargs="+", help="where their manifest.json are")
+        parser.add_argument("--json", action="store_true", help="tell it as JSON")
+
+    def handle(self, *args: object, **options: object) -> None:
+        folders = options["folders"]
+        assert isinstance(folders, list)
+        try:
+            measured = [measure(folder) for folder in folders]
+        except FileNotFoundError as error:
+            raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
+        except UnreadableData as error:
+            raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(f"{error.filename}: {error.strerror}.") from error
+        if options["json"]:
+            self.stdout.write(json.dumps([asdict(one) for one in measured], indent=1))
+        else:
+            console = Console(file=self.stdout, width=None if self.stdout.isatty() else 120)
+            table(console, ["", *(folder.absolute().name for folder in folders)], rows(measured))

@@ -1,0 +1,108 @@
+"""Data sets side by side, such as two teachers' on one recipe (the paper's table 7 trains on each): what one counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from statistics import fmean
+
+from mcp_servers.kit import Draw
+
+from ..trajectory import Example, read_lines
+from .folder import read
+from .language import spoken
+from .validate import single
+
+WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+EXACT = re.compile(r"\S*\d\S*")
+FIRST_TURNS, GRAM = 1_000, 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Of the training split, chains only where it says so.
+
+    `kept` is the share of draws that became a conversation; means are per chain. `distinct` is the share of different
+    groups of four words in 1,000 first turns, `commonest` the share of the commonest first turn, values masked.
+    """
+
+    recipe: str
+    teacher: str
+    conversations: int
+    kept: float
+    steps: float
+    turns: float
+    words: float
+    complete: float
+    missing: float
+    minimal: float
+    failures: float
+    distinct: float
+    commonest: float
+
+
+def measure(folder: Path) -> Measured:
+    """What a data set's training split is like. Raises what `folder.read` and `read_lines` do."""
+    manifest = read(folder)
+    part = manifest.splits["train"]
+    examples = list(read_lines(Example, folder / "train.jsonl"))
+    chains = [example for example in examples if not example.abstains]
+    return Measured(
+        recipe=manifest.recipe,
+        teacher=manifest.teacher,
+        conversations=len(examples),
+        kept=len(examples) / max(part.drawn, 1),
+        steps=mean(len(example.steps) for example in chains),
+        turns=mean(len(example.turns) for example in chains),
+        words=mean(len(turn.split()) for example in chains for turn in example.turns),
+        complete=mean(example.level == "complete" for example in chains),
+        missing=mean(example.level == "missing" for example in chains),
+        minimal=mean(example.level == "minimal" for example in chains),
+        failures=mean(bool(example.failures) for example in chains),
+        distinct=distinct(
+            [example.turns[0] for example in Draw("first turns", len(examples)).sample(examples, FIRST_TURNS)]
+        ),
+        commonest=commonest(examples),
+    )
+
+
+def mean(values: Iterable[float]) -> float:
+    """The mean; 0 for nothing."""
+    known = list(values)
+    return fmean(known) if known else 0.0
+
+
+def distinct(texts: Iterable[str], size: int = GRAM) -> float:
+    """Distinct-n: the share of different ones among all groups of `size` words in a row; 0 for nothing."""
+    words = [WORD.findall(text.lower()) for text in texts]
+    groups = [tuple(one[place : place + size]) for one in words for place in range(len(one) - size + 1)]
+    return len(set(groups)) / len(groups) if groups else 0.0
+
+
+def masked(example: Example) -> str:
+    """The first turn without what belongs to its world: values of its calls, and whatever has a digit."""
+    text = example.turns[0]
+    values = {
+        spoken(value)
+        for step in example.steps
+        for call in step.calls
+        for value in single(call.arguments or {})
+        if isinstance(value, str) and value
+    }
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, "#")
+    return EXACT.sub("#", text)
+
+
+def commonest(examples: Sequence[Example]) -> float:
+    """The largest share that one masked first turn has of all; 0 for nothing."""
+    counts = Counter(map(masked, examples))
+    return counts.most_common(1)[0][1] / len(examples) if examples else 0.0
+
+
+def rows(measured: Sequence[Measured]) -> list[list[object]]:
+    """One row for each measure, a column for each data set."""
+    return [[one.name, *(getattr(each, one.name) for each in measured)] for one in fields(Measured)]
