@@ -135,8 +135,8 @@ def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(tmp_path: Path) 
     assert contents(out) == contents(tmp_path / "other")
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_folder_that_another_command_is_at_is_left_to_it(tmp_path: Path) -> None:
