@@ -10,7 +10,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from mcp_servers.catalogue import fingerprint
+from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
 from training_worker.prove.graph import build
 from training_worker.prove.identifiers import identifiers
@@ -74,6 +74,16 @@ def test_the_splits_share_no_world_and_no_name(train: list[Example], held_out: l
     assert len({example.world.seed for example in train}) <= recipes.WORLDS
     assert len({example.world.seed for example in held_out}) <= recipes.HELD_OUT_WORLDS
     assert identifiers(train) & identifiers(held_out) == set()
+
+
+def test_servers_can_be_kept_out_of_training_as_a_whole(graph: nx.DiGraph, tmp_path: Path) -> None:
+    plan = replace(SMALL, train=recipes.by_kind((6, 1, 1)), held_out=recipes.by_kind((6, 1, 0)), unseen=("vehicle",))
+    folder.make(plan, tmp_path, graph, lambda split: lambda done, total: None, processes=1)
+    for split, server in (("train", "banking"), ("held_out", "vehicle")):
+        for example in read_lines(Example, tmp_path / f"{split}.jsonl"):
+            assert example.world.servers == (server,)
+            assert {TOOLS[name][0].name for name in example.candidates} <= {server}
+    assert folder.read(tmp_path).settings["unseen"] == ["vehicle"]
 
 
 def test_chains_have_two_to_five_steps_about_equally_often(graph: nx.DiGraph) -> None:

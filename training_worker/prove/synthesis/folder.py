@@ -61,7 +61,8 @@ def make(
     def split_of(split: Split) -> tuple[list[Example], Drawn]:
         wanted, own = dict(plan.wanted(split)), given[split]
         wanted["irrelevance"] -= len(own)
-        examples, report = assemble(wanted, split, graph, plan.recipe, progress(split), processes, shards, ask)
+        about, tell = plan.graph(graph, split), progress(split)
+        examples, report = assemble(wanted, split, about, plan.recipe, tell, processes, shards, ask)
         return spread(examples, own), drawn(report, len(own))
 
     with kept_until_done(folder / SHARDS) as shards:

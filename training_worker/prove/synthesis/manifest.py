@@ -137,7 +137,7 @@ def by_size(counts: Counter[int]) -> COUNTS:
 def settings_of(plan: Plan) -> dict[str, Json]:
     """Every setting of a recipe, as JSON."""
     wanted = {"train": dict(plan.train), "held_out": dict(plan.held_out)}
-    return {**json.loads(dumps(plan.recipe)), **wanted}
+    return {**json.loads(dumps(plan.recipe)), **wanted, "unseen": list(plan.unseen)}
 
 
 def content_digest(hashes: dict[Split, str]) -> str:

@@ -5,31 +5,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import networkx as nx
+
+from ..graph import part
 from ..trajectory import Kind, Split
 from .conversation import Recipe
 from .knobs import PAPER
 
 WORLDS, HELD_OUT_WORLDS = 64, 16
+UNSEEN = ("payments", "food_delivery", "issue_tracker", "vehicle")
+"""Servers of four categories, 67 tools; food is delivered to places and paid for, so that some chains cross."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one name stands for; `train` and `held_out` say how many conversations of each kind."""
+    """What one name stands for; `train` and `held_out` say how many conversations of each kind.
+
+    Tools of the `unseen` servers come in held-out conversations alone, and no others there.
+    """
 
     name: str
     title: str
     train: Mapping[Kind, int]
     held_out: Mapping[Kind, int]
     recipe: Recipe
+    unseen: tuple[str, ...] = ()
+
+    def graph(self, whole: nx.DiGraph, split: Split) -> nx.DiGraph:
+        """The tools that a split is about, with their edges."""
+        if not self.unseen:
+            return whole
+        servers = dict.fromkeys(server for _, server in whole.nodes(data="server"))
+        return part(whole, [name for name in servers if (name in self.unseen) == (split == "held_out")])
 
     def wanted(self, split: Split) -> Mapping[Kind, int]:
         return self.held_out if split == "held_out" else self.train
 
 
-def plan(name: str, title: str, train: tuple[int, int, int], held_out: tuple[int, int, int]) -> Plan:
+def plan(
+    name: str, title: str, train: tuple[int, int, int], held_out: tuple[int, int, int], unseen: tuple[str, ...] = ()
+) -> Plan:
     """`train` and `held_out` are chains, missing functions and irrelevant queries."""
     recipe = Recipe(knobs=PAPER, every_edge=True, even=True, worlds=WORLDS, held_out_worlds=HELD_OUT_WORLDS)
-    return Plan(name, title, by_kind(train), by_kind(held_out), recipe)
+    return Plan(name, title, by_kind(train), by_kind(held_out), recipe, unseen)
 
 
 def by_kind(counts: tuple[int, int, int]) -> dict[Kind, int]:
@@ -41,6 +59,13 @@ PLANS = {
     one.name: one
     for one in (
         plan("prove-13k", "the mix of the paper's training set", (10_895, 1_500, 1_122), (400, 56, 44)),
+        plan(
+            "unseen-servers",
+            "the same mix, four servers held out as a whole",
+            (10_895, 1_500, 1_122),
+            (400, 56, 44),
+            UNSEEN,
+        ),
         plan("1k", "the same mix, a thousand conversations", (806, 111, 83), (80, 11, 9)),
         plan("100", "the same mix, to look at", (80, 12, 8), (16, 2, 2)),
     )
