@@ -17,7 +17,7 @@ from training_worker.prove.synthesis.recipes import PLANS
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```", re.S | re.M)
-DATA_SETS = (ROOT / "docs" / "data-sets.md").read_text("utf-8")
+LANGUAGE_MODELS = (ROOT / "docs" / "language-models.md").read_text("utf-8")
 LONG = {"make run", "make test"}  # these two are what runs the tests and the job
 
 
@@ -66,7 +66,7 @@ def test_every_shell_command_of_the_documents_works(tmp_path, graph_folder):
 
 def test_the_table_of_recipes_equals_the_recipes():
     row = r"^\| `([\w-]+)` \| ([\d,]+) \+ ([\d,]+) \+ ([\d,]+) = [\d,]+ \| (\d+) \| (.*) \|$"
-    rows = re.findall(row, DATA_SETS, re.M)
+    rows = re.findall(row, LANGUAGE_MODELS, re.M)
     for name, *train, held_out, title in rows:
         plan = PLANS[name]
         assert [int(count.replace(",", "")) for count in train] == list(plan.train.values())
@@ -75,7 +75,7 @@ def test_the_table_of_recipes_equals_the_recipes():
 
 
 def test_the_table_of_an_endpoints_settings_equals_the_settings():
-    rows = re.findall(r"^\| `(PROVE_LLM_\w+)` \| (.*?) \|(.*)\|$", DATA_SETS, re.M)
+    rows = re.findall(r"^\| `(PROVE_LLM_\w+)` \| (.*?) \|(.*)\|$", LANGUAGE_MODELS, re.M)
     known = fields(Settings)
     assert [(name, text) for name, text, _ in rows] == [(variable(one.name), described(one.name)) for one in known]
     defaults = ["" if one.default is MISSING else str(one.default) for one in known]

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 
 PREFIX = "PROVE_LLM_"
-GUIDE = "docs/data-sets.md tells of all settings"
+GUIDE = "docs/language-models.md tells of all settings"
 
 
 class EndpointFailed(Exception):
