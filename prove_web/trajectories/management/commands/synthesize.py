@@ -85,7 +85,9 @@ class Command(BaseCommand):
         except BrokenProcessPool:
             raise CommandError(f"{DIED}: try --processes 1; {GOES_ON}") from None
         except KeyboardInterrupt:
-            raise CommandError(f"stopped; {GOES_ON}", returncode=130) from None
+            made = (out / folder.MANIFEST).exists()
+            rest = f"the data set is made; `manage.py export {out}` writes what lacks" if made else GOES_ON
+            raise CommandError(f"stopped; {rest}", returncode=130) from None
         self.stdout.write(folder.told(manifest))
         self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
 
