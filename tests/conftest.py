@@ -3,6 +3,7 @@
 import fcntl
 import importlib.util
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 os.environ["PROVE_DATA"] = tempfile.mkdtemp(prefix="prove-tests-")
 for name in ("REDIS_URL", "DATABASE_URL", "PROVE_HOSTS", "PROVE_DEBUG"):
     os.environ.pop(name, None)
+
+# Some images forbid Python to keep its bytecode; then each of the programs that tests start compiles torch anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
