@@ -12,6 +12,7 @@
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
+unexport PYTHONDONTWRITEBYTECODE # set in some images; without bytecode each process compiles torch anew, for seconds
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile

@@ -1,6 +1,5 @@
 """What holds for all tests: without torch (`make test TORCH=0`) the trainer's are left out, and the end says so."""
 
-import fcntl
 import importlib.util
 import os
 import sys
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.sharing import shared_folder
 
 if TYPE_CHECKING:
     from tests.prove.serving import Serve
@@ -33,11 +34,7 @@ def graph_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the graph of all servers, built once for all processes of the test run."""
     from training_worker.prove.graph import load_or_build
 
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "graph"
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with shared_folder(tmp_path_factory, "graph") as folder:
         load_or_build(folder)
     return folder
 

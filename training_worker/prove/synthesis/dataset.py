@@ -68,8 +68,9 @@ def synthesize(
 ) -> tuple[list[Example], Report]:
     """Up to `count` validated, distinct conversations, in the order of their index; on all cores by default."""
     report, made = Report(asked=count), list[Example]()
-    with workers(graph, recipe, split, processes or os.cpu_count() or 1) as run:
-        for done, results in run(in_chunks([(index, None, None) for index in range(count)])):
+    chunks = in_chunks([(index, None, None) for index in range(count)])
+    with workers(graph, recipe, split, max(1, min(processes or os.cpu_count() or 1, len(chunks)))) as run:
+        for done, results in run(chunks):
             made += report.take(results)
             progress(done, count)
     kept = list(distinct(made))
