@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE, eventually
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dataset import synthesize
@@ -20,7 +21,6 @@ from training_worker.trainer.model import tiny_model
 from training_worker.trainer.policy import save_policy
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
 from training_worker.warm import SERVERS as WARM_SERVERS
-from tests.waiting import PATIENCE, eventually
 
 from .conftest import SMALL
 
