@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.sharing import shared_folder
+from tests.sharing import dealt_out, shared_folder
 
 if TYPE_CHECKING:
     from tests.prove.serving import Serve
@@ -47,6 +47,12 @@ def serve() -> Iterator["Serve"]:
     server = Server()
     yield server.serve
     server.stop()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if workers := getattr(config, "workerinput", {}).get("workercount"):
+        items[:] = dealt_out(items, workers)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
