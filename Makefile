@@ -12,6 +12,7 @@
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
+unexport PYTHONDONTWRITEBYTECODE # set in some images; without bytecode each process compiles torch anew, for seconds
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -27,7 +28,7 @@ pipeline: setup ## without the site: servers, graph, data, GRPO, held-out evalua
 
 test: setup ## all tests, in a browser too; finds or gets one
 	@$(PY) .ci/browser.py
-	$(PY) -m pytest -n 2 $(ARGS)
+	$(PY) -m pytest -n 2 --dist worksteal $(ARGS)
 
 lint: setup ## ruff, formatting, types, import arrows
 	$(PY) -m ruff check .

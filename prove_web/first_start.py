@@ -34,7 +34,7 @@ WHOLE: Demo = (
     {"policy": "warm", "seed": 0, "minutes": 6, "max_steps": 350, "evaluate_every": 10, "held_out": 200},
 )
 SMALL: Demo = (
-    {"seed": 0, "train": 200, "held_out": 30, "candidates": 8, "servers": list(WARM_SERVERS)},
+    {"seed": 0, "train": 100, "held_out": 16, "candidates": 8, "servers": list(WARM_SERVERS)},
     {"policy": "warm", "seed": 0, "minutes": 6, "max_steps": 16, "prompts": 2, "group": 4}
     | {"evaluate_every": 4, "held_out": 8, "checkpoint_every": 2, "threads": 1},
 )

@@ -1,14 +1,16 @@
 """What holds for all tests: without torch (`make test TORCH=0`) the trainer's are left out, and the end says so."""
 
-import fcntl
 import importlib.util
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.sharing import dealt_out, shared_folder
 
 if TYPE_CHECKING:
     from tests.prove.serving import Serve
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 os.environ["PROVE_DATA"] = tempfile.mkdtemp(prefix="prove-tests-")
 for name in ("REDIS_URL", "DATABASE_URL", "PROVE_HOSTS", "PROVE_DEBUG"):
     os.environ.pop(name, None)
+
+# Some images forbid Python to keep its bytecode; then each of the programs that tests start compiles torch anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
@@ -28,11 +34,7 @@ def graph_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the graph of all servers, built once for all processes of the test run."""
     from training_worker.prove.graph import load_or_build
 
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "graph"
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with shared_folder(tmp_path_factory, "graph") as folder:
         load_or_build(folder)
     return folder
 
@@ -45,6 +47,12 @@ def serve() -> Iterator["Serve"]:
     server = Server()
     yield server.serve
     server.stop()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if workers := getattr(config, "workerinput", {}).get("workercount"):
+        items[:] = dealt_out(items, workers)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,10 +2,13 @@
 
 import importlib.util
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 
 from tests.site.running import PASSWORD, ROOT, Site, running
+from tests.waiting import PATIENCE
 
 pytest.importorskip("torch", reason="the site's demo run needs torch")
 sync_api = pytest.importorskip("playwright.sync_api", reason="no browser tests without playwright")
@@ -15,9 +18,9 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-sync"
 ).split()
 LEFT_EARLY = "WebSocket is closed before the connection is established."  # said when a page is left so soon
-PATIENCE = 20_000  # milliseconds for what a click brings about, on a busy machine
 
 
+@cache
 def found_browser() -> str | None:
     spec = importlib.util.spec_from_file_location("prove_browser", ROOT / ".ci" / "browser.py")
     module = importlib.util.module_from_spec(spec)
@@ -25,30 +28,33 @@ def found_browser() -> str | None:
     return module.find_browser()
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@pytest.fixture(scope="package")
+def site(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path) -> Iterator[Site]:
     """A site on its first start, with a small demo."""
     if found_browser() is None:
         pytest.skip("no browser: install Chromium or Chrome")
-    with running(tmp_path_factory.mktemp("site")) as one:
+    with running(tmp_path_factory.mktemp("site"), graph_folder) as one:
         yield one
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator["sync_api.Browser"]:
+    """Closed after the last of these tests: until then its event loop is in the way of others in this process."""
     path = found_browser()
     if path is None:
         pytest.skip("no browser: install Chromium or Chrome")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        sync_api.expect.set_options(timeout=1000 * PATIENCE)
         yield browser
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def signed_in(site: Site, chromium: "sync_api.Browser") -> dict:
     """The cookies of the owner, who signed in by the form."""
     context = chromium.new_context(base_url=site.url)
+    context.set_default_timeout(1000 * PATIENCE)
     page = context.new_page()
     sign_in(page)
     state = context.storage_state()
@@ -68,7 +74,7 @@ def sign_in(page: "sync_api.Page") -> None:
 def page(site: Site, chromium: "sync_api.Browser", signed_in: dict) -> Iterator["sync_api.Page"]:
     """A page of the owner; at its end the console must be clean."""
     context = chromium.new_context(base_url=site.url, storage_state=signed_in, viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(1000 * PATIENCE)
     said: list[str] = []
     page = context.new_page()
     page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
@@ -83,5 +89,5 @@ def page(site: Site, chromium: "sync_api.Browser", signed_in: dict) -> Iterator[
 def done_run(site: Site) -> Site:
     """The site once its first run is done."""
     query = "SELECT state FROM live_job WHERE kind = 'run' ORDER BY created_at LIMIT 1"
-    site.wait(lambda: site.rows(query)[0][0] == "done", 180)
+    site.wait(lambda: site.rows(query)[0][0] == "done")
     return site

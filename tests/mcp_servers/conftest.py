@@ -19,11 +19,11 @@ settings.load_profile("laws")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The laws of one server come one after the other, and last: one process takes its walks, and takes them once."""
+    """The laws of one server come one after the other, and last: one process makes its worlds and walks, once."""
     items.sort(key=server_of)
 
 
 def server_of(item: pytest.Item) -> str:
     """The server whose laws a test is about; "" for all other tests, which keep their order."""
     server = item.callspec.params.get("server") if hasattr(item, "callspec") else None
-    return server.name if isinstance(server, Server) and item.path.name == "test_laws.py" else ""
+    return server.name if isinstance(server, Server) and item.path.name in ("test_laws.py", "test_split.py") else ""

@@ -74,9 +74,9 @@ def test_one_world_has_one_cast_whose_members_are_told_apart_by_either_name():
 
 
 def test_the_servers_of_a_world_begin_at_the_same_moment_on_a_weekday():
-    for seed in (*TRAINING[:50], *HELD_OUT[:50]):
+    for seed in (*TRAINING[:15], *HELD_OUT[:15]):
         assert {server.open(seed, "small").state.now for server in ALL} == {beginning(seed)}
-        assert beginning(seed).weekday() < 5 and beginning(seed).hour == 9
+    assert all(beginning(seed).weekday() < 5 and beginning(seed).hour == 9 for seed in (*TRAINING, *HELD_OUT))
 
 
 def test_about_one_value_in_five_is_held_out():

@@ -64,7 +64,7 @@ def test_the_splits_have_worlds_of_their_own(examples: tuple[Example, ...], held
 
 def test_the_command_writes_the_data_set_as_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "train.jsonl"
-    assert main(["--count", "3", "--out", str(out), "--seed", "1"]) == 0
+    assert main(["--count", "3", "--out", str(out), "--seed", "1", "--servers", "banking,calendar"]) == 0
     made = list(read_lines(Example, out))
     assert made and all(example.id.startswith("train-1-") for example in made)
     assert f"{len(made)} conversations" in capsys.readouterr().out

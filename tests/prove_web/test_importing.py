@@ -24,8 +24,7 @@ from .story import ended, event, run_job
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
-TRAIN = examples()[:5]
-HELD_OUT = [replace(example, split="held_out") for example in examples()[5:7]]
+TRAIN, HELD_OUT = 5, 2  # conversations in the data set that was made
 
 
 @pytest.fixture(autouse=True)
@@ -37,17 +36,25 @@ def made(project: Project, state: State = State.DONE) -> Dataset:
     """A data set whose worker has written its files."""
     dataset = dataset_of(project, state=state)
     dataset.job.out.mkdir(parents=True)
-    write_lines(dataset.job.out / "train.jsonl", TRAIN)
-    write_lines(dataset.job.out / "held_out.jsonl", HELD_OUT)
+    train, held_out = conversations()
+    write_lines(dataset.job.out / "train.jsonl", train)
+    write_lines(dataset.job.out / "held_out.jsonl", held_out)
     return dataset
+
+
+def conversations() -> tuple[list[Example], list[Example]]:
+    """Those of both splits."""
+    held_out = examples()[TRAIN : TRAIN + HELD_OUT]
+    return list(examples()[:TRAIN]), [replace(example, split="held_out") for example in held_out]
 
 
 def test_all_trajectories_are_loaded_in_the_order_they_were_made(project: Project) -> None:
     dataset = made(project)
     import_dataset(str(dataset.job_id))
     rows = list(dataset.trajectories.all())
-    assert [loads(Example, json.dumps(row.record)) for row in rows] == [*TRAIN, *HELD_OUT]
-    assert [row.split for row in rows] == ["train"] * len(TRAIN) + ["held_out"] * len(HELD_OUT)
+    train, held_out = conversations()
+    assert [loads(Example, json.dumps(row.record)) for row in rows] == [*train, *held_out]
+    assert [row.split for row in rows] == ["train"] * TRAIN + ["held_out"] * HELD_OUT
 
 
 def test_lists_and_searches_find_what_an_example_is_about(project: Project) -> None:
@@ -72,7 +79,7 @@ def test_a_large_one_is_loaded_in_batches(project: Project, monkeypatch: pytest.
     with CaptureQueriesContext(connection) as queries:
         import_dataset(str(dataset.job_id))
     inserts = [query for query in queries if query["sql"].startswith("INSERT")]
-    assert len(inserts) == 3 and dataset.trajectories.count() == len(TRAIN) + len(HELD_OUT)
+    assert len(inserts) == 3 and dataset.trajectories.count() == TRAIN + HELD_OUT
 
 
 def test_the_end_of_its_job_has_it_loaded(project: Project) -> None:
@@ -80,7 +87,7 @@ def test_the_end_of_its_job_has_it_loaded(project: Project) -> None:
     record(str(dataset.job_id), 1, [event(1, "started", host="here", pid=1), ended(2, counts={})])
     assert messages.broker().llen("web") == 1
     tasks.job_done(str(dataset.job_id))
-    assert dataset.trajectories.count() == len(TRAIN) + len(HELD_OUT)
+    assert dataset.trajectories.count() == TRAIN + HELD_OUT
 
 
 @pytest.mark.parametrize(("missing", "names"), [(True, "train.jsonl"), (False, "held_out.jsonl, line 1")])

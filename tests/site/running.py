@@ -6,7 +6,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,17 +13,19 @@ from typing import Any
 
 import psutil
 
+from tests.waiting import PATIENCE, eventually
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "a password for tests"
-START = 90  # seconds a site may take to answer, on a busy machine
-GONE = 40  # seconds it may take to stop
 
 
 class Site:
     """A running `manage.py serve`: where it answers, what its database says, and its processes."""
 
-    def __init__(self, data: Path, **environment: str):
+    def __init__(self, data: Path, graph: Path, **environment: str):
+        """`graph` is a folder with the graph of all servers, whose making takes longer than all else of a start."""
         self.data = data
+        (data / "graph").symlink_to(graph)
         known = {"PROVE_DATA": str(data), "PROVE_OWNER_PASSWORD": PASSWORD, "PROVE_DEMO": "small"}
         known |= {"PROVE_CPU_WORKERS": "1"}
         clean = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "DATABASE_URL")}
@@ -37,7 +38,7 @@ class Site:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        self.url = self.wait(self.address, START)
+        self.url = ""
 
     def address(self) -> str | None:
         found = re.search(r"PROVE Studio is at (http://\S+)/", self.said())
@@ -46,14 +47,17 @@ class Site:
     def said(self) -> str:
         return (self.data / "site.log").read_text("utf-8", "replace")
 
-    def wait(self, what: Callable[[], Any], seconds: float) -> Any:
-        """What it says once it says something; a site that ends or takes too long fails with its log."""
-        until = time.monotonic() + seconds
-        while not (found := what()):
-            assert self.process.poll() is None, f"the site ended:\n{self.said()}"
-            assert time.monotonic() < until, f"it took longer than {seconds} seconds:\n{self.said()}"
-            time.sleep(0.1)
-        return found
+    def wait(self, there: Callable[[], Any]) -> Any:
+        """What it gives once it gives something; a site that ends or takes too long fails with its log."""
+
+        def alive_and_there() -> Any:
+            assert self.process.poll() is None, "the site ended"
+            return there()
+
+        try:
+            return eventually(alive_and_there, every=0.1)
+        except AssertionError as error:
+            raise AssertionError(f"{error}:\n{self.said()}") from None
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(f"file:{self.data / 'prove.sqlite3'}?mode=ro", uri=True, timeout=20)) as database:
@@ -74,16 +78,17 @@ class Site:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
-                self.process.wait(GONE)
+                self.process.wait(PATIENCE)
             except psutil.TimeoutExpired:
                 self.process.kill()
         self.log.close()
 
 
 @contextmanager
-def running(data: Path, **environment: str) -> Iterator[Site]:
-    site = Site(data, **environment)
+def running(data: Path, graph: Path, **environment: str) -> Iterator[Site]:
+    site = Site(data, graph, **environment)
     try:
+        site.url = site.wait(site.address)
         yield site
     finally:
         site.stop()

@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from tests.site.running import running
+from tests.waiting import PATIENCE
 
 pytest.importorskip("torch", reason="a run needs torch")
 
@@ -19,18 +20,17 @@ VICTIMS = (
 )
 RUN = "SELECT state, attempt, error FROM live_job WHERE kind = 'run'"
 STEPS = "SELECT step FROM experiments_point ORDER BY step"
-STEP_PATIENCE, RUN_PATIENCE = 120, 240
 
 
-def test_a_run_survives_the_death_of_each_part_of_the_site(tmp_path: Path) -> None:
-    with running(tmp_path, PROVE_LOST_AFTER="8") as site:
+def test_a_run_survives_the_death_of_each_part_of_the_site(tmp_path: Path, graph_folder: Path) -> None:
+    with running(tmp_path, graph_folder, PROVE_LOST_AFTER="15") as site:
         for i, (name, words) in enumerate(VICTIMS):
-            site.wait(lambda due=2 * i + 2: len(site.rows(STEPS)) >= due, STEP_PATIENCE)
-            victim = site.wait(lambda words=words: site.find(*words), STEP_PATIENCE)
+            site.wait(lambda due=2 * i + 2: len(site.rows(STEPS)) >= due)
+            victim = site.wait(lambda words=words: site.find(*words))
             victim.send_signal(signal.SIGKILL)
-            psutil.wait_procs([victim], timeout=10)
+            psutil.wait_procs([victim], timeout=PATIENCE)
             assert site.rows(RUN)[0][0] != "done", f"the run was over before {name} could be killed"
-        site.wait(lambda: site.rows(RUN)[0][0] in ("done", "failed", "lost", "stopped"), RUN_PATIENCE)
+        site.wait(lambda: site.rows(RUN)[0][0] in ("done", "failed", "lost", "stopped"))
         [(state, attempt, error)] = site.rows(RUN)
         assert state == "done", error
         assert attempt >= 3, "both the child and the worker were killed, so others went on"

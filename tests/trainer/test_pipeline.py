@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE, eventually
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dataset import synthesize
@@ -43,7 +44,7 @@ def command(data: Path, policy: Path) -> list[str]:
 
 
 def run(data: Path, policy: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(data, policy), cwd=ROOT, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command(data, policy), cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def start(data: Path, policy: Path) -> subprocess.Popen[str]:
@@ -65,8 +66,7 @@ def steps(data: Path) -> list[int]:
 
 
 def wait_for_step(job: subprocess.Popen[str], data: Path, step: int) -> None:
-    while job.poll() is None and step not in steps(data):
-        os.sched_yield()
+    eventually(lambda: job.poll() is not None or step in steps(data), f"step {step}", every=0.02)
     assert job.poll() is None, job.communicate()
 
 
@@ -77,7 +77,7 @@ def story(policy: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
     first = start(data, policy)
     wait_for_step(first, data, 1)
     os.killpg(first.pid, signal.SIGINT)
-    out, err = first.communicate(timeout=120)
+    out, err = first.communicate(timeout=PATIENCE)
     stopped = steps(data)
     second = start(data, policy)
     wait_for_step(second, data, stopped[-1] + 1)

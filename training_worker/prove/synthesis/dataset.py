@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
+from math import ceil
 from pathlib import Path
 
 import networkx as nx
@@ -14,7 +16,7 @@ from ..trajectory import Example, Kind, Split
 from .conversation import Recipe
 from .crew import Ask, Crew, nobody
 from .dedup import distinct
-from .shards import Draws, Result, Task
+from .shards import SIZE, Draws, Result, Task
 
 ENOUGH = 25  # conversations that a tool should come in
 FOR_EACH = 40  # draws about one tool in a round, when it has come too seldom
@@ -73,7 +75,8 @@ def synthesize(
         seen += len(fresh)
         progress(seen, count)
 
-    with Crew(Draws(graph, recipe, split), folder, processes, ask) as crew:
+    few = max(1, min(processes or os.cpu_count() or 1, ceil(count / SIZE)))
+    with Crew(Draws(graph, recipe, split), folder, few, ask) as crew:
         made = report.take(crew.draw([(index, None, None) for index in range(count)], tell))
     kept = list(distinct(made))
     report.tell_of(made, kept)
