@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TextIO
 
 from rich import box
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Table
 
 PLAIN_EVERY = 10.0
+WIDTH = 120  # of what is no terminal
 
 
 class Bar:
@@ -54,6 +56,11 @@ def counted(title: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on stderr for what is counted; yields what to call with how much is done, of how much."""
     with bar(Console(stderr=True), title) as shown:
         yield lambda done, total: shown.set(done, total, f"{done:,} of {total:,}")
+
+
+def console(stream: TextIO) -> Console:
+    """What writes to a stream, which need not be a terminal."""
+    return Console(file=stream, width=None if stream.isatty() else WIDTH)
 
 
 def table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 
 from mcp_servers.catalogue import SERVERS
 from training_worker.prove.graph import load_or_build
@@ -15,7 +14,7 @@ from training_worker.prove.synthesis.classify import classify
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.endpoint.settings import from_environment
 from training_worker.prove.trajectory import write_lines
-from training_worker.terminal import counted, table
+from training_worker.terminal import console, counted, table
 
 SHOWN = 20
 
@@ -54,9 +53,8 @@ class Command(BaseCommand):
         self.show(agreement)
 
     def show(self, agreement: Agreement) -> None:
-        console = Console(file=self.stdout, width=None if self.stdout.isatty() else 120)
         table(
-            console,
+            console(self.stdout),
             ("kind", "proven", "said", "both", "precision", "recall", *(f"said {kind}" for kind in KINDS)),
             (
                 (kind, of.proven, of.said, of.both, of.precision, of.recall, *agreement.confusion[number])

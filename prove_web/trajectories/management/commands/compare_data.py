@@ -6,11 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
-from rich.console import Console
 
 from training_worker.prove.synthesis.compare import measure, rows
 from training_worker.prove.trajectory import UnreadableData
-from training_worker.terminal import table
+from training_worker.terminal import console, table
 
 
 class Command(BaseCommand):
@@ -37,5 +36,4 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps([asdict(one) for one in measured], indent=1))
         else:
-            console = Console(file=self.stdout, width=None if self.stdout.isatty() else 120)
-            table(console, ["", *(folder.absolute().name for folder in folders)], rows(measured))
+            table(console(self.stdout), ["", *(folder.absolute().name for folder in folders)], rows(measured))
