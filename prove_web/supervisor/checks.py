@@ -108,12 +108,17 @@ def cpu_workers(number: int) -> None:
         )
 
 
-def gateway_port(host: str, wanted: int | None) -> int:
-    """The MCP gateway's port: the one wanted, which must be free; else the usual one, or another if it is taken."""
+def gateway_port(host: str, wanted: int | None, pages: int) -> int:
+    """The MCP gateway's port: the one wanted, which must be free; else the usual one, or another if it is taken.
+
+    `pages` is the port of the site's pages, which is not listened on yet.
+    """
+    if wanted is not None and wanted == pages:
+        raise Refused(f"port {pages} is for the pages already: choose another for MCP with PROVE_MCP_PORT")
     if wanted is not None:
         return free_port(host, wanted, "PROVE_MCP_PORT")
     try:
-        return free_port(host, GATEWAY_PORT)
+        return free_port(host, GATEWAY_PORT if pages != GATEWAY_PORT else 0)
     except Refused:
         return free_port(host, 0)
 

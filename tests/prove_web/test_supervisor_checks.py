@@ -124,3 +124,10 @@ def test_an_address_of_no_broker_is_named() -> None:
     with pytest.raises(Refused, match="REDIS_URL is no address of a broker"):
         valkey.answers("nonsense")
     assert not valkey.answers("redis://127.0.0.1:1/0")
+
+
+def test_pages_and_gateway_have_ports_of_their_own() -> None:
+    pages = checks.free_port("127.0.0.1", 0)
+    with pytest.raises(Refused, match=f"port {pages} is for the pages already.*PROVE_MCP_PORT"):
+        checks.gateway_port("127.0.0.1", pages, pages)
+    assert checks.gateway_port("127.0.0.1", None, checks.GATEWAY_PORT) != checks.GATEWAY_PORT

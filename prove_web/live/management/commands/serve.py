@@ -64,7 +64,7 @@ def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
     server = valkey.binary() if embedded else None
     with checks.only_one(data) as say:
         site = Site(settings.BASE_DIR, data, host, checks.free_port(host, port), settings.REDIS_URL)
-        free = checks.gateway_port(site.mcp_host, 0 if port == 0 and mcp_port is None else mcp_port)
+        free = checks.gateway_port(site.mcp_host, 0 if port == 0 and mcp_port is None else mcp_port, site.port)
         site = replace(site, mcp_port=free, cpu_workers=cpu_workers)
         say(site.url)
         with Supervisor(Console(), data / "logs") as supervisor:
