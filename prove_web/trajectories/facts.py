@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from mcp_servers.catalogue import TOOLS
 from training_worker.prove.trajectory import Example
 
-from .filters import KINDS, SPLITS
+from .filters import KINDS, LEVELS, SPLITS
 from .models import Trajectory
 from .provenance import Fed, feeds_by_edges
-
-TOLD = {"complete": "everything", "missing": "all but one value", "minimal": "no more than needed"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def facts_of(example: Example) -> Facts:
         candidates=tuple(Candidate(name, name in used, name in known) for name in example.candidates),
         steps=truth(example),
         opening=example.digests[0] if example.digests else "",
-        level=TOLD[example.level],
+        level=dict(LEVELS)[example.level].lower(),
     )
 
 

@@ -15,6 +15,7 @@ from .models import Trajectory
 
 SPLITS = (("train", "Training"), ("held_out", "Held-out"))
 KINDS = (("chain", "Chain"), ("missing_function", "Missing function"), ("irrelevance", "Irrelevance"))
+LEVELS = (("complete", "Everything"), ("missing", "All but one value"), ("minimal", "No more than needed"))
 
 
 class TrajectoryFilter(django_filters.FilterSet):
@@ -27,6 +28,9 @@ class TrajectoryFilter(django_filters.FilterSet):
     )
     split = django_filters.ChoiceFilter(choices=SPLITS, empty_label="Any")
     kind = django_filters.ChoiceFilter(choices=KINDS, empty_label="Any")
+    level = django_filters.ChoiceFilter(
+        choices=LEVELS, empty_label="Any", label="Told at first", field_name="record__level"
+    )
     steps = django_filters.NumberFilter(widget=forms.Select, min_value=0, max_value=100, decimal_places=0)
     server = django_filters.CharFilter(field_name="servers", method="listed", widget=forms.Select, label="Server")
     tool = django_filters.CharFilter(field_name="tools", method="listed", widget=forms.Select, label="Tool")

@@ -11,10 +11,10 @@ from django.db.models import Count
 
 from mcp_servers.catalogue import TOOLS
 
-from .filters import KINDS
+from .filters import KINDS, LEVELS
 from .models import Dataset
 
-KIND_NAMES = dict(KINDS)
+KIND_NAMES, LEVEL_NAMES = dict(KINDS), dict(LEVELS)
 TOP = 10
 
 
@@ -71,24 +71,29 @@ class Stats:
     held_out: int
     kinds: Chart
     steps: Chart
+    levels: Chart
     servers: Chart
     tools: Chart
 
     @property
     def charts(self) -> tuple[Chart, ...]:
-        return self.steps, self.kinds, self.servers, self.tools
+        levels = (self.levels,) if len(self.levels.bars) > 1 else ()
+        return (self.steps, *levels, self.kinds, self.servers, self.tools)
 
 
 Counts = dict[str, Counter[str]]  # by split
 
 
 def stats(dataset: Dataset) -> Stats:
-    """Three queries, whatever the size."""
+    """Four queries, whatever the size."""
     rows = dataset.trajectories.order_by()
-    kinds, steps, servers, tools = (tally() for _ in range(4))
+    kinds, steps, levels, servers, tools = (tally() for _ in range(5))
     for split, kind, length, n in rows.values_list("split", "kind", "steps").annotate(Count("id")):
         kinds[split][kind] += n
         steps[split][str(length)] += n
+    told = rows.filter(kind="chain").values_list("split", "record__level").annotate(Count("id"))
+    for split, level, n in told:
+        levels[split][level or "complete"] += n
     for counts, name in ((servers, "servers"), (tools, "tools")):
         for split, listed, n in rows.values_list("split", name).annotate(Count("id")):
             for one in set(filter(None, listed.split(","))):
@@ -99,6 +104,7 @@ def stats(dataset: Dataset) -> Stats:
         held_out=kinds["held_out"].total(),
         kinds=chart("Kinds", "kind", kinds, KIND_NAMES),
         steps=chart("Ground-truth steps", "steps", steps, by_value=True, note="0: the right act is to call nothing"),
+        levels=chart("Told at first", "level", levels, LEVEL_NAMES),
         servers=chart("Servers in the world", "server", servers),
         tools=chart("Tools called", "tool", tools, note=f"Never called: {', '.join(unused)}" if unused else ""),
     )
@@ -150,16 +156,17 @@ class Mix:
 
 def mix(result: Mapping[str, Any]) -> Mix | None:
     """None before the job has a result."""
-    counts = result.get("counts")
-    if not counts:
+    splits = result.get("counts") or result.get("manifest", {}).get("splits")
+    if not splits:
         return None
     kinds, lengths = Counter[str](), Counter[str]()
-    for report in counts.values():
-        kinds.update(report["kinds"])
-        lengths.update(report["lengths"])
+    for split in splits.values():
+        kinds.update(split["kinds"])
+        lengths.update(split["lengths" if "lengths" in split else "steps"])
+    sizes = {name: sum(split["kinds"].values()) for name, split in splits.items()}
     return Mix(
-        train=counts.get("train", {}).get("kept", 0),
-        held_out=counts.get("held_out", {}).get("kept", 0),
+        train=sizes.get("train", 0),
+        held_out=sizes.get("held_out", 0),
         kinds=shares((KIND_NAMES.get(kind, kind), kinds[kind]) for kind in KIND_NAMES if kinds[kind]),
         lengths=shares((length, lengths[length]) for length in sorted(lengths, key=int)),
     )

@@ -235,8 +235,31 @@ def test_a_data_set_tells_how_many_there_are_of_each_kind_length_server_and_tool
     assert {bar.value for bar in stats.tools.bars} | set(stats.tools.note.replace(",", "").split()) >= TOOLS.keys()
 
 
+def test_how_much_users_tell_at_first_is_shown_where_it_differs(project: Project, mary: User, as_user: SignIn) -> None:
+    client, other = as_user(mary), replace(chain(), id="other", level="minimal")
+    for held, told in ((copies(3), False), ([*copies(3), other], True)):
+        stats = client.get(at("dataset", project, dataset_of(project, held).number)).context["stats"]
+        assert (stats.levels in stats.charts) == told
+    assert [(bar.value, bar.count) for bar in stats.levels.bars] == [("complete", 3), ("minimal", 1)]
+
+
+def test_the_list_knows_what_a_recipe_made(project: Project, mary: User, as_user: SignIn) -> None:
+    splits = {
+        "train": {"kinds": {"chain": 80, "irrelevance": 20}, "steps": {"0": 20, "2": 80}},
+        "held_out": {"kinds": {"chain": 7}, "steps": {"3": 7}},
+    }
+    dataset_of(project, name="By recipe", result={"manifest": {"splits": splits}}, spec={"recipe": "100"})
+    mix = as_user(mary).get(at("datasets", project)).context["datasets"][0]["mix"]
+    assert (mix.train, mix.held_out) == (100, 7)
+    assert [(share.label, share.count) for share in mix.lengths] == [("0", 20), ("2", 80), ("3", 7)]
+
+
 def test_each_filter_leaves_exactly_what_fits_it(project: Project, mary: User, as_user: SignIn) -> None:
-    held = [*examples(), *(replace(each, id=f"held-{each.id}", split="held_out") for each in examples()[:9])]
+    held = [
+        replace(chain(), id="little", level="minimal"),
+        *examples(),
+        *(replace(each, id=f"held-{each.id}", split="held_out") for each in examples()[:9]),
+    ]
     dataset = dataset_of(project, held)
     client = as_user(mary)
     tool = chain().steps[0].calls[0].name
@@ -247,6 +270,7 @@ def test_each_filter_leaves_exactly_what_fits_it(project: Project, mary: User, a
 
     fits: dict[tuple[str, str], Callable[[Example], bool]] = {
         ("split", "held_out"): lambda each: each.split == "held_out",
+        ("level", "minimal"): lambda each: each.level == "minimal",
         ("kind", "missing_function"): lambda each: each.kind == "missing_function",
         ("steps", "2"): lambda each: len(each.steps) == 2,
         ("server", server): lambda each: server in each.world.servers,
@@ -318,7 +342,7 @@ def test_a_page_of_fifty_takes_as_many_queries_as_one_of_two(
 ) -> None:
     client = as_user(mary)
     client.get(at("dataset", project, dataset_of(project).number))  # notes in the session that she has been here
-    queries = 12  # session, user, project, role, projects; data set, is it filled, 3 of statistics, count, rows
+    queries = 13  # session, user, project, role, projects; data set, is it filled, 4 of statistics, count, rows
     for count in (2, 60):
         dataset = dataset_of(project, copies(count))
         with django_assert_num_queries(queries):

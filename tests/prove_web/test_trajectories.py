@@ -17,7 +17,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.servers.models import LiveSession
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.verdict import judge
-from training_worker.prove.trajectory import Example, ForeignTool, Step, ToolCall, WorldRef
+from training_worker.prove.trajectory import Example, Failure, ForeignTool, Step, ToolCall, WorldRef
 
 from .examples import abstention, chain, dataset_of, examples
 
@@ -49,6 +49,14 @@ def test_every_kind_of_real_trajectory_is_shown_with_its_largest_reward(
         page = client.get(at(dataset, example))
         assert page.status_code == 200 and "Replayed just now" in page.text
         assert page.context["verdict"].reward.total == pytest.approx(1.0 if example.abstains else 1.3)
+
+
+def test_what_failed_on_the_way_is_shown_and_earns_nothing(project: Project, victor: User, as_user: SignIn) -> None:
+    failure = Failure(0, 0, ToolCall("get_account", {"account": "travel"}), '{"error":"not_found"}', "corrected")
+    example = replace(chain(), failures=(failure,))
+    page = as_user(victor).get(at(dataset_of(project, [example]), example)).text
+    assert "Failed, then corrected" in page
+    assert page.count("/3</td>") == sum(len(step.calls) for step in example.steps) and ">None<" not in page
 
 
 def test_the_components_add_up_to_the_total() -> None:
