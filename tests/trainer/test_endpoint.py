@@ -10,11 +10,18 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
+from mcp_servers.kit import Draw
+from mcp_servers.world import World
 from training_worker.prove.schemas import tool_schema
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed, Settings
+from training_worker.prove.synthesis.knobs import Knobs
+from training_worker.prove.synthesis.language_model import LanguageModel
+from training_worker.prove.synthesis.machine import Lesson, Talk, Task, execute
 from training_worker.prove.synthesis.paraphrase import paraphrase
+from training_worker.prove.synthesis.sampler import sample
 from training_worker.prove.trajectory import Message, ToolCall
 
 from .double import example
@@ -87,3 +94,16 @@ def test_a_model_that_is_not_there_is_named(url: str, tmp_path: Path) -> None:
         pytest.raises(EndpointFailed, match=r"HTTP 400: .*no-such-model.*PROVE_LLM_MODEL right"),
     ):
         endpoint.chat([Message("user", "Hello")])
+
+
+def test_a_real_model_acts_in_a_live_world(url: str, tmp_path: Path) -> None:
+    world = World.open(3, ("banking",), "small")
+    task = Task("chain", ("list_accounts",), tuple(world.tools()))
+    draw = Draw("lesson")
+    lesson = Lesson(task, nx.DiGraph(), world, sample(world.fork(), draw), Knobs(), draw, draw)
+    talk = Talk(task)
+    talk.say("List my accounts.")
+    with Endpoint(settings(url, tmp_path)) as endpoint:
+        move = LanguageModel(lesson, endpoint).move(talk, "")
+    execute(talk, move, world)
+    assert talk.steps[0].calls == (ToolCall("list_accounts", {}),) and "ACC-" in talk.steps[0].observations[0]
