@@ -262,6 +262,7 @@ def test_settings_come_from_the_environment(tmp_path: Path) -> None:
     ("variable", "value"),
     [
         ("URL", "localhost:8000"),
+        ("URL", "http://[::1/v1"),
         ("KEY", "schlüssel und mehr"),
         ("PER_MINUTE", "-1"),
         ("TOKENS", "many"),

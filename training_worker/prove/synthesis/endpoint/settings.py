@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter, ValidationError
+import httpx2
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 PREFIX = "PROVE_LLM_"
 GUIDE = "docs/language-models.md tells of all settings"
@@ -17,6 +18,13 @@ class EndpointFailed(Exception):
     """The endpoint cannot be used, or no longer; says what happened, where, and what to do. No example is to blame."""
 
 
+def well_formed(url: str) -> str:
+    try:
+        return str(httpx2.URL(url)) and url
+    except httpx2.InvalidURL as error:
+        raise ValueError(str(error)) from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """An endpoint and its limits. The variable of a field is its name in capitals after PROVE_LLM_.
@@ -24,7 +32,9 @@ class Settings:
     A request is sent once and again `retries` times when it meets HTTP 408, 409, 429 or 5xx, silence, or no connection.
     """
 
-    url: Annotated[str, Field(pattern=r"^https?://\S+$", description="address up to and with /v1")]
+    url: Annotated[
+        str, Field(pattern=r"^https?://\S+$", description="address up to and with /v1"), AfterValidator(well_formed)
+    ]
     model: Annotated[str, Field(min_length=1, description="name of the model there")]
     key: Annotated[str, Field(pattern=r"^[!-~]+$", description="API key, in plain ASCII")] = field(
         default="none", repr=False
