@@ -209,7 +209,8 @@ def test_paraphrasing_says_in_a_line_what_is_wrong(
     monkeypatch.delenv("PROVE_LLM_URL")
     for command in ("paraphrase", "classify"):
         with pytest.raises(CommandError, match="set PROVE_LLM_URL to its address"):
-            said(command, *([tmp_path / "set"] if command == "paraphrase" else []), out=tmp_path / "worded")
+            said(command, *([tmp_path / "set"] if command == "paraphrase" else []), out=tmp_path / "nothing")
+    assert not (tmp_path / "nothing").exists()
 
 
 def test_a_models_view_of_the_tools_is_held_against_the_graph(tmp_path: Path, knowing: Served) -> None:

@@ -98,4 +98,4 @@ def refuse(constant: str) -> None:
 
 
 def one_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")

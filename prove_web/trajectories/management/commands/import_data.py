@@ -35,7 +35,7 @@ class Command(BaseCommand):
         except (UnreadableData, folder.Taken) as reason:
             raise CommandError(str(reason)) from None
         except OSError as error:
-            raise CommandError(f"{error.filename or path}: {error.strerror}.") from error
+            raise CommandError(f"{error.filename or out}: {error.strerror or error}.") from error
         self.stdout.write(folder.told(manifest))
         for side, one in manifest.splits.items():
             for why, count in one.dropped.items():

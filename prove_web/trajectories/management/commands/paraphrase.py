@@ -32,8 +32,8 @@ class Command(BaseCommand):
         if source == out:
             raise CommandError("--out names the data set itself, which stays as it is: name another folder.")
         try:
-            out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
             used = from_environment(os.environ, Path(settings.PROVE_DATA) / "answers")
+            out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
             with Endpoint(used) as endpoint, counted("paraphrase") as progress:
                 report = paraphrase_folder(source, out, endpoint, progress, replacing=bool(options["replace"]))
             publish(out)
