@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from string import Formatter
 from typing import Any
@@ -22,7 +22,15 @@ QUESTION = re.compile(r"\b(could|can|would|will|may) (you|I)\b", re.I)
 WORD, SNAKE = re.compile(r"\w+"), re.compile(r"[a-z]+[a-z0-9]*(_[a-z0-9]+)+")
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d))?$")
 ABSTENTIONS = ("I cannot do that with the tools I have.", "None of my tools can do that.")
-WORDS, COUNTED = frozenset(("text", "body", "content")), frozenset("bags days hours minutes nights stars".split())
+UNITS = re.compile(
+    r" ((?:checked |extra |free |loyalty |more |story )?(?!(?:has|is|leads|this|times|was)\b)[a-z]{2,}s)\b"
+)
+VAGUE = {
+    "text": "something",
+    "query": "something",
+    "day": "a certain day",
+    "email address": "someone",
+}
 NO_NOUNS = frozenset(
     "action arrival at by close_on due expires from kind mark mode new off old on path pattern point power side start "
     "to until".split()
@@ -33,7 +41,10 @@ NO_NOUNS = frozenset(
 @dataclass(frozen=True)
 class Persona:
     """A manner of asking: how a request begins, goes on after an answer, joins its parts; gives what was asked back,
-    and takes its leave."""
+    and takes its leave.
+
+    Who is `careful` says "1 night", and "that place" only of what was spoken of.
+    """
 
     openings: tuple[str, ...]
     follow_ups: tuple[str, ...]
@@ -42,15 +53,18 @@ class Persona:
     gives: tuple[str, ...] = ("It is {value}.", "Take {value}.", "{value}, please.")
     leaves: tuple[str, ...] = ("Thanks, that is all.",)
     days: tuple[str, ...] = ("Today is {day}. ",)
+    careful: bool = True
 
 
 PLAIN = Persona(
     openings=("", "Please ", "Hi, please ", "Now ", "I need you to ", "Could you ", "Can you "),
     follow_ups=("Thanks. Now ", "Good. Next, ", "And now ", "Then please ", "Could you also ", ""),
     joints=(", then ", ", and then ", ", after that "),
+    careful=False,
 )
+"""Nobody in particular, as the small policy of the site was shown."""
 PERSONAS = {
-    "plain": PLAIN,
+    "plain": replace(PLAIN, careful=True),
     "brief": Persona(
         openings=("", "", "Please "),
         follow_ups=("", "Next: ", "Now ", "Then "),
@@ -190,21 +204,49 @@ def clause(ask: str, arguments: dict[str, Any], words: dict[str, str]) -> str:
 
 def given(template: str, value: str) -> str:
     """What the user answers who was asked for a value; one that ends a sentence needs no second mark."""
-    text = (CLOSING.sub("{value}", template) if value[-1:] in ".!?" else template).format(value=value)
-    return text[:1].upper() + text[1:]
+    return (CLOSING.sub("{value}", template) if value[-1:] in ".!?" else template).format(value=value)
+
+
+def singular(ask: str, arguments: Mapping[str, Any]) -> str:
+    """The ask with one of a thing where the number is 1: "{nights} nights" becomes "{nights} night"."""
+    for name in fields(ask):
+        if arguments.get(name) == 1 and not isinstance(arguments[name], bool):
+            ask = re.sub(rf"(?<=\{{{name}\}}){UNITS.pattern}", lambda found: f" {one_of(found[1])}", ask)
+    return ask
+
+
+def one_of(things: str) -> str:
+    """dishes -> dish, entries -> entry, nights -> night."""
+    return re.sub(r"(?<=sh|ch|ss)es$|s$", "", re.sub(r"ies$", "ys", things))
+
+
+def unit(ask: str, name: str) -> str:
+    """What a number counts: "{nights} nights" counts nights; "" when that is not said."""
+    found = re.search(rf"\{{{name}\}}{UNITS.pattern}", ask)
+    return found[1] if found else ""
 
 
 def left_open(ask: str, name: str, noun: str) -> str:
     """The ask with a parameter left open: "the account {account}" becomes "an account"."""
-    around = rf'"?(?:\b(?:the|my|a|an|our) (?:\w+ )?)?(?:\b{noun} )?\{{{name}\}}(?: (?:cents|{noun}))?"?'
-    return re.sub(around, vague(noun), ask, count=1)
+    around = rf'(?:\b(?:the|my|a|an|our) (?:\w+ )?)?(?:\b{noun} )?"?\{{{name}\}}"?'
+    return re.sub(around, vague(noun), ask, count=1, flags=re.I)
+
+
+def left_uncounted(ask: str, name: str, units: str) -> str:
+    """The ask with a number left open: "for {nights} nights" becomes "for some nights"."""
+    some = "a certain amount" if units == "cents" else f"some {units}"
+    return re.sub(rf"(?:the next )?\{{{name}\}} {units}", some, ask, count=1)
+
+
+def names_it(ask: str, name: str, noun: str) -> bool:
+    """Whether an ask says what a value is, so that a person could leave it out: "the subject {subject}"."""
+    before = r"(?:the|my|a|an|our|in|with|at|for|under|by)"
+    return noun in VAGUE or re.search(rf'\b{before} (?:new )?{noun} "?\{{{name}\}}', ask, re.I) is not None
 
 
 def vague(noun: str) -> str:
     """How one speaks of a thing without saying which."""
-    if noun in WORDS:
-        return "something"
-    return f"some {noun}" if noun in COUNTED else f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+    return VAGUE.get(noun) or f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"
 
 
 def spoken(value: Any) -> str:

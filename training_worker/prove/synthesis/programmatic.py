@@ -9,7 +9,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 
 from ..trajectory import ToolCall
-from .language import ABSTENTIONS, PERSONAS, sentence
+from .language import ABSTENTIONS, PERSONAS, PLAIN, sentence, singular
 from .machine import Lesson, Move, Talk
 from .planner import Done, run_chain
 from .recovery import slip, wish
@@ -35,10 +35,12 @@ class Programmatic:
         """Plans; leaves the world as it is. Raises NothingFits or StepRefused."""
         task, world, context, knobs = lesson.task, lesson.world, lesson.context, lesson.knobs
         self.task, self.knobs, self.draw, self.manner = task, knobs, lesson.draw, lesson.manner
-        self.persona = PERSONAS[task.persona or "plain"]
+        self.persona = PERSONAS[task.persona] if task.persona else PLAIN
         self.today = ""
         after = world.fork()
         steps = run_chain(task.chain, lesson.graph, after, context, self.draw, knobs, WISHES[task.level])
+        if self.persona.careful:
+            steps = [replace(step, ask=singular(step.ask, step.arguments)) for step in steps]
         if task.kind != "chain":
             self.turns = [self.abstention(steps[-1])]
         else:
@@ -70,7 +72,7 @@ class Programmatic:
         level, relative, open = self.task.level, False, None
         if self.manner.chance(self.knobs.dates):
             steps, relative = with_days(steps, today, self.manner)
-        turn_of = split_for(level, steps, self.draw, self.knobs.turns)
+        turn_of = split_for(level, steps, self.draw, self.knobs.turns, self.persona)
         if level == "missing":
             found = leave_open(steps, turn_of, self.draw, self.persona)
             if found is None:

@@ -64,8 +64,9 @@ def slips(
 
 
 def called(words: str, thing: str) -> str:
-    """The name alone: "the travel account" is called travel."""
-    return words.removeprefix("the ").removeprefix(f"{thing} ").removesuffix(f" {thing}")
+    """The name alone: "the travel account" is called travel, and the social post "the post Good day" Good day."""
+    words, short = words.removeprefix("the "), thing.split()[-1]
+    return words.removeprefix(f"{thing} ").removesuffix(f" {thing}").removeprefix(f"{short} ").removesuffix(f" {short}")
 
 
 def taken_over(step: Done, tool: Tool) -> dict[str, Any] | None:

@@ -19,29 +19,34 @@ from .language import (
     fields,
     given,
     left_open,
+    left_uncounted,
     long_day,
+    names_it,
     says,
     sentence,
     spoken,
+    unit,
     ways_to_say,
 )
-from .planner import Done, noun
+from .planner import POINTER, Done, noun
 
 SPLITS = 6  # splits into turns to look through for one that lets a look-up go without saying
 WISHES: dict[Level, float] = {"complete": 0.25, "missing": 0.25, "minimal": 0.0}
 """How likely an optional part of a request is said."""
 LEFT_UNSAID: dict[Level, float] = {"complete": 0.6, "missing": 0.6, "minimal": 1.0}
 """How likely a look-up that goes without saying is left unsaid."""
+NOUNS = {"body": "text", "content": "text", "iban": "IBAN"}
 WORDED = 0.6  # of the days and moments are said as a person would
 
 
 @dataclass(frozen=True)
 class Open:
-    """A value that the user leaves out at first: of which step, under which name; what it is, and how to ask for it."""
+    """A value that the user leaves out at first: of which step, under which name; what is said in its place, and how to
+    ask for it."""
 
     step: int
     name: str
-    noun: str
+    ask: str
     question: str
 
 
@@ -52,13 +57,15 @@ def split_turns(steps: Sequence[Done], draw: Draw, turns: Mapping[int, float] = 
     return [sum(cut <= position for cut in cuts) for position in range(len(steps))]
 
 
-def split_for(level: Level, steps: Sequence[Done], draw: Draw, turns: Mapping[int, float]) -> list[int]:
+def split_for(
+    level: Level, steps: Sequence[Done], draw: Draw, turns: Mapping[int, float], persona: Persona = PLAIN
+) -> list[int]:
     """A split; at level minimal one in which some look-up can go without saying, in a single turn if need be."""
     turn_of = split_turns(steps, draw, turns)
     if level != "minimal":
         return turn_of
     for _ in range(SPLITS):
-        if any(implied(position, positions(turn_of, turn), steps) for position, turn in enumerate(turn_of)):
+        if any(implied(position, positions(turn_of, turn), steps, persona) for position, turn in enumerate(turn_of)):
             return turn_of
         turn_of = split_turns(steps, draw, turns)
     return [0] * len(steps)
@@ -79,17 +86,27 @@ def word_turns(
     turns = []
     for turn in range(max(turn_of) + 1):
         own = positions(turn_of, turn)
-        said = [at for at in own if not (draw.chance(LEFT_UNSAID[level]) and implied(at, own, steps))]
+        said = [at for at in own if not (draw.chance(LEFT_UNSAID[level]) and implied(at, own, steps, persona))]
         turns.append(sentence([steps[at].clause for at in said], draw, turn == 0, persona))
     return tuple(turns)
 
 
-def implied(position: int, own: Sequence[int], steps: Sequence[Done]) -> bool:
-    """Whether a step goes without saying: it only looks, and a later step of the turn uses it and says its values."""
+def implied(position: int, own: Sequence[int], steps: Sequence[Done], persona: Persona = PLAIN) -> bool:
+    """Whether a step goes without saying: it only looks, and a later step of the turn uses it and says its values.
+
+    Nobody careful says "that place" of what only a look-up without values shows, and leaves the look-up out.
+    """
     step = steps[position]
     users = [later for later in own if position in steps[later].fed_by.values()]
+    if persona.careful and not step.arguments and any(points_at(steps[later], position) for later in users):
+        return False
     rest = " ".join(steps[later].clause for later in users)
     return bool(users) and not TOOLS[step.tool][1].writes and all(says(rest, text) for text in step.given())
+
+
+def points_at(step: Done, giver: int) -> bool:
+    """Whether a step is asked for with "that account", and not a name, for what the other gives."""
+    return any(of == giver and step.words[name].startswith(POINTER) for name, of in step.fed_by.items())
 
 
 def with_days(steps: Sequence[Done], today: str, draw: Draw) -> tuple[list[Done], bool]:
@@ -120,16 +137,26 @@ def openings(steps: Sequence[Done], draw: Draw) -> list[Open]:
         for name in tool.required:
             plain = isinstance(step.arguments[name], str | int) and not isinstance(step.arguments[name], bool)
             if plain and name not in step.fed_by and name in fields(step.ask) and name not in NO_NOUNS | tool.sensitive:
-                found.append(opening(position, name, tool))
+                found += opening(position, name, tool, step.ask)
     return draw.shuffled(found)
 
 
-def opening(position: int, name: str, tool: Tool) -> Open:
+def opening(position: int, name: str, tool: Tool, ask: str) -> list[Open]:
+    """The one way to leave a value open in an ask; none where a person could not."""
+    noun = NOUNS.get(name, name.replace("_", " "))
     if name in tool.ids:
         noun = thing(tool.ids[name])
-        return Open(position, name, noun, f"Which {noun} do you mean?")
-    noun = name.replace("_", " ")
-    return Open(position, name, noun, f"What should the {noun} be?")
+        return [Open(position, name, left_open(ask, name, noun), f"Which {noun} do you mean?")]
+    if units := unit(ask, name) if is_number(tool, name) else "":
+        question = f"What should the {noun} be?" if units == "cents" else f"How many {units}?"
+        return [Open(position, name, left_uncounted(ask, name, units), question)]
+    if names_it(ask, name, noun):
+        return [Open(position, name, left_open(ask, name, noun), f"What should the {noun} be?")]
+    return []
+
+
+def is_number(tool: Tool, name: str) -> bool:
+    return bool(tool.input_schema["properties"][name].get("type") == "integer")
 
 
 def thing(id_type: str) -> str:
@@ -148,7 +175,7 @@ def leave_open(
     for open in openings(steps, draw):
         step = steps[open.step]
         value = step.arguments[open.name]
-        vague = replace(step, ask=left_open(step.ask, open.name, open.noun))
+        vague = replace(step, ask=open.ask)
         told = [*steps[: open.step], vague, *steps[open.step + 1 :]]
         words = word_turns(told, turn_of, draw, persona=persona)
         asked = turn_of[open.step]
