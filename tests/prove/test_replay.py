@@ -45,6 +45,11 @@ def test_each_cause_of_drift_is_told_apart(cause: Cause, chains: list[Example]) 
     assert drift and drift.cause == cause and drift.example == example.id and drift.reason
 
 
+def test_a_conversation_of_another_kind_than_its_steps_makes_no_sense(chains: list[Example]) -> None:
+    drift = drift_of(replace(chains[0], kind="irrelevance"))
+    assert drift and drift.cause == "record"
+
+
 def test_of_a_reply_that_differs_the_values_that_do_are_shown(chains: list[Example]) -> None:
     example = next(one for one in chains if one.steps[0].observations[0].startswith("{"))
     told = json.loads(example.steps[0].observations[0])

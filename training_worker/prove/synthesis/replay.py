@@ -141,6 +141,7 @@ def unusable(example: Example) -> Drift | None:
     steps = range(len(example.steps))
     fits = (
         example.turns
+        and (example.kind == "chain") == bool(example.steps)
         and len(example.answers) == len(example.turns)
         and len(example.digests) == len(example.steps) + 1
         and all(len(step.calls) == len(step.observations) for step in example.steps)
@@ -152,7 +153,7 @@ def unusable(example: Example) -> Drift | None:
         and example.world.size in SIZES
     )
     if not fits:
-        return Drift(example.id, "record", "Its turns, steps, replies and digests do not fit together.")
+        return Drift(example.id, "record", "Its kind, turns, steps, replies and digests do not fit together.")
     if gone := [name for name in example.world.servers if name not in SERVERS]:
         return Drift(example.id, "server", f"There is no server {', '.join(gone)} any more.")
     called = [call.name for step in example.steps for call in step.calls]
