@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
 from training_worker.prove.synthesis.endpoint.settings import Settings, described, variable
 from training_worker.prove.synthesis.recipes import PLANS
 
@@ -34,7 +35,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 def run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PROVE_DATA": str(cwd / "data")}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, input="")
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=PATIENCE, input="")
 
 
 @pytest.mark.parametrize("code", [pytest.param(code, id=name) for name, code in blocks("python")])

@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from mcp import Client, StdioServerParameters
 
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.external import External, external_servers
+from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
@@ -38,10 +38,8 @@ def gateway() -> Iterator[str]:
     words = block("text").split()
     assert words[0] == ".venv/bin/python"
     with subprocess.Popen([sys.executable, *words[1:], "--port", str(port)], cwd=ROOT) as process:
-        until = time.monotonic() + 30
-        while not answers(port):
-            assert process.poll() is None and time.monotonic() < until, "the gateway must start"
-            time.sleep(0.05)
+        eventually(lambda: process.poll() is not None or answers(port), "an answer of the gateway")
+        assert process.poll() is None, "the gateway must start"
         yield f"http://127.0.0.1:{port}"
         process.terminate()
 
@@ -68,7 +66,7 @@ def test_the_configuration_of_claude_desktop_starts_a_server() -> None:
 def test_the_python_client_over_http_reads_its_accounts(gateway: str, tmp_path: Path) -> None:
     code = block("py").replace(USUAL, gateway)
     assert gateway in code
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)[0]["id"].startswith("ACC-")
 
@@ -77,16 +75,19 @@ def test_the_inspector_lists_the_tools(gateway: str) -> None:
     npx = shutil.which("npx")
     words = block("bash").replace(USUAL, gateway).split()
     assert words[0] == "npx" and gateway in words[3]
-    if not npx or subprocess.run([npx, "--no", "--", words[1], "--help"], capture_output=True, timeout=60).returncode:
+    if (
+        not npx
+        or subprocess.run([npx, "--no", "--", words[1], "--help"], capture_output=True, timeout=PATIENCE).returncode
+    ):
         pytest.skip("the Inspector is not installed here (npm install -g @modelcontextprotocol/inspector, Node 22)")
-    done = subprocess.run([npx, "--no", "--", *words[1:]], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([npx, "--no", "--", *words[1:]], capture_output=True, text=True, timeout=PATIENCE)
     assert [tool["name"] for tool in json.loads(done.stdout)["tools"]] == BANKING
 
 
 def test_a_signed_path_is_printed_as_the_page_says(tmp_path: Path) -> None:
     (command,) = re.findall(r"`python (-m mcp_servers banking --sign [^`]*)`", PAGE)
     words = command.replace("data/mcp_secret", str(tmp_path / "secret")).split()
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert re.fullmatch(r"/mcp/[\w-]+\.[\w-]+/banking\n", done.stdout), done.stderr
 
 

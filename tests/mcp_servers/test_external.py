@@ -19,6 +19,7 @@ from test_gateway import SECRET, Running
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.external import External, ServerFailed, external_servers, is_public
 from mcp_servers.gateway import Ticket
+from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).parents[2]
 BANKING = External(
@@ -213,10 +214,7 @@ def test_when_a_session_is_closed_nothing_of_its_server_is_left(tmp_path: Path) 
     assert session.call("act", {}).ok and len(living(marker)) == 1
     session.close()
     session.close()
-    until = time.monotonic() + 10
-    while living(marker) or living(str(tmp_path)):
-        assert time.monotonic() < until, "a process was left behind"
-        time.sleep(0.05)
+    eventually(lambda: not living(marker) and not living(str(tmp_path)), "the end of all its processes")
 
 
 def test_the_operators_file_is_read(tmp_path: Path) -> None:
@@ -255,11 +253,11 @@ def strangers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Public servers from PyPI and npm, in environments of their own; left out where they cannot be downloaded."""
     folder = tmp_path_factory.mktemp("strangers")
     python = folder / "python"
-    subprocess.run([sys.executable, "-m", "venv", str(python)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-m", "venv", str(python)], check=True, timeout=PATIENCE)
     done = subprocess.run(
         [python / "bin" / "pip", "install", "-q", "--retries", "1", "mcp-server-time==2026.10.19"],
         capture_output=True,
-        timeout=180,
+        timeout=PATIENCE,
     )
     if done.returncode:
         pytest.skip("mcp-server-time cannot be had from PyPI here")
@@ -280,7 +278,7 @@ def test_a_server_from_npm(strangers: Path) -> None:
     if (
         not npm
         or subprocess.run(
-            [npm, "install", "--silent", "--prefix", str(strangers), package], capture_output=True, timeout=180
+            [npm, "install", "--silent", "--prefix", str(strangers), package], capture_output=True, timeout=PATIENCE
         ).returncode
     ):
         pytest.skip(f"{package} cannot be had from npm here")

@@ -10,7 +10,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,9 +24,9 @@ from prove_web import first_start
 from prove_web.supervisor import valkey
 from prove_web.supervisor.program import Refused
 from prove_web.supervisor.programs import MCP_TOKEN, OWNER_PASSWORD, Site, programs
+from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PATIENCE = 60.0
 MARKER = "PROVE_TEST_MARKER"
 OURS = {
     "REDIS_URL",
@@ -140,13 +139,6 @@ def site() -> Iterator[Callable[..., RunningSite]]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         each.child.communicate()
-
-
-def eventually(true: Callable[[], object], what: str) -> None:
-    until = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < until, f"{what} did not happen"
-        time.sleep(0.1)
 
 
 def answer(port: int, path: str) -> int:

@@ -17,11 +17,11 @@ from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, TOO_SL
 from prove_web.live.hub import hubs
 from prove_web.live.models import Job, State
 from prove_web.live.record import record
+from tests.waiting import PATIENCE
 
 from .story import run_job, step, story
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
-PATIENCE = 8
 
 
 class Socket(ApplicationCommunicator):

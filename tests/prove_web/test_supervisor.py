@@ -17,9 +17,9 @@ from prove_web.supervisor import guard, process
 from prove_web.supervisor.output import Console, Output
 from prove_web.supervisor.program import Program, Refused, StopAsked
 from prove_web.supervisor.supervisor import Supervisor
+from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PATIENCE = 20.0
 MARKER = "PROVE_TEST_MARKER"
 
 # A supervisor in a process of its own. Its first program starts a child of its own; its second takes a while to stop.
@@ -53,13 +53,6 @@ with Supervisor(Console(), here / "logs") as supervisor:
     supervisor.keep()
 print("stopped")
 """
-
-
-def eventually(true: Callable[[], object], what: str = "it") -> None:
-    until = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < until, f"{what} did not happen"
-        time.sleep(0.05)
 
 
 def marked(marker: str) -> list[int]:

@@ -15,8 +15,7 @@ from prove_web.supervisor import checks, valkey
 from prove_web.supervisor.output import Console
 from prove_web.supervisor.program import Refused
 from prove_web.supervisor.supervisor import Supervisor
-
-PATIENCE = 20.0
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
