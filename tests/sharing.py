@@ -18,6 +18,7 @@ LONG = {
     "site/": 80,
     "worker/test_jobs.py": 70,
     "prove_web/test_serve.py": 50,
+    "worker/test_helping.py": 50,
     "docs/test_docs.py": 40,
     "mcp_servers/test_external.py": 40,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from training_worker.prove.synthesis.recipes import PLANS
 from training_worker.prove.trajectory import Example, read_lines
 
 from .conftest import TINY, Broker, Web, Workers
@@ -86,7 +87,7 @@ def test_what_a_worker_cannot_do_is_refused_in_a_sentence(web: Web, worker: Work
         ("dataset", {**TINY, "train": -1}, "train must be a whole number of at least 1, not -1."),
         ("dataset", {**TINY, "colour": "red"}, "This worker does not know colour."),
         ("dataset", {**TINY, "candidates": 2}, "candidates is too small."),
-        ("dataset", {"recipe": "prove-14k"}, "recipe must be one of prove-13k, 1k, 100, not 'prove-14k'."),
+        ("dataset", {"recipe": "prove-14k"}, f"recipe must be one of {', '.join(PLANS)}, not 'prove-14k'."),
         ("dataset", {"recipe": "100", "train": 5}, "This worker does not know train."),
         ("graph", {"seed": 1}, "This worker does not know seed."),
     ):
