@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
-from training_worker.prove.synthesis.language import choose, clause, default_ask, fields, says, sentence, spoken
+from training_worker.prove.synthesis.language import (
+    PERSONAS,
+    choose,
+    clause,
+    default_ask,
+    fields,
+    says,
+    sentence,
+    spoken,
+)
 
 tools = pytest.mark.parametrize("tool", [tool for _, tool in TOOLS.values()], ids=lambda tool: tool.name)
 words = st.text("abcdefgh ", min_size=1).map(lambda text: "do " + text)
@@ -48,12 +59,20 @@ def test_a_clause_says_every_value_of_its_fields(tool: Tool) -> None:
 
 @given(st.lists(words, min_size=1, max_size=5), st.integers(0, 10_000), st.booleans())
 def test_a_sentence_says_its_clauses_in_order_and_ends_once(clauses: list[str], key: int, first: bool) -> None:
-    text = sentence(clauses, Draw("sentence", key), first)
+    text = sentence(clauses, Draw("sentence", key), "" if first else "Before.")
     place = 0
     for part in (clauses[0][1:], *clauses[1:]):
         place = text.index(part, place) + len(part)
     assert place == len(text) - 1 and text[-1] in ".?" and text[0].isupper()
     assert (text[-1] == "?") == text.startswith(("Could", "Can"))
+
+
+@given(st.sampled_from(sorted(PERSONAS)), st.integers(0, 10_000))
+def test_no_two_turns_in_a_row_begin_alike(name: str, key: int) -> None:
+    draw, turns = Draw("row", key), [""]
+    for _ in range(4):
+        turns.append(sentence(["x"], draw, turns[-1], PERSONAS[name]))
+    assert all(one != other or one == "X." for one, other in pairwise(turns))
 
 
 @pytest.mark.parametrize(

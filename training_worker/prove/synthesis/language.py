@@ -43,7 +43,7 @@ class Persona:
     """A manner of asking: how a request begins, goes on after an answer, joins its parts; gives what was asked back,
     and takes its leave.
 
-    Who is `careful` says "1 night", and "that place" only of what was spoken of.
+    Who is `careful` says "1 night", "that place" only of what was spoken of, and begins no two turns in a row alike.
     """
 
     openings: tuple[str, ...]
@@ -285,13 +285,20 @@ def says(text: str, value: str) -> bool:
     return re.search(rf"(?<!\w)(?<!\w-){re.escape(value)}(?!\w)", text) is not None
 
 
-def sentence(clauses: Sequence[str], draw: Draw, first: bool, persona: Persona = PLAIN) -> str:
-    """One user turn that asks for these things in this order."""
-    opening = draw.choice(persona.openings if first else persona.follow_ups)
+def sentence(clauses: Sequence[str], draw: Draw, before: str = "", persona: Persona = PLAIN) -> str:
+    """One user turn that asks for these things in this order; `before` is the turn before it, if there is one."""
+    opening = draw.choice(follow_ups(persona, before) if before else persona.openings)
     text = opening + clauses[0]
     for position, part in enumerate(clauses[1:], 2):
         text += (persona.last if position == len(clauses) > 2 else draw.choice(persona.joints)) + part
     return text[:1].upper() + text[1:] + ("?" if QUESTION.search(opening) else ".")
+
+
+def follow_ups(persona: Persona, before: str) -> Sequence[str]:
+    """The ways to go on after a turn."""
+    if not persona.careful:
+        return persona.follow_ups
+    return [one for one in persona.follow_ups if not one or not before.startswith(one[:1].upper() + one[1:])]
 
 
 def leaks(text: str, said: str = "") -> set[str]:

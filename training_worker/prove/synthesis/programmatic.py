@@ -64,7 +64,7 @@ class Programmatic:
         return next(self.moves)
 
     def abstention(self, asked: Done) -> Turn:
-        words = sentence([asked.alone()], self.draw, True, self.persona)
+        words = sentence([asked.alone()], self.draw, persona=self.persona)
         return Turn(words, [Move(text=self.draw.choice(ABSTENTIONS))])
 
     def plan(self, steps: Sequence[Done], today: str) -> list[int]:
@@ -92,7 +92,7 @@ class Programmatic:
         found = wish(steps, opening, after, context, self.manner)
         if found is None:
             return False
-        words = sentence([found.words], self.manner, False, self.persona)
+        words = sentence([found.words], self.manner, self.turns[-1].words, self.persona)
         self.turns.append(Turn(words, [Move((found.call,)), Move(text=f"That cannot be done: {found.why}")]))
         if found.call.name not in self.task.candidates:
             candidates = self.manner.shuffled([*self.task.candidates, found.call.name])

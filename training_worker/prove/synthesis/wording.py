@@ -83,11 +83,11 @@ def word_turns(
     persona: Persona = PLAIN,
 ) -> tuple[str, ...]:
     """What the user says in each turn; a look-up that a later step of the turn implies is often left unsaid."""
-    turns = []
+    turns = list[str]()
     for turn in range(max(turn_of) + 1):
         own = positions(turn_of, turn)
         said = [at for at in own if not (draw.chance(LEFT_UNSAID[level]) and implied(at, own, steps, persona))]
-        turns.append(sentence([steps[at].clause for at in said], draw, turn == 0, persona))
+        turns.append(sentence([steps[at].clause for at in said], draw, "".join(turns[-1:]), persona))
     return tuple(turns)
 
 
