@@ -28,7 +28,7 @@ pipeline: setup ## without the site: servers, graph, data, GRPO, held-out evalua
 
 test: setup ## all tests, in a browser too; finds or gets one
 	@$(PY) .ci/browser.py
-	$(PY) -m pytest -n 2 --dist worksteal $(ARGS)
+	$(PY) -m pytest -n 3 --dist worksteal $(ARGS)
 
 lint: setup ## ruff, formatting, types, import arrows
 	$(PY) -m ruff check .
