@@ -32,7 +32,7 @@ class NewDataset(forms.Form):
     name = forms.CharField(max_length=80, required=False, help_text="Left empty, it is named by its number.")
     recipe = forms.ChoiceField(
         required=False,
-        help_text="A recipe sets all of the rest: the tools of all servers, exact counts, 64 worlds to train in.",
+        help_text="A recipe sets all of the rest: servers, exact counts, 64 worlds to train in.",
         error_messages={"invalid_choice": "There is no recipe “%(value)s”."},
     )
     servers = forms.MultipleChoiceField(

@@ -46,7 +46,8 @@ class Tell:
     def counting(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
         """A callback for work that counts; `before` and `after` are what was done and what is left besides.
 
-        Its pace is that since its first word: what was done then may have been there from before.
+        Its pace is that since its first word: what was done then may have been there from before. There is none to
+        speak of while less than a hundredth is done: the start of processes would count as work.
         """
         first: tuple[float, int] | None = None
 
@@ -54,7 +55,7 @@ class Tell:
             nonlocal first
             now = time.monotonic()
             began, there = first = first or (now, done)
-            pace = (now - began) / (done - there) if done > there else None
+            pace = (now - began) / (done - there) if done - there >= max(1, total / 100) else None
             left = total - done + after
             self.progress(before + done, before + total + after, line, None if pace is None else pace * left)
 

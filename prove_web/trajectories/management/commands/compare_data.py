@@ -5,10 +5,10 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
+from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.synthesis.compare import measure, rows
-from training_worker.prove.trajectory import UnreadableData
 from training_worker.terminal import console, table
 
 
@@ -25,14 +25,8 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         folders = options["folders"]
         assert isinstance(folders, list)
-        try:
+        with told_in_a_line():
             measured = [measure(folder) for folder in folders]
-        except FileNotFoundError as error:
-            raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
-        except UnreadableData as error:
-            raise CommandError(str(error)) from None
-        except OSError as error:
-            raise CommandError(f"{error.filename}: {error.strerror}.") from error
         if options["json"]:
             self.stdout.write(json.dumps([asdict(one) for one in measured], indent=1))
         else:

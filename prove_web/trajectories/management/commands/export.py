@@ -5,8 +5,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
+from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.export.publish import publish
-from training_worker.prove.trajectory import UnreadableData
 
 
 class Command(BaseCommand):
@@ -21,13 +21,8 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         path = Path(str(options["folder"]))
         try:
-            publish(path)
-        except UnreadableData as reason:
-            raise CommandError(str(reason)) from None
-        except FileNotFoundError as error:
-            raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
-        except OSError as error:
-            raise CommandError(f"{error.filename or path}: {error.strerror}.") from error
+            with told_in_a_line():
+                publish(path)
         except KeyError as name:
             raise CommandError(f"There is no tool {name} any more: make the data set again.") from None
         self.stdout.write(f"{path} loads with datasets.load_dataset; README.md is its card")

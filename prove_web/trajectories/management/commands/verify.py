@@ -7,8 +7,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
+from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.synthesis.replay import CAUSES, Replayed, verify
-from training_worker.prove.trajectory import UnreadableData
 from training_worker.terminal import counted
 
 
@@ -24,15 +24,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         path = Path(str(options["folder"]))
-        try:
-            with counted("replay") as progress:
-                found = verify(path, progress)
-        except FileNotFoundError as error:
-            raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
-        except UnreadableData as error:
-            raise CommandError(str(error)) from None
-        except OSError as error:
-            raise CommandError(f"{error.filename or path}: {error.strerror}.") from error
+        with told_in_a_line(), counted("replay") as progress:
+            found = verify(path, progress)
         as_json = json.dumps(asdict(found) | {"holds": found.holds}, indent=1)
         self.stdout.write(as_json if options["json"] else told(found))
         if not found.holds:

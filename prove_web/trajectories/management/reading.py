@@ -1,0 +1,21 @@
+"""What goes wrong with the files of a data set, for the commands that read one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.core.management.base import CommandError
+
+from training_worker.prove.trajectory import UnreadableData
+
+
+@contextmanager
+def told_in_a_line() -> Iterator[None]:
+    """Raises CommandError, which names the file and what to do."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
+    except UnreadableData as error:
+        raise CommandError(str(error)) from None
+    except OSError as error:
+        raise CommandError(f"{error.filename or 'a file'}: {error.strerror}.") from error
