@@ -25,6 +25,29 @@ class ChatModel(Protocol):
         """The assistant's next text."""
 
 
+class Format(Protocol):
+    """How a family of models writes tool calls in its text."""
+
+    def parse(self, text: str, most: int | None = None) -> tuple[ToolCall, ...]:
+        """The first `most` calls of an assistant text; a malformed one is kept, without a name and arguments."""
+
+    def write(self, calls: Sequence[ToolCall]) -> str:
+        """The text of an assistant that makes these calls: the inverse of `parse`."""
+
+
+class Hermes:
+    """Calls as JSON between <tool_call> tags: Qwen2.5, Qwen3 and Granite 4."""
+
+    def parse(self, text: str, most: int | None = None) -> tuple[ToolCall, ...]:
+        return parse_calls(text, most)
+
+    def write(self, calls: Sequence[ToolCall]) -> str:
+        return write_calls(calls)
+
+
+HERMES = Hermes()
+
+
 class Scripted:
     """A chat model that says what it was given, in order; the double of the tests."""
 

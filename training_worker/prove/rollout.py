@@ -13,8 +13,8 @@ from typing import Any
 from mcp_servers.catalogue import fingerprint
 from mcp_servers.world import World
 
-from .chat import parse_calls, write_calls
-from .reward import form_level, score
+from .chat import HERMES, Format
+from .reward import PAPER, Weights, form_level, score
 from .schemas import input_schemas, tools_shown
 from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall, UnreadableData
 
@@ -60,7 +60,9 @@ class Attempt:
     The tools of an imported example are not live: a call of one is judged by its form and refused.
     """
 
-    def __init__(self, example: Example, limits: Limits | None = None):
+    def __init__(
+        self, example: Example, limits: Limits | None = None, *, format: Format = HERMES, reward: Weights = PAPER
+    ):
         if not example.certified:
             raise NotCertified(
                 f"{example.id} was imported with calls that cannot be run here, so it has no rollouts. "
@@ -68,6 +70,7 @@ class Attempt:
             )
         prompt = Prompt(example)
         self.example, self.limits = example, limits or Limits()
+        self.format, self.weights = format, reward
         self.tools, self.opening = prompt.tools, prompt.opening
         self.schemas = input_schemas(example)
         where = example.world
@@ -93,11 +96,11 @@ class Attempt:
         self.transcript.append(Message("assistant", text))
         self.assistant_turns += 1
         if truncated:
-            calls = parse_calls(text, self.limits.calls + 1)
+            calls = self.format.parse(text, self.limits.calls + 1)
             self.calls += [ExecutedCall(call, 0, "", self.assistant_turns - 1) for call in calls]
             self.end, self.failed_at = "tokens", "policy"
             return ()
-        calls = parse_calls(text, self.limits.calls + 1)
+        calls = self.format.parse(text, self.limits.calls + 1)
         following = tuple(Message("tool", self._run(call)) for call in calls) if calls else self._next_user_turn()
         if not self.over and self.assistant_turns >= self.limits.assistant_turns:
             self.end, self.failed_at = "assistant_turns", "policy"
@@ -149,7 +152,7 @@ class Attempt:
             transcript=tuple(self.transcript),
             calls=tuple(self.calls),
             end=self.end or "tokens",
-            reward=None if failed else score(self.example.steps, self.example.edges, self.calls),
+            reward=None if failed else score(self.example.steps, self.example.edges, self.calls, self.weights),
             failed_at=self.failed_at,
             error=self.error,
             digest=self.world.digest() if self.world else "",
@@ -170,7 +173,7 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}... [cut: {len(text) - most:,} more characters]"
 
 
-def demonstration(example: Example) -> tuple[Message, ...]:
+def demonstration(example: Example, format: Format = HERMES) -> tuple[Message, ...]:
     """What a perfect assistant does after the opening: the oracle that scores 1.3, or 1.0 for abstention."""
     messages: list[Message] = []
     for turn, answer in enumerate(example.answers):
@@ -178,7 +181,7 @@ def demonstration(example: Example) -> tuple[Message, ...]:
             messages.append(Message("user", example.turns[turn]))
         for step in example.steps:
             if step.turn == turn:
-                messages.append(Message("assistant", write_calls(step.calls)))
+                messages.append(Message("assistant", format.write(step.calls)))
                 messages.extend(Message("tool", text) for text in step.observations)
         if answer:
             messages.append(Message("assistant", answer))
