@@ -90,8 +90,9 @@ def granite(**vocabulary: Any) -> GraniteForCausalLM:
 def granite_hybrid(**vocabulary: Any) -> GraniteMoeHybridForCausalLM:
     config = GraniteMoeHybridConfig(
         **SMALL, **HEADS, **MULTIPLIERS, logits_scaling=8.0, tie_word_embeddings=True,
-        layer_types=["mamba", "attention"], position_embedding_type="nope", shared_intermediate_size=64, num_local_experts=4,
-        num_experts_per_tok=2, mamba_n_heads=8, mamba_d_head=8, mamba_d_state=16, mamba_chunk_size=16, **vocabulary,
+        layer_types=["mamba", "attention"], position_embedding_type="nope", shared_intermediate_size=64,
+        num_local_experts=4, num_experts_per_tok=2, mamba_n_heads=8, mamba_d_head=8, mamba_d_state=16,
+        mamba_chunk_size=16, **vocabulary,
     )  # fmt: skip
     return GraniteMoeHybridForCausalLM(config)
 
