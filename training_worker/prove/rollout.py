@@ -176,8 +176,9 @@ class Attempt:
         took = self.clock() - self.began
         if took <= self.limits.seconds:
             return False
-        told = f"{took:,.1f} s are gone, {self.in_tools:,.1f} of them in tools; a rollout may take {self.limits.seconds:g}."
-        self.fail("environment" if self.in_tools > took / 2 else "infrastructure", told)
+        spent = f"{took:,.1f} s are gone, {self.in_tools:,.1f} of them in tools"
+        boundary: Boundary = "environment" if self.in_tools > took / 2 else "infrastructure"
+        self.fail(boundary, f"{spent}; a rollout may take {self.limits.seconds:g}.")
         return True
 
     def fail(self, boundary: Boundary, error: str) -> None:

@@ -168,7 +168,7 @@ class Engine:
         if turn.text is not None or self.tokenizer is None:
             return turn.text or ""
         ended = turn.ids and turn.ids[-1] in self.stop
-        return str(self.tokenizer.decode(turn.ids[:-1] if ended else turn.ids))
+        return str(self.tokenizer.decode(list(turn.ids[:-1] if ended else turn.ids)))
 
     def leave(self, number: int) -> None:
         self.rows[number].done = True

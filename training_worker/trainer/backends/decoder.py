@@ -5,7 +5,6 @@ A greedy turn does not depend on what else is in the batch; a sampled one depend
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from math import gcd

@@ -42,6 +42,6 @@ class ScriptedBackend:
         text = self.policy(turn.messages, turn.tools)
         if self.tokenizer is None:
             return Spoken(turn.row, text=text)
-        whole = [*self.tokenizer.encode(text, add_special_tokens=False), min(family_of(self.tokenizer).stop)]
+        whole = [*self.tokenizer.encode(text, add_special_tokens=False), family_of(self.tokenizer).end]
         ids = whole[: turn.most]
         return Spoken(turn.row, ids, [0.0] * len(ids), cut=len(whole) > turn.most)

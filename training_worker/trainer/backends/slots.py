@@ -64,6 +64,8 @@ class SlotLayer(CacheLayerMixin):
 class Slots:
     """A model with a cache of slots: per slot its owner, the number of the prompt it begins with, and its length."""
 
+    piece = 2_048
+
     def __init__(self, model: PreTrainedModel, slots: int):
         self.model, self.device = model, model.device
         self.layers = [SlotLayer(slots) for _ in range(model.config.num_hidden_layers)]
@@ -75,6 +77,10 @@ class Slots:
 
     def take(self, slot: int, owner: int, prompt: int, held: int) -> None:
         self.owners[slot], self.prompts[slot], self.fill[slot] = owner, prompt, held
+
+    def holding(self, prompt: int, length: int) -> list[int]:
+        """The slots that have this prompt of so many tokens, or are about to read it."""
+        return [slot for slot, known in enumerate(self.prompts) if known == prompt]
 
     def share(self, source: int, target: int) -> None:
         """Give a slot what it counts as held from one with the same prompt."""
@@ -111,14 +117,8 @@ class Slots:
         return logits.float()
 
 
-def misfit(model: PreTrainedModel) -> str:
-    """Why a model cannot keep its rows in slots; nothing when it can."""
+def fits(model: PreTrainedModel) -> bool:
+    """Whether rows of this model can share a batch in slots: every layer attends to all tokens."""
     config = model.config
-    kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     window = getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True)
-    if model.config.is_encoder_decoder or kinds - {"full_attention", "attention"} or window:
-        told = ", ".join(sorted(kinds - {"full_attention", "attention"})) or "a sliding window"
-        return f"{type(model).__name__} has {told}, and only models with full attention in every layer are supported"
-    if config._attn_implementation not in ("sdpa", "eager"):
-        return f"its attention is {config._attn_implementation}; load it with attn_implementation='sdpa'"
-    return ""
+    return not window and set(getattr(config, "layer_types", None) or []) <= {"full_attention"}

@@ -1,10 +1,11 @@
-"""Generation with any causal language model of transformers whose layers all have full attention, on CPU or GPU.
+"""Generation with any causal language model of transformers, on CPU or GPU.
 
 Batching is continuous: a row whose turn has ended leaves the batch, the others go on, and a row that waited takes the
 place of one that is over. What a conversation has been read of stays in the cache, so after a tool's answer only the
 answer is read; a group's prompt is read once. With `guesses`, tokens that the conversation already holds are proposed
 and checked many at once: each is still drawn from the model's own distribution, by the number it would have been drawn
-by alone, so guessing changes the speed and no token.
+by alone, so guessing changes the speed and no token. Models with recurrent layers or a sliding window are read row by
+row (see singles.py).
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from transformers import PreTrainedModel
 
 from .lookup import Lookup
 from .protocol import Asked, NoBackend, Spoken
-from .slots import Slots, misfit
+from .singles import Singles
+from .slots import Slots, fits
 from .uniforms import Uniforms, pick
 
-AT_ONCE, PIECE = 8_192, 2_048  # padded tokens read in one forward: of all rows, and of one
+AT_ONCE = 8_192  # padded tokens read in one forward
 
 
 @dataclass
@@ -63,15 +65,16 @@ class TransformersBackend:
         rows: int = 64,
         guesses: int = 0,
     ):
-        if why := misfit(model):
-            raise NoBackend(f"The transformers backend cannot run this model: {why}.")
+        if (attention := model.config._attn_implementation) not in ("sdpa", "eager"):
+            raise NoBackend(f"Rollouts need other attention than {attention}: load the model with 'sdpa' or 'eager'.")
         generator = generator or torch.Generator().manual_seed(0)
         self.seed = int(torch.randint(2**48, (1,), generator=generator, device=generator.device))
         self.model, self.stop, self.temperature = model, stop, temperature
-        self.most_rows, self.guesses, self.read = rows, guesses, 0
+        self.keep, self.most_rows, self.read = (Slots if fits(model) else Singles), rows, 0
+        self.guesses = guesses if fits(model) else 0
         self.rows: dict[int, Row] = {}
         self.prompts: dict[tuple[int, ...], int] = {}
-        self.slots: Slots | None = None
+        self.slots: Slots | Singles | None = None
 
     def ask(self, turn: Asked) -> None:
         if turn.row not in self.rows:
@@ -95,7 +98,7 @@ class TransformersBackend:
     def step(self) -> list[Spoken]:
         if not self.rows:
             return []
-        slots = self.slots = self.slots or Slots(self.model, min(self.most_rows, len(self.rows)))
+        slots = self.slots = self.slots or self.keep(self.model, min(self.most_rows, len(self.rows)))
         with speaking(self.model):
             while any(row.speaking for row in self.rows.values()):
                 self.admit(slots)
@@ -109,14 +112,14 @@ class TransformersBackend:
                     return ended
         return []
 
-    def admit(self, slots: Slots) -> None:
+    def admit(self, slots: Slots | Singles) -> None:
         """Give the free slots to waiting rows, and read each prompt once that no slot holds yet."""
         unread, copies = dict[int, list[int]](), list[tuple[int, int]]()
         for row in [row for row in self.rows.values() if row.slot is None]:
             free = [slot for slot, owner in enumerate(slots.owners) if owner is None]
             if not free:
                 break
-            holders = [slot for slot, prompt in enumerate(slots.prompts) if prompt == row.prompt]
+            holders = slots.holding(row.prompt, len(row.queue) - 1)
             slot = row.slot = next((slot for slot in holders if slot in free), free[0])
             if not holders:
                 unread[slot] = row.queue[:-1]
@@ -128,12 +131,12 @@ class TransformersBackend:
         for source, target in copies:
             slots.share(source, target)
 
-    def read_ahead(self, slots: Slots, runs: dict[int, list[int]]) -> None:
+    def read_ahead(self, slots: Slots | Singles, runs: dict[int, list[int]]) -> None:
         """Read tokens into slots, those of like length together, a long run in pieces."""
         left = {slot: run for slot, run in runs.items() if run}
         while left:
             order = sorted(left, key=lambda slot: -len(left[slot]))
-            piece = min(PIECE, len(left[order[0]]))
+            piece = min(slots.piece, len(left[order[0]]))
             chosen = sorted(order[: max(1, AT_ONCE // piece)])
             parts = [left[slot][:piece] for slot in chosen]
             slots.read(chosen, parts, keep=1)
@@ -143,7 +146,7 @@ class TransformersBackend:
                 left[slot] = left[slot][piece:]
             left = {slot: run for slot, run in left.items() if run}
 
-    def speak(self, slots: Slots, rows: dict[int, Row]) -> list[Spoken]:
+    def speak(self, slots: Slots | Singles, rows: dict[int, Row]) -> list[Spoken]:
         """Let each of these rows say its next token, and those after it that were guessed right."""
         if not rows:
             return []
@@ -162,7 +165,7 @@ class TransformersBackend:
             if not row.speaking
         ]
 
-    def say(self, slots: Slots, row: Row, run: list[int], tokens: list[int], logprobs: list[float]) -> None:
+    def say(self, slots: Slots | Singles, row: Row, run: list[int], tokens: list[int], logprobs: list[float]) -> None:
         """Take the sampled tokens up to the first that was guessed wrong, or that ends the turn."""
         for place, token in enumerate(tokens[: len(run)]):
             row.said.append(token)
