@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +27,8 @@ from training_worker.trainer.sampler import sample, spoken_rollouts
 
 from .families import family_model
 from .live import EXAMPLE, LIST, OPENING, TOKENIZER, WIDE
+
+PAGE = Path(__file__).parents[2] / "docs" / "backends.md"
 
 
 def run(policy: Policy, limits: TokenLimits = WIDE, n: int = 1, **more: Any) -> list[Sample]:
@@ -197,3 +201,15 @@ def test_whatever_is_said_within_whatever_limits_ends_for_one_reason(
 def test_texts_without_tokens_are_refused_for_training() -> None:
     with pytest.raises(NoBackend, match=r"ScriptedBackend gives texts without token ids .* It can be measured"):
         sample(family_model("qwen3"), TOKENIZER, [EXAMPLE], backend=ScriptedBackend(always("")))
+
+
+def test_the_table_of_limits_equals_the_limits() -> None:
+    rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \|$", PAGE.read_text("utf-8"), re.M))
+    ours, tokens = Limits(), TokenLimits()
+    turns = f"{ours.assistant_turns}, {ours.user_turns}, {ours.calls} (`Limits`)"
+    assert rows["assistant turns, user turns, calls"] == turns
+    assert rows["tokens of a turn, of all turns with the answers between them"].startswith(
+        f"{tokens.turn}, {tokens.completion:,} "
+    )
+    assert rows["an observation"].startswith(f"{ours.observation:,} characters") and tokens.observation == 0
+    assert rows["seconds"] == f"{ours.seconds:,.0f} (`Limits`)"

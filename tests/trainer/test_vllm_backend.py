@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from trl.generation import vllm_generation
 from trl.generation.vllm_generation import VLLMGeneration
 
 from training_worker.prove.rollout import Attempt
@@ -82,3 +83,13 @@ def test_trls_vllm_object_has_what_is_used_of_it() -> None:
     settings = signature(VLLMGeneration.__init__).parameters
     assert {*vllm.Generation.__annotations__} <= {*settings} and callable(VLLMGeneration.sync_weights)
     assert list(signature(VLLMGeneration.generate).parameters)[1:4] == ["prompts", "images", "num_generations"]
+
+
+def test_a_vllm_that_is_made_while_speculating_guesses_and_one_made_later_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(vllm_generation, "LLM", dict, raising=False)
+    with vllm.speculating(4):
+        told = vllm_generation.LLM(model="small")  # type: ignore[attr-defined]
+    assert told == {"model": "small", "speculative_config": vllm.speculation(4)}
+    assert vllm_generation.LLM is dict  # type: ignore[attr-defined]

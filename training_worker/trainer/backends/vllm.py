@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 from accelerate.utils import gather_object
+from trl.generation import vllm_generation
 
+from .lookup import LENGTH
 from .protocol import Asked, Spoken
 
 Turn = tuple[list[int], list[list[float | None]]]
@@ -33,6 +36,25 @@ class Generation(Protocol):
     def generate(
         self, prompts: list[list[int]], images: None, num_generations: int
     ) -> tuple[Any, list[list[int]], list[list[list[float | None]]] | None, Any]: ...
+
+
+def speculation(guesses: int) -> dict[str, Any]:
+    """vLLM's configuration for guessing tokens from the conversation itself (see lookup.py)."""
+    return {"method": "ngram", "num_speculative_tokens": guesses, "prompt_lookup_max": LENGTH}
+
+
+@contextmanager
+def speculating(guesses: int) -> Iterator[None]:
+    """A colocated vLLM that TRL makes in here guesses, for TRL has no setting for it; a server is told at its start."""
+    names = vars(vllm_generation)
+    plain = names["LLM"] if guesses else None  # it is there only beside vLLM
+    if plain:
+        names["LLM"] = partial(plain, speculative_config=speculation(guesses))
+    try:
+        yield
+    finally:
+        if plain:
+            names["LLM"] = plain
 
 
 class VLLMBackend:
