@@ -191,6 +191,54 @@ def test_a_failure_that_is_not_the_policys_has_no_reward_and_does_not_count(boun
     assert loads(Rollout, dumps(rollout)) == rollout
 
 
+def test_what_ends_a_rollout_first_is_what_ended_it() -> None:
+    attempt = Attempt(EXAMPLE, Limits(assistant_turns=1))
+    attempt.answer(write_calls([LIST]))
+    attempt.fail("infrastructure", "too late")
+    rollout = attempt.finish()
+    assert (rollout.end, rollout.failed_at, rollout.error) == ("assistant_turns", "policy", "") and rollout.valid
+
+
+def test_a_server_that_breaks_among_parallel_calls_is_the_only_failure_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = iter(range(30))
+
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError(f"bug {next(told)}")
+
+    monkeypatch.setattr(World, "call", broken)
+    rollout = said(write_calls([LIST] * 30))
+    assert (rollout.failed_at, rollout.error) == ("environment", "list_accounts: ZeroDivisionError: bug 0")
+    assert len(rollout.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("thinking", "running", "boundary"), [(70, 0, "infrastructure"), (40, 1, "infrastructure"), (1, 70, "environment")]
+)
+def test_a_rollout_that_takes_too_long_is_laid_to_what_took_most_of_it(
+    thinking: int, running: int, boundary: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    answer = World.call
+
+    def slow(*arguments: Any) -> Any:
+        now[0] += running
+        return answer(*arguments)
+
+    monkeypatch.setattr(World, "call", slow)
+    attempt = Attempt(EXAMPLE, Limits(seconds=60), clock=lambda: now[0])
+    while not attempt.over:
+        now[0] += thinking
+        attempt.answer(write_calls([LIST]))
+    rollout = attempt.finish()
+    assert (rollout.end, rollout.failed_at, rollout.reward) == ("infrastructure", boundary, None)
+    assert len(rollout.calls) < 2 and "a rollout may take 60" in rollout.error
+
+
+def test_a_rollout_that_is_not_over_ran_out_of_tokens() -> None:
+    rollout = said(write_calls([LIST]))
+    assert (rollout.end, rollout.failed_at) == ("tokens", "policy") and rollout.reward is not None
+
+
 def test_attempts_at_one_example_do_not_see_each_other(chains: list[Example]) -> None:
     for example in chains[:20]:
         first, second = Attempt(example), Attempt(example)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.trainer.backends import Asked, NoBackend, backend_for
+from training_worker.trainer.backends import Asked, Name, NoBackend, backend_for
 from training_worker.trainer.backends.decoder import DecoderBackend
 from training_worker.trainer.backends.lookup import Lookup
 from training_worker.trainer.backends.transformers import TransformersBackend
@@ -106,17 +106,8 @@ def test_what_is_guessed_right_saves_steps() -> None:
 def test_decoder_and_transformers_give_the_same_greedy_rollouts(
     taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Any]
 ) -> None:
-    made = [
-        sample(
-            taught,
-            tokenizer,
-            examples[:6],
-            2,
-            attempt=Bank,
-            backend=backend_for(taught, tokenizer, name, temperature=0.0),
-        )
-        for name in ("decoder", "transformers")
-    ]
+    names: tuple[Name, ...] = ("decoder", "transformers")
+    made = [sample(taught, tokenizer, examples[:6], 2, temperature=0.0, attempt=Bank, backend=name) for name in names]
     assert [one.completion_ids for one in made[0]] == [one.completion_ids for one in made[1]]
     assert any(one.rollout.calls for one in made[0])
 

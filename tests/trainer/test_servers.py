@@ -12,7 +12,7 @@ from training_worker.prove.rollout import Attempt, demonstration
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dataset import synthesize
 from training_worker.prove.trajectory import Example
-from training_worker.trainer.backends import backend_for
+from training_worker.trainer.backends import Name
 from training_worker.trainer.backends.scripted import ScriptedBackend
 from training_worker.trainer.conversation import as_dicts, encode
 from training_worker.trainer.curriculum import full, names, text, values
@@ -60,15 +60,7 @@ def test_the_oracles_words_earn_everything(real: list[Example], fitted: PreTrain
 
 def test_on_live_servers_the_warm_policy_says_the_same_through_decoder_and_transformers(real: list[Example]) -> None:
     warm = load_policy(WARM)
-    made = [
-        sample(
-            warm.model,
-            warm.tokenizer,
-            real[:5],
-            2,
-            backend=backend_for(warm.model, warm.tokenizer, name, temperature=0.0),
-        )
-        for name in ("decoder", "transformers")
-    ]
+    names: tuple[Name, ...] = ("decoder", "transformers")
+    made = [sample(warm.model, warm.tokenizer, real[:5], 2, temperature=0.0, backend=name) for name in names]
     assert [one.completion_ids for one in made[0]] == [one.completion_ids for one in made[1]]
     assert sum(one.rollout.reward.total for one in made[0] if one.rollout.reward) > 5

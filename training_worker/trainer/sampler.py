@@ -9,7 +9,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from ..prove.rollout import Attempt
 from ..prove.trajectory import Example, Rollout
-from .backends import Backend, NoBackend, backend_for
+from .backends import Backend, Name, NoBackend, backend_for
 from .engine import Conversation, Engine, Sample, TokenLimits
 
 __all__ = ["DEFAULT", "Conversation", "Sample", "TokenLimits", "sample", "spoken_rollouts"]
@@ -27,14 +27,15 @@ def sample(
     generator: torch.Generator | None = None,
     limits: TokenLimits = DEFAULT,
     attempt: Callable[[Example], Conversation] = Attempt,
-    backend: Backend | None = None,
+    backend: Backend | Name = "auto",
 ) -> list[Sample]:
     """n rollouts of each example, in order (the n of one example are neighbours). Temperature 0 is greedy.
 
-    Without a generator the rollouts are those of seed 0. A given backend speaks at its own temperature. Raises
-    NoBackend for one that gives no tokens.
+    Without a generator the rollouts are those of seed 0. A backend that is more than a name must be fresh, and speaks
+    at its own temperature. Raises NoBackend for one that does not fit or gives no tokens.
     """
-    backend = backend or backend_for(model, tokenizer, temperature=temperature, generator=generator)
+    if isinstance(backend, str):
+        backend = backend_for(model, tokenizer, backend, temperature=temperature, generator=generator)
     if not backend.trains:
         raise NoBackend(
             f"{type(backend).__name__} gives texts without token ids and log-probabilities, so nothing can be trained "

@@ -99,9 +99,9 @@ class Slots:
         seen = int(places.max()) + 1
         while self.room < seen:
             self.room += GROWTH
-        places = places.to(self.device)
+        places, at = places.to(self.device), torch.tensor(slots, device=self.device)
         for layer in self.layers:
-            layer.aim(torch.tensor(slots, device=self.device), places, seen, self.room)
+            layer.aim(at, places, seen, self.room)
         ids = torch.tensor([[*run, *[0] * (longest - len(run))] for run in runs], device=self.device)
         hidden = torch.arange(seen, device=self.device) > places[..., None]
         lowest = torch.finfo(self.model.dtype).min
