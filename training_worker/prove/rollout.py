@@ -98,7 +98,7 @@ class Attempt:
         self.failed_at: Boundary | None = None
         self.error = ""
         self.shorten: Callable[[str], str] = partial(cut, most=self.limits.observation)
-        self.clock, self.began, self.in_tools = clock, clock(), 0.0
+        self.clock, self.began, self.environment_s = clock, clock(), 0.0
 
     @property
     def over(self) -> bool:
@@ -168,7 +168,7 @@ class Attempt:
             self.fail("environment", f"{name}: {type(error).__name__}: {error}")
             return refuse("server_error", "The tool broke; this conversation ends here."), level
         finally:
-            self.in_tools += self.clock() - began
+            self.environment_s += self.clock() - began
         return reply.text, 3 if reply.ok and level == 2 else level
 
     def overdue(self) -> bool:
@@ -176,8 +176,8 @@ class Attempt:
         took = self.clock() - self.began
         if took <= self.limits.seconds:
             return False
-        spent = f"{took:,.1f} s are gone, {self.in_tools:,.1f} of them in tools"
-        boundary: Boundary = "environment" if self.in_tools > took / 2 else "infrastructure"
+        spent = f"{took:,.1f} s are gone, {self.environment_s:,.1f} of them in tools"
+        boundary: Boundary = "environment" if self.environment_s > took / 2 else "infrastructure"
         self.fail(boundary, f"{spent}; a rollout may take {self.limits.seconds:g}.")
         return True
 
