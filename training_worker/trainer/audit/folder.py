@@ -14,7 +14,7 @@ from ...prove.trajectory import UnreadableData
 from ..families import family_of
 from .checks import Check, Verdict, audit
 from .conversations import Conversation, awkward
-from .likelihood import TOLERANCE, unlike
+from .likelihood import TOLERANCE, Reader, unlike
 
 LIKELIHOOD = "log-probabilities"
 SHORT = ("parallel calls", "user turns")
@@ -37,11 +37,11 @@ def audit_folder(folder: Path, weights: bool = True) -> Verdict:
     return replace(verdict, checks=(*verdict.checks, found))
 
 
-def likelihood(model: Any, tokenizer: PreTrainedTokenizerFast) -> Check:
+def likelihood(model: Any, tokenizer: PreTrainedTokenizerFast, reader: type[Reader] = Reader) -> Check:
     """Whether what a sampler notes, token by token with a cache, is what training recomputes in one pass."""
     worst, where = 0.0, ""
     for conversation in shortest(tokenizer):
-        gap, detail = unlike(model, tokenizer, conversation)
+        gap, detail = unlike(model, tokenizer, conversation, reader)
         if not gap <= worst:  # a gap that is no number is the worst
             worst, where = gap, f"{conversation.name}: {detail}"
     told = f"The largest gap between decoding and one pass is {worst:.1e}; {TOLERANCE:.0e} is allowed."

@@ -17,16 +17,40 @@ TOLERANCE = 1e-3  # of a log-probability, in float32
 Spoken = list[tuple[int, float]]
 
 
+class Reader:
+    """A model with a cache that reads ids one after another and speaks greedily."""
+
+    def __init__(self, model: Any):
+        self.model, self.cache, self.logits = model, None, torch.zeros(0)
+
+    def read(self, ids: Sequence[int]) -> None:
+        if ids:
+            out = self.model(input_ids=torch.tensor([list(ids)]), past_key_values=self.cache, use_cache=True)
+            self.cache, self.logits = out.past_key_values, out.logits[0, -1]
+
+    def speak(self, end: int) -> Spoken:
+        """A turn of at most TURN tokens with their log-probabilities; its last one ends it."""
+        said: Spoken = []
+        while not said or (said[-1][0] != end and len(said) < TURN):
+            logprobs = torch.log_softmax(self.logits.float(), -1)
+            token = int(logprobs.argmax()) if len(said) < TURN - 1 else end
+            said.append((token, float(logprobs[token])))
+            self.read([token])
+        return said
+
+
 @torch.inference_mode()
-def unlike(model: Any, tokenizer: PreTrainedTokenizerFast, conversation: Conversation) -> tuple[float, str]:
+def unlike(
+    model: Any, tokenizer: PreTrainedTokenizerFast, conversation: Conversation, reader: type[Reader] = Reader
+) -> tuple[float, str]:
     """The largest gap between the log-probabilities of greedy decoding and those of one pass, and where it is."""
     prompt = prompt_ids(tokenizer, conversation.opening, conversation.tools)
-    reader, end, turns, said = Reader(model), family_of(tokenizer).end, [], list[float]()
-    reader.read(prompt)
+    reads, end, turns, said = reader(model), family_of(tokenizer).end, [], list[float]()
+    reads.read(prompt)
     for between, _ in turns_of(conversation.rest):
         glue = glue_ids(tokenizer, between) if between else []
-        reader.read(glue)
-        spoken = reader.speak(end)
+        reads.read(glue)
+        spoken = reads.speak(end)
         turns.append((glue, [token for token, _ in spoken]))
         said += [logprob for _, logprob in spoken]
     made = join(prompt, turns)
@@ -39,30 +63,6 @@ def unlike(model: Any, tokenizer: PreTrainedTokenizerFast, conversation: Convers
         f"token {places[worst] + 1}, {token!r}: {said[worst]:.5f} when decoded, {again[places[worst] - 1]:.5f} again"
     )
     return gaps[worst], detail
-
-
-class Reader:
-    """A model with a cache that reads ids one after another and speaks greedily."""
-
-    def __init__(self, model: Any):
-        self.model, self.cache, self.logits = model, None, torch.zeros(0)
-
-    def read(self, ids: Sequence[int]) -> None:
-        """Once something was read, token by token: a state-space layer takes one at a time from its cache."""
-        runs = [[id] for id in ids] if self.cache is not None else [list(ids)]
-        for run in filter(None, runs):
-            out = self.model(input_ids=torch.tensor([run]), past_key_values=self.cache, use_cache=True)
-            self.cache, self.logits = out.past_key_values, out.logits[0, -1]
-
-    def speak(self, end: int) -> Spoken:
-        """A turn of at most TURN tokens with their log-probabilities; its last one ends it."""
-        said: Spoken = []
-        while not said or (said[-1][0] != end and len(said) < TURN):
-            logprobs = torch.log_softmax(self.logits.float(), -1)
-            token = int(logprobs.argmax()) if len(said) < TURN - 1 else end
-            said.append((token, float(logprobs[token])))
-            self.read([token])
-        return said
 
 
 def logprobs_of(model: Any, ids: Sequence[int]) -> list[float]:
