@@ -74,8 +74,9 @@ def test_a_text_that_is_no_call_is_no_call(form: Format, text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["{" * MANY, '{"name": ' * MANY, "[" * MANY, "<tool_call>" * MANY, TAG * MANY, "<tool_call>{" * MANY,
-     "\n" * 10 * MANY, '{"name": "a", "parameters": {"x": ' * MANY, '{"name": "a"}\n' * MANY, "; " * 5 * MANY, "<" * 10 * MANY,
-     f'{TAG}{{"name": "' + "a" * 10 * MANY, "{ " * 5 * MANY, '{"type": 1}' * MANY, "<tool_call>\n" + "[" * 10 * MANY],
+     "\n" * 10 * MANY, '{"name": "a", "parameters": {"x": ' * MANY, '{"name": "a"}\n' * MANY, "; " * 5 * MANY,
+     "<" * 10 * MANY, f'{TAG}{{"name": "' + "a" * 10 * MANY, "{ " * 5 * MANY, '{"type": 1}' * MANY,
+     "<tool_call>\n" + "[" * 10 * MANY],
     ids=range(15),
 )  # fmt: skip
 def test_a_hundred_kilobytes_of_hostile_text_are_read_in_one_go(form: Format, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from transformers.utils import logging
@@ -14,12 +15,12 @@ from .checks import Check, Verdict
 from .folder import audit_folder
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="audit_template", description="Check a model's chat template for training.")
     parser.add_argument("folder", type=Path, help="the model's folder: tokenizer, configuration, safetensors")
     parser.add_argument("--json", action="store_true", help="tell it as JSON")
     parser.add_argument("--no-weights", action="store_true", help="leave out the check that needs the model's weights")
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:

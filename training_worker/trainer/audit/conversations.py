@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from ...prove.formats import Format
@@ -54,9 +55,10 @@ def tool(text: str) -> Message:
     return Message("tool", text)
 
 
-def conversations(format: Format) -> list[Conversation]:
+@cache
+def conversations(format: Format) -> tuple[Conversation, ...]:
     """All of them, with calls as this format writes them; made anew from a seed, so always the same."""
-    return [*synthesized(format), *awkward(format)]
+    return (*synthesized(format), *awkward(format))
 
 
 def synthesized(format: Format) -> list[Conversation]:
