@@ -110,7 +110,11 @@ def calls(case: Case) -> str:
             return f"what is written is not read again: {written}"
         data = [{"type": "function", "function": {"name": one.name, "arguments": one.arguments}} for one in made]
         answers = [{"role": "tool", "content": ANSWER}] * len(made)
-        said = [{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": data}, *answers]
+        said: list[Any] = [
+            {"role": "user", "content": "?"},
+            {"role": "assistant", "content": "", "tool_calls": data},
+            *answers,
+        ]
         try:
             text = case.tokenizer.apply_chat_template(
                 said, chat_template=case.chat.template, tokenize=False, **case.chat.options
@@ -198,11 +202,11 @@ def control(case: Case) -> str:
     special |= {ids[0] for text in CONTROL if len(ids := case.ids(text)) == 1}
 
     def one(conversation: Conversation) -> str:
-        seen = [
+        plain, seen = (
             [id for id in demonstrated(case, version).ids if id in special]
             for version in (without_control(conversation), conversation)
-        ]
-        return difference(case.tokenizer, *seen)
+        )
+        return difference(case.tokenizer, plain, seen)
 
     return first((conversation.name, one(conversation)) for conversation in case.conversations)
 

@@ -13,7 +13,7 @@ from ...prove.graph import build
 from ...prove.rollout import Prompt, demonstration
 from ...prove.schemas import function
 from ...prove.synthesis.conversation import Recipe, make
-from ...prove.trajectory import Message, ToolCall
+from ...prove.trajectory import Example, Message, ToolCall
 
 SERVER, FOUND = "calendar", 6
 CONTROL = (
@@ -55,19 +55,22 @@ def tool(text: str) -> Message:
     return Message("tool", text)
 
 
-@cache
-def conversations(format: Format) -> tuple[Conversation, ...]:
+def conversations(format: Format) -> list[Conversation]:
     """All of them, with calls as this format writes them; made anew from a seed, so always the same."""
-    return (*synthesized(format), *awkward(format))
+    return [*synthesized(format), *awkward(format)]
+
+
+@cache
+def examples() -> tuple[Example, ...]:
+    graph = build(servers=(SERVER,))
+    made = (make(index, "train", graph, Recipe())[0] for index in range(FOUND))
+    return tuple(example for example in made if example)
 
 
 def synthesized(format: Format) -> list[Conversation]:
-    graph = build(servers=(SERVER,))
-    made = (make(index, "train", graph, Recipe())[0] for index in range(FOUND))
     return [
         Conversation(f"synthesized {example.id}", asked.opening, demonstration(example, format), asked.tools)
-        for example in made
-        if example
+        for example in examples()
         for asked in [Prompt(example)]
     ]
 
