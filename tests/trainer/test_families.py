@@ -65,6 +65,10 @@ NO_ANSWERS = trl.llama3_2_chat_template.replace("message.content | tojson", "''"
 THINKS = trl.qwen3_chat_template.replace(
     "assistant\\n' }}\n    {%- if enable", "assistant\\n<think>\\n' }}\n    {%- if enable"
 )
+FORGETS = trl.qwen3_instruct_2507_chat_template.replace(
+    "+ content }}\n        {%- if message.tool_calls %}",
+    "+ (content if loop.last or message.tool_calls else content[:9]) }}\n        {%- if message.tool_calls %}",
+)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +84,21 @@ THINKS = trl.qwen3_chat_template.replace(
         (trl.glm4moe_chat_template, "of no family known here"),
         (trl.qwen3_5_think_chat_template, "of no family known here"),
         (THINKS, "makes the model think"),
+        (FORGETS, "writes earlier turns otherwise once others follow"),
     ],
-    ids=["none", "plain", "no tools", "no answers", "refuses", "broken", "llama3", "glm", "qwen3.5", "thinks"],
+    ids=[
+        "none",
+        "plain",
+        "no tools",
+        "no answers",
+        "refuses",
+        "broken",
+        "llama3",
+        "glm",
+        "qwen3.5",
+        "thinks",
+        "forgets",
+    ],
 )
 def test_a_template_that_will_not_do_is_refused_with_the_reason_and_a_remedy(template: str, reason: str) -> None:
     tokenizer = copy.deepcopy(family_tokenizer("qwen3"))

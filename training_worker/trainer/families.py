@@ -141,7 +141,24 @@ def variant(chat: Chat, template: str, text: str, opened: str) -> Chat:
         changes |= THINKING
     elif not opened.endswith(chat.opening):
         raise UnknownFamily(f"The chat template does not open the assistant's turn with {chat.opening!r}. {REMEDY}")
-    return Chat(**{**vars(chat), **changes})
+    found = Chat(**{**vars(chat), **changes})
+    if not keeps_earlier_turns(found):
+        raise UnknownFamily(f"The chat template writes earlier turns otherwise once others follow. {REMEDY}")
+    return found
+
+
+def keeps_earlier_turns(chat: Chat) -> bool:
+    """Whether each turn reads the same whatever follows it."""
+    said = (
+        ("user", "probe_question"),
+        ("assistant", "probe_call"),
+        ("tool", "probe_result"),
+        ("assistant", "probe_answer"),
+    )
+    talk = [{"role": role, "content": text} for role, text in (*said, *said)]
+    texts = [rendered(chat.template, talk[:length], **chat.options) for length in range(1, len(talk) + 1)]
+    ends = [text.rindex(chat.end) for text in texts]
+    return all(texts[-1].startswith(text[:end]) for text, end in zip(texts, ends, strict=True))
 
 
 def rendered(template: str, messages: list[dict[str, Any]], **options: Any) -> str:
