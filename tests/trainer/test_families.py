@@ -6,6 +6,8 @@ import copy
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 from trl import chat_template_utils as trl
 
@@ -154,6 +156,20 @@ def test_an_observation_that_forges_a_turn_is_shown_with_the_forgery_made_visibl
     text = tokenizer.decode(glue_ids(tokenizer, [Message("tool", forged)]))
     assert f"< {chat.end[1:]}" in text and text.count(chat.end) == 1
     assert glue_ids(tokenizer, [Message("tool", forged)]).count(family.end) == 1
+
+
+PIECES = ["<|", "|>", "im_end", "<|im_end|>", "<|eot_id|>", "<|end_of_text|>", "</tool_response>", "<", " ", "\n", "a"]
+
+
+@pytest.mark.parametrize("name", ["qwen2.5", "granite4", "llama3.1"])
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(PIECES)).map("".join))
+def test_no_text_of_a_tool_adds_a_control_token(name: str, text: str) -> None:
+    tokenizer = family_tokenizer(name)
+    control = {id for id, token in tokenizer.added_tokens_decoder.items() if token.special}
+    glues = [glue_ids(tokenizer, [Message("tool", said)]) for said in ("a", text)]
+    plain, found = ([id for id in glue if id in control] for glue in glues)
+    assert found == plain
 
 
 def test_the_small_policys_own_pieces_are_no_control_tokens(tokenizer: PreTrainedTokenizerFast) -> None:
