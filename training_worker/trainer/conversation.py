@@ -8,7 +8,7 @@ What users, tools and schemas say is text and never a control token (see `harmle
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -115,6 +115,26 @@ def said_ids(tokenizer: PreTrainedTokenizerFast, text: str) -> list[int]:
     return [*encode(tokenizer, said), family.end]
 
 
+def join(prompt: Sequence[int], turns: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Encoded:
+    """A prompt, then turns as pairs of the glue before them and what the model said, kept as it was said."""
+    ids, mask = list(prompt), [0] * len(prompt)
+    for glue, said in turns:
+        ids += [*glue, *said]
+        mask += [0] * len(glue) + [1] * len(said)
+    return Encoded(tuple(ids), tuple(mask))
+
+
+def turns_of(rest: Sequence[Message]) -> Iterator[tuple[list[Message], Message]]:
+    """The assistant's messages, each with what came between it and the one before."""
+    between: list[Message] = []
+    for message in rest:
+        if message.role == "assistant":
+            yield between, message
+            between = []
+        else:
+            between.append(message)
+
+
 def encode_demonstration(
     tokenizer: PreTrainedTokenizerFast,
     opening: Sequence[Message],
@@ -122,16 +142,10 @@ def encode_demonstration(
     tools: Sequence[dict[str, Any]] = (),
 ) -> Encoded:
     """A whole conversation as a policy would have produced it: prompt, then assistant turns and glue."""
-    ids = prompt_ids(tokenizer, opening, tools)
-    mask = [0] * len(ids)
-    between: list[Message] = []
-    for message in rest:
-        if message.role != "assistant":
-            between.append(message)
-            continue
-        glue = glue_ids(tokenizer, between) if between else []
-        said = said_ids(tokenizer, message.content)
-        ids += glue + said
-        mask += [0] * len(glue) + [1] * len(said)
-        between = []
-    return Encoded(tuple(ids), tuple(mask))
+    return join(
+        prompt_ids(tokenizer, opening, tools),
+        (
+            (glue_ids(tokenizer, between) if between else [], said_ids(tokenizer, message.content))
+            for between, message in turns_of(rest)
+        ),
+    )

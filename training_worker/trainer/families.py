@@ -85,13 +85,14 @@ THINKING = {
 def family_of(tokenizer: PreTrainedTokenizerFast) -> Family:
     """The family whose chat template a tokenizer has. Raises UnknownFamily."""
     chat = chat_of(tokenizer)
-    end, *others = (tokenizer.convert_tokens_to_ids(token) for token in (chat.end, *chat.stops))
+    ids: list[Any] = [tokenizer.convert_tokens_to_ids(token) for token in (chat.end, *chat.stops)]
+    end = ids[0]
     if end is None or end == tokenizer.unk_token_id or len(tokenizer.encode(chat.end, add_special_tokens=False)) != 1:
         raise UnknownFamily(
             f"The chat template is that of {chat.name}, which ends a turn with {chat.end}, and the tokenizer has no "
             f"such token. {REMEDY}"
         )
-    known = {id for id in (end, *others, tokenizer.eos_token_id) if id not in (None, tokenizer.unk_token_id)}
+    known = {id for id in (*ids, tokenizer.eos_token_id) if id not in (None, tokenizer.unk_token_id)}
     return Family(chat.name, chat.format, frozenset(known), end)
 
 
@@ -109,7 +110,7 @@ def chat_of(tokenizer: PreTrainedTokenizerFast) -> Chat:
 def recognise(template: str) -> Chat:
     """The family of a chat template. Raises UnknownFamily."""
     function = {"name": CALL.name, "arguments": CALL.arguments}
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"role": "user", "content": "probe_question"},
         {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": function}]},
         {"role": "tool", "content": "probe_result"},
@@ -140,10 +141,27 @@ def variant(chat: Chat, template: str, text: str, opened: str) -> Chat:
         changes |= THINKING
     elif not opened.endswith(chat.opening):
         raise UnknownFamily(f"The chat template does not open the assistant's turn with {chat.opening!r}. {REMEDY}")
-    return Chat(**{**vars(chat), **changes})
+    found = Chat(**{**vars(chat), **changes})
+    if not keeps_earlier_turns(found):
+        raise UnknownFamily(f"The chat template writes earlier turns otherwise once others follow. {REMEDY}")
+    return found
+
+
+def keeps_earlier_turns(chat: Chat) -> bool:
+    """Whether each turn reads the same whatever follows it."""
+    said = (
+        ("user", "probe_question"),
+        ("assistant", "probe_call"),
+        ("tool", "probe_result"),
+        ("assistant", "probe_answer"),
+    )
+    talk = [{"role": role, "content": text} for role, text in (*said, *said)]
+    texts = [rendered(chat.template, talk[:length], **chat.options) for length in range(1, len(talk) + 1)]
+    ends = [text.rindex(chat.end) for text in texts]
+    return all(texts[-1].startswith(text[:end]) for text, end in zip(texts, ends, strict=True))
 
 
 def rendered(template: str, messages: list[dict[str, Any]], **options: Any) -> str:
-    tokens = {"bos_token": "", "eos_token": ""}
-    texts, _ = render_jinja_template([messages], tools=[TOOL], chat_template=template, **tokens, **options)
+    options |= {"bos_token": "", "eos_token": ""}
+    texts: Any = render_jinja_template([messages], tools=[TOOL], chat_template=template, **options)[0]
     return str(texts[0])

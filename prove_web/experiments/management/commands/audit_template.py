@@ -1,0 +1,30 @@
+"""The audit of a model's chat template in the terminal: a child process does the work, as Django never loads torch."""
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from .pipeline import run_in_foreground
+
+
+class Command(BaseCommand):
+    """`manage.py audit_template FOLDER`: exit code 1 when the model is not fit for training."""
+
+    help = "Check that conversations of a model become the ids that its chat template means."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", help="the model's folder: tokenizer, configuration, safetensors; or warm")
+        parser.add_argument("--json", action="store_true", help="tell it as JSON")
+        parser.add_argument("--no-weights", action="store_true", help="leave out the check that needs the weights")
+
+    def handle(self, *args: object, **options: object) -> None:
+        named = str(options["folder"])
+        shipped = settings.BASE_DIR / "training_worker" / "trainer" / named  # the small policy, as runs call it
+        folder = shipped if named == "warm" and not Path(named).exists() else Path(named).absolute()
+        command = [sys.executable, "-m", "training_worker.trainer.audit", str(folder)]
+        command += [f"--{name.replace('_', '-')}" for name in ("json", "no_weights") if options[name]]
+        sys.exit(run_in_foreground(command, settings.BASE_DIR))
