@@ -7,7 +7,10 @@ tool messages, the next scripted user turn, or nothing. Every failure is attribu
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 from mcp_servers.catalogue import fingerprint
@@ -73,8 +76,10 @@ class Attempt:
         self.format, self.weights = format, reward
         self.tools, self.opening = prompt.tools, prompt.opening
         self.schemas = input_schemas(example)
+        self.environment_s = self.reward_s = 0.0  # seconds spent in the world, and on the score
         where = example.world
-        self.world = None if example.source else World.open(where.seed, where.servers, where.size)
+        with self._timed("environment_s"):
+            self.world = None if example.source else World.open(where.seed, where.servers, where.size)
         self.transcript: list[Message] = list(self.opening)
         self.calls: list[ExecutedCall] = []
         self.user_turns, self.assistant_turns = 1, 0
@@ -134,7 +139,8 @@ class Attempt:
         if self.world is None:
             return refuse("not_live", NOT_LIVE), level
         try:
-            reply = self.world.call(name, arguments)
+            with self._timed("environment_s"):
+                reply = self.world.call(name, arguments)
         except Exception as error:
             self.fail("environment", f"{name}: {type(error).__name__}: {error}")
             return refuse("server_error", "The tool broke; this conversation ends here."), level
@@ -147,16 +153,27 @@ class Attempt:
     def finish(self) -> Rollout:
         """The rollout as data, with its reward unless it failed for no fault of the policy."""
         failed = self.failed_at in ("infrastructure", "environment")
+        with self._timed("reward_s"):
+            reward = None if failed else score(self.example.steps, self.example.edges, self.calls, self.weights)
         return Rollout(
             example=self.example.id,
             transcript=tuple(self.transcript),
             calls=tuple(self.calls),
             end=self.end or "tokens",
-            reward=None if failed else score(self.example.steps, self.example.edges, self.calls, self.weights),
+            reward=reward,
             failed_at=self.failed_at,
             error=self.error,
             digest=self.world.digest() if self.world else "",
         )
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        """Add the seconds that this takes to the attribute of that name."""
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            setattr(self, name, getattr(self, name) + perf_counter() - began)
 
 
 def refuse(code: str, message: str) -> str:

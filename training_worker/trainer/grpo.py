@@ -24,7 +24,8 @@ from ..prove.rollout import Attempt
 from ..prove.trajectory import Example
 from .grpo_run import GRPORun, file_digest, identity, order, trainable
 from .memory import keep_memory
-from .metrics import batch_metrics
+from .meter import StepMeter
+from .metrics import Metrics, update_metrics
 from .policy import Policy, load_policy, save_policy
 from .run_folder import Checkpoint, RunFolder
 from .sampler import Conversation, sample
@@ -110,7 +111,7 @@ class Loop(TrainerCallback):
         self.step, self.seconds = 0, 0.0
         self.evaluate: Evaluate | None = None
         self.evaluate_every = 0
-        self.batch: dict[str, float] = {}
+        self.meter, self.batch = StepMeter(), Metrics()
         if start:
             self.step, self.seconds = start.step, float(start.progress["seconds"])
             self.generator.set_state(read_state(start.progress["generator"]))
@@ -154,12 +155,11 @@ class Loop(TrainerCallback):
             temperature=self.config.temperature,
             generator=self.generator,
             limits=self.config.limits,
-            attempt=self.attempt,
+            attempt=self.meter.watching(self.attempt),
         )
         seconds = time.perf_counter() - began
         self.folder.keep_rollouts(self.step + 1, [one.rollout for one in samples])
-        tokens = sum(len(one.completion_ids) for one in samples)
-        self.batch = {**batch_metrics(samples, group), "rollout_s": seconds, "tokens_per_s": tokens / seconds}
+        self.batch = self.meter.rolled(samples, group, seconds)
         return as_batch(samples, group)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
@@ -175,16 +175,13 @@ class Loop(TrainerCallback):
         took = time.perf_counter() - self.began
         self.seconds += took
         self.step = state.global_step
-        self.batch |= {"step_s": took, "update_s": took - self.batch["rollout_s"], "elapsed_s": self.seconds}
+        self.batch = self.meter.stepped(self.batch, took, self.seconds)
         self.perhaps_stop(control)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Event | None = None, **rest: Any) -> None:
         if logs is None or "loss" not in logs:
             return
-        names = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "kl": "kl"}
-        told = {ours: float(logs[theirs]) for theirs, ours in names.items() if logs.get(theirs) is not None}
-        clipped = logs.get("clip_ratio/region_mean")
-        line = {"step": self.step, **self.batch, **told, "clipped": float(clipped or 0)}
+        line = {"step": self.step, **self.batch, **update_metrics(logs)}
         line["learning_rate"] = self.learning_rate
         self.folder.note(line)
         self.on_event({"event": "step", **line})
