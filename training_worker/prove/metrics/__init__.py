@@ -1,5 +1,6 @@
 """Every metric of a training step in one table, from which pages and documents say what it is and what is healthy."""
 
+from .held_out import HELD_OUT
 from .lengths import LENGTHS
 from .machine import MACHINE
 from .metric import Group, Metric, Unit
@@ -8,10 +9,10 @@ from .reward import COMPONENTS, REWARD
 from .rollouts import ROLLOUTS
 from .time import TIME
 
-__all__ = ["BY_NAME", "METRICS", "TOOLS", "Group", "Metric", "Unit", "in_words", "table"]
+__all__ = ["BY_NAME", "HELD_OUT", "METRICS", "TOOLS", "Group", "Metric", "Unit", "in_words", "table"]
 
 METRICS: tuple[Metric, ...] = (*REWARD, *COMPONENTS, *POLICY, *ROLLOUTS, *LENGTHS, *TIME, *MACHINE)
-BY_NAME = {metric.name: metric for metric in METRICS}
+BY_NAME = {metric.name: metric for metric in (*METRICS, *HELD_OUT)}
 TOOLS = "tools"  # beside the metrics of a step: per tool name its calls and how many of them failed
 
 
@@ -25,6 +26,6 @@ def table() -> str:
     head = ["| metric | group | unit | formula | healthy |", "| --- | --- | --- | --- | --- |"]
     rows = [
         f"| `{one.name}` | {one.group.lower()} | {in_words(one.unit)} | {one.formula} | {one.healthy} |"
-        for one in METRICS
+        for one in (*METRICS, *HELD_OUT)
     ]
     return "\n".join([*head, *rows])

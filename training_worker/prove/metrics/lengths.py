@@ -38,7 +38,7 @@ LENGTHS = (
     ),
     Metric(
         "completion_tokens",
-        "With results",
+        "Rollout length",
         "Lengths",
         "tokens",
         "Mean tokens of a completion: what the policy wrote, and what tools and users answered.",
@@ -57,7 +57,7 @@ LENGTHS = (
         "Tokens",
         "Lengths",
         "tokens",
-        "Tokens of all prompts and completions of the step; their running sum is the axis “tokens”.",
+        "Tokens of all prompts and completions of the step; their running sum is an axis of charts.",
         "Steady.",
     ),
 )

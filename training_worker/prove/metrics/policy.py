@@ -77,4 +77,12 @@ POLICY = (
         "The rate of this step's update.",
         "As it was configured: up over the warm-up, down at the end where a decay is set.",
     ),
+    Metric(
+        "epoch",
+        "Epoch",
+        "Policy",
+        "number",
+        "Passes over the data so far; supervised runs only.",
+        "Grows evenly. Held-out reward that falls after a few: stop there.",
+    ),
 )

@@ -53,7 +53,7 @@ REWARD = (
         "abstention",
         "Abstention reward",
         "Reward",
-        "score",
+        "reward",
         "Mean reward of the rollouts whose right act is to call nothing: 1 for no call, else 0. Not told for a step "
         "without one.",
         "Stays high. A fall while the reward rises: the policy learns to call at any price.",

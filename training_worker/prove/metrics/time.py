@@ -3,7 +3,7 @@
 from .metric import Metric
 
 TIME = (
-    Metric("step_s", "Step", "Time", "s", "Seconds of one step: rollouts and update.", "Steady.", "less"),
+    Metric("step_s", "Step time", "Time", "s", "Seconds of one step: rollouts and update.", "Steady.", "less"),
     Metric(
         "rollout_s",
         "Rollouts",
@@ -53,7 +53,7 @@ TIME = (
         "Elapsed",
         "Time",
         "s",
-        "Seconds of training so far, over all attempts, evaluations left out; the axis “time”.",
+        "Seconds of training so far, over all attempts, evaluations left out; an axis of charts.",
         "Grows evenly.",
     ),
     Metric(
@@ -67,10 +67,11 @@ TIME = (
     ),
     Metric(
         "tokens_per_s",
-        "Completion tokens",
+        "Throughput",
         "Time",
         "tokens/s",
-        "Tokens of completions, tool results included, divided by the seconds the rollouts took.",
+        "Tokens of completions, tool results included, divided by the seconds the rollouts took; of a supervised run, "
+        "tokens trained on by the seconds of the step.",
         "Steady. A slow fall means that rollouts get longer or that the machine is shared.",
         "more",
     ),
