@@ -96,7 +96,7 @@ CHARTS = (
     Chart("Where rollouts fail", "Rollouts", BOUNDARIES, wide=True),
     Chart("Mean lengths", "Lengths", tuple((title, f"{name}_tokens") for title, name in LENGTHS)),
     Chart("Greatest lengths", "Lengths", tuple((title, f"{name}_tokens_max") for title, name in LENGTHS)),
-    alone("truncated"),
+    Chart("Truncated", "Lengths", lines("truncated")),
     Chart("Time of a step", "Time", SPLIT, wide=True),
     Chart("Throughput", "Time", RATES, wide=True),
     Chart("Environment and scoring", "Time", (("Of the step", "environment_share"),), wide=True),
@@ -123,11 +123,12 @@ def grouped(run: Run) -> list[tuple[str, list[tuple[int, Chart, bool]]]]:
 
 def names_told(run: Run) -> dict[Source, set[str]]:
     """The metrics of the first and the newest point of each curve."""
+    curves: dict[Source, Any] = {"points": run.points.all(), "held_out": run.held_out.all()}
     return {
         source: {
             name
             for way in ("step", "-step")
             for name in table.order_by(way).values_list("metrics", flat=True).first() or ()
         }
-        for source, table in (("points", run.points.all()), ("held_out", run.held_out.all()))
+        for source, table in curves.items()
     }

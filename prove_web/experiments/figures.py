@@ -89,7 +89,7 @@ def tiles(run: Run) -> list[Tile]:
     curve = list(run.held_out.values_list("metrics__reward", flat=True)) or [None]
     found["held_out"] = Tile(BY_NAME["held_out"], curve[-1], curve[0])
     lead = () if found[FIRST].now is not None else SUPERVISED
-    return [found[name] for name in (*lead, *TILES) if name == FIRST or found[name].now is not None]
+    return [found[name] for name in (*lead, *TILES) if found[name].now is not None]
 
 
 def mean_of(metric: str, lines: list[dict[str, float]]) -> float | None:

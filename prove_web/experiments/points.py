@@ -13,6 +13,8 @@ from .charts import charted
 from .models import Run
 
 MOST = 1_500  # points of one series that a browser is sent at once; zooming in asks for those between
+FEW = 12  # metrics that are read faster one by one than all together
+ALONG = ("tokens", "elapsed_s")
 DIGITS = 7  # of a number in a snapshot
 Row = tuple[int, dict[str, Any]]
 Columns = dict[str, Any]
@@ -31,8 +33,13 @@ def snapshot(run: Run) -> dict[str, Any]:
     return {"cursor": cursor, "job": str(run.job_id), **curves}
 
 
-def rows(table: QuerySet) -> list[Row]:
-    return list(table.values_list("step", "metrics"))
+def rows(table: QuerySet, names: Sequence[str] = ()) -> list[Row]:
+    """Steps and their metrics; of a few names the database reads those alone, and what the axes need."""
+    if not 0 < len(names) <= FEW:
+        return list(table.values_list("step", "metrics"))
+    asked = list(dict.fromkeys((*names, *ALONG)))
+    told = table.values_list("step", *(f"metrics__{name}" for name in asked))
+    return [(step, dict(zip(asked, values, strict=True))) for step, *values in told]
 
 
 def columns(rows: Sequence[Row], names: Iterable[str], most: int, first: int = 0, last: int | None = None) -> Columns:
@@ -73,7 +80,7 @@ def series(steps: Sequence[int], values: Sequence[tuple[int, float]], most: int)
 
 def axes(rows: Sequence[Row]) -> dict[str, list[float]]:
     """Where each step lies on the axes besides its number: tokens and seconds so far, for runs that count them."""
-    tokens, seconds = ([line.get(name) for _, line in rows] for name in ("tokens", "elapsed_s"))
+    tokens, seconds = ([line.get(name) for _, line in rows] for name in ALONG)
     found = {"tokens": np.cumsum(tokens).tolist()} if all(map(number, tokens)) else {}
     return found | ({"time": seconds} if all(map(number, seconds)) else {})
 

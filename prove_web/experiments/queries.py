@@ -37,7 +37,7 @@ def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
     except BadQuery as error:
         return JsonResponse({"error": str(error)}, status=400)
     table = found.held_out.all() if source == "held_out" else found.points.all()
-    return JsonResponse({"run": run, "source": source, **columns(rows(table), names, most, first, last)})
+    return JsonResponse({"run": run, "source": source, **columns(rows(table, names), names, most, first, last)})
 
 
 def asked(query: QueryDict) -> tuple[str, list[str], int, int | None, int]:

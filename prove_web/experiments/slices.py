@@ -20,12 +20,10 @@ KNOBS = {
 }
 WORDS = {
     ("kind", "chain"): "Chain of calls",
-    ("kind", "missing_function"): "Missing function",
-    ("kind", "irrelevance"): "Irrelevance",
-    ("recovery", "none"): "none",
-    ("recovery", "corrected"): "corrected",
-    ("recovery", "other_tool"): "another tool",
-    ("recovery", "gave_up"): "gave up",
+    ("recovery", "none"): "None met",
+    ("recovery", "corrected"): "Corrected",
+    ("recovery", "other_tool"): "Another tool",
+    ("recovery", "gave_up"): "Gave up",
 }
 
 
@@ -109,7 +107,9 @@ def watched(run: Run) -> list[tuple[str, Slice]]:
 def name_of(by: str, name: str) -> str:
     if by == "length":
         return label(name)
-    return WORDS.get((by, name), name)
+    if by == "server":
+        return name
+    return WORDS.get((by, name), name.replace("_", " ").capitalize())
 
 
 def placed(slices: Sequence[Slice]) -> list[Slice]:

@@ -13,12 +13,12 @@ prove.chart = (() => {
   const dark = () => document.documentElement.getAttribute("data-bs-theme") === "dark";
   const colour = (index) => (dark() ? DARK : LIGHT)[index % LIGHT.length];
   const STEPS = { name: "step", place: (step) => step };
-  const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : String(+value.toPrecision(3));
+  const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : value && Math.abs(value) < 1e-3 ? (+value.toPrecision(3)).toExponential() : String(+value.toPrecision(3));
 
-  // A line that is level lies in the middle, whatever its height.
+  // A line that is level lies in the middle, whatever its height; at 0 it lies on the axis.
   function room(plot, low, high) {
-    const pad = Math.abs(high) / 10 || 0.1;
-    return low === high ? [low - pad, high + pad] : uPlot.rangeNum(low, high, 0.1, true);
+    if (low !== high) return uPlot.rangeNum(low, high, 0.1, true);
+    return high ? [low - Math.abs(low) / 10, high + Math.abs(high) / 10] : [0, 0.1];
   }
 
   function make(tag, attributes = {}, ...children) {
@@ -44,12 +44,17 @@ prove.chart = (() => {
       Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, axis, closer: zoomed, zoomed: false });
       this.series = series.map(({ name, points = [] }) => ({ name, points: new Map(points), shown: true }));
       this.build(element, help);
-      this.plot = new uPlot(this.options(), this.data(), this.canvas);
-      this.draw();
-      this.canvas.querySelector(".u-over")?.setAttribute("aria-hidden", "true");
+      this.start();
       new ResizeObserver(() => this.resize()).observe(this.canvas);
       document.addEventListener("prove:theme", () => { this.legend(); this.plot.redraw(false, true); });
       this.legend();
+    }
+
+    start() {
+      this.plot?.destroy();
+      this.plot = new uPlot(this.options(), this.data(), this.canvas);
+      this.draw();
+      this.canvas.querySelector(".u-over")?.setAttribute("aria-hidden", "true");
     }
 
     build(element, help) {
@@ -124,8 +129,16 @@ prove.chart = (() => {
     }
 
     add(name, step, y) {
-      this.series.find((each) => each.name === name)?.points.set(step, y);
+      (this.series.find((each) => each.name === name) ?? this.extend(name)).points.set(step, y);
       this.later();
+    }
+
+    // A line that has its first point only now.
+    extend(name) {
+      this.series.push({ name, points: new Map(), shown: true });
+      this.start();
+      this.legend();
+      return this.series.at(-1);
     }
 
     // Take away what lies after a step: a resumed run does those anew.
