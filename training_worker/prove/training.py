@@ -1,7 +1,7 @@
 """Recipes of training as data: which settings of a run a recipe fills in.
 
-`tiny` is what a run has anyway, made for the shipped policy on two CPU cores. `paper` is the paper's section 4; where it
-is silent, the terms are those of GRPO itself (Shao et al. 2024, arXiv 2402.03300, section 4.1).
+`tiny` is what a run has anyway, made for the shipped policy on two CPU cores. `paper` is the paper's section 4; where
+it is silent, the terms are those of GRPO itself (Shao et al. 2024, arXiv 2402.03300, section 4.1).
 """
 
 from __future__ import annotations

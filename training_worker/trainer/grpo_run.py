@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..prove.reward import PAPER, Weights
 from ..prove.trajectory import file_digest
-from .limits import TokenLimits
+from .sampler import TokenLimits
 
 __all__ = ["Credit", "GRPORun", "TokenLimits", "defaults", "file_digest", "identity"]
 
