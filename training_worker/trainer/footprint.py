@@ -49,7 +49,7 @@ class Footprint:
 
 def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     """The shape of every weight, read from the headers of its files. Raises UnreadablePolicy."""
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     for path in weight_files(folder):
         with safe_open(path, framework="pt") as weights:
             found |= {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118

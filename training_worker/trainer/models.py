@@ -64,9 +64,7 @@ def find_model(name: str) -> Path:
             return folder
     known = ", ".join(["warm", *known_models()][:20])
     where = ", ".join(map(str, roots()))
-    raise UnreadablePolicy(
-        f"There is no model {name!r}. There is: {known}. Put its folder into {where} (PROVE_MODELS)."
-    )
+    raise UnreadablePolicy(f"There is no policy {name!r}. There is: {known}. Put it into {where} (PROVE_MODELS).")
 
 
 def check_folder(folder: Path) -> None:

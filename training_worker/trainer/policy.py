@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from .models import INDEX, SUPPORTED, WEIGHTS, UnreadablePolicy, check_folder, is_within, read_json, roots, weight_files
 
@@ -38,9 +38,9 @@ SENTINEL = {
 
 @dataclass(frozen=True)
 class Policy:
-    """A model, its tokenizer and its card (data fingerprint, seed, configuration, measurements)."""
+    """A model of a supported family, its tokenizer and its card (data, seed, configuration, measurements)."""
 
-    model: PreTrainedModel
+    model: Any
     tokenizer: PreTrainedTokenizerFast
     card: dict[str, Any]
 
@@ -63,9 +63,8 @@ def load_policy(folder: Path, dtype: torch.dtype = torch.float32) -> Policy:
         check_folder(folder)
     elif (folder / ADAPTER).is_file():
         return load_adapted(folder, dtype)
-    elif missing := [name for name in FILES if not (folder / name).is_file()]:
-        if missing != [WEIGHTS] or not (folder / INDEX).is_file():
-            raise UnreadablePolicy(f"{folder} is not a policy: {', '.join(missing)} missing. {REMEDY}")
+    elif missing := missing_files(folder):
+        raise UnreadablePolicy(f"{folder} is not a policy: {', '.join(missing)} missing. {REMEDY}")
     remedy = "Copy the whole folder again." if of_others else REMEDY
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -87,6 +86,22 @@ def load_policy(folder: Path, dtype: torch.dtype = torch.float32) -> Policy:
         raise UnreadablePolicy(f"{folder}: tokenizer, weights and card do not belong together. {remedy}")
     check_template(folder, tokenizer)
     return Policy(model, tokenizer, card)
+
+
+def load_tokenizer(folder: Path) -> Policy:
+    """A policy without its model, for who only counts tokens. Raises UnreadablePolicy."""
+    try:
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, padding_side="left", local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise UnreadablePolicy(f"{folder} cannot be read: {str(error).splitlines()[0][:200]} {REMEDY}") from None
+    check_template(folder, tokenizer)
+    return Policy(None, tokenizer, {})
+
+
+def missing_files(folder: Path) -> list[str]:
+    """What a policy of ours lacks; weights may be one file, or several with an index."""
+    there = {name for name in (*FILES, INDEX) if (folder / name).is_file()}
+    return [name for name in FILES if name not in there and not (name == WEIGHTS and INDEX in there)]
 
 
 def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
