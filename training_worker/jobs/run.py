@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..prove.synthesis.folder import check
-from ..prove.trajectory import Example, loads, read_lines
+from ..prove.trajectory import Example, UnreadableData, loads, read_lines
 from .launch import is_first
 from .work import Refused, Result, Stopped, Tell, known, whole
 
@@ -67,7 +67,10 @@ def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
 
     names = {one.name for one in fields(GRPORun)} - GIVEN
     known(spec, OWN | names)
-    policy = find_model(str(spec.get("policy", "warm")))
+    try:
+        policy = find_model(str(spec.get("policy", "warm")))
+    except UnreadableData as error:
+        raise Refused(str(error)) from None
     data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
     if not data.is_file():
         raise Refused("The data set's files are not here. Make a data set, then launch the run on it.")

@@ -63,11 +63,14 @@ def collect(config: GRPORun, count: int, draw: Draw, play: Play, gather: Gather)
     `gather` tells how many each process says, and `draw` gives this one its part of what all of them ask next: every
     process calls both equally often.
     """
-    found = Collected(play(draw(gather(count))))
-    for _ in range(MOST - 1 if config.zero_variance == "resample" else 0):
+    found = Collected(play(draw(asking := gather(count))))
+    left = (MOST - 1) * sum(asking) if config.zero_variance == "resample" else 0
+    while left:
         alive, dead = apart(found.groups, config)
-        if not any(lacking := gather(len(dead))):
+        lacking = gather(len(dead))
+        if not any(lacking) or sum(lacking) > left:
             break
+        left -= sum(lacking)
         began = perf_counter()
         better, worse = apart(play(draw(lacking)), config)
         found.seconds += perf_counter() - began

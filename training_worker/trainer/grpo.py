@@ -136,7 +136,7 @@ def broken(error: NotFinite, loop: Loop) -> str:
     asked = loop.player.asked
     batch = ", ".join(asked[:16]) + (f" and {len(asked) - 16} more" if len(asked) > 16 else "")
     return (
-        f"The {error.what} of step {error.step} is not a finite number, so the update was not made. "
+        f"The {error.what} of step {error.step} is not finite, so the run ends before it can spoil a checkpoint. "
         f"Its batch: {batch}. {where}. "
         "Launch the run again with a lower learning rate, a lower max_grad_norm, or precision fp32."
     )

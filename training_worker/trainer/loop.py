@@ -14,6 +14,7 @@ from .placing import plain
 from .playing import Player
 from .run_folder import Checkpoint, RunFolder
 from .stopping import Patience, Stop
+from .update import NotFinite, is_finite
 
 Event = dict[str, Any]
 OnEvent = Callable[[Event], None]
@@ -83,6 +84,9 @@ class Loop(TrainerCallback):
         self.perhaps_evaluate(control)
 
     def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        """Complete the checkpoint, unless its weights are spoiled: then it never becomes one. Raises NotFinite."""
+        if not is_finite(self.model):
+            raise NotFinite("policy", self.step)
         progress = {"seconds": self.seconds, "patience": self.patience.state(), **self.player.state()}
         if ranks.is_first():
             path = self.folder.complete(state.global_step, progress)

@@ -23,7 +23,7 @@ from .metrics import batch_metrics
 from .placing import Impossible, decodes, plain
 from .run_folder import RunFolder
 from .sampler import Conversation, Sample, sample
-from .update import as_batch
+from .update import NotFinite, as_batch
 
 Try = Callable[[Example], Conversation]
 
@@ -79,11 +79,18 @@ class Player:
         return drawn[before : before + lacking[ranks.rank()]]
 
     def speak(self, trainer: Any, examples: Sequence[Example]) -> list[Group]:
-        """The groups of these examples. Raises Impossible."""
+        """The groups of these examples. Raises Impossible and NotFinite."""
         if not examples:
             return []
         size = self.config.group
-        samples = rollouts(self.config, trainer, self.tokenizer, examples, self.generator, self.attempt, self.device)
+        try:
+            samples = rollouts(
+                self.config, trainer, self.tokenizer, examples, self.generator, self.attempt, self.device
+            )
+        except RuntimeError as error:
+            if spoiled(error):
+                raise NotFinite("policy", trainer.state.global_step + 1) from None
+            raise
         return [samples[i : i + size] for i in range(0, len(samples), size)]
 
     def told(self, found: Sequence[Collected], step: int, seconds: float) -> dict[str, float]:
@@ -140,3 +147,8 @@ def rollouts(
         limits=config.limits,
         attempt=attempt,
     )
+
+
+def spoiled(error: RuntimeError) -> bool:
+    """Whether torch could not draw a token because the policy's probabilities are not finite."""
+    return "probability tensor contains" in str(error)

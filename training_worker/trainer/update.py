@@ -23,11 +23,17 @@ WAITING = 6 * 3600  # seconds that processes wait for the first one, which evalu
 
 
 class NotFinite(Exception):
-    """A loss or a gradient that is no finite number; the update was not made. `step` is the one it was for."""
+    """A loss, a gradient or a policy with numbers that are not finite; `step` is the one it was met in."""
 
     def __init__(self, what: str, step: int):
         super().__init__(f"the {what} of step {step} is not finite")
         self.what, self.step = what, step
+
+
+def is_finite(model: Any) -> bool:
+    """Whether every trained weight of a model is a finite number."""
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    return all(bool(torch.isfinite(weight).all()) for weight in trained)
 
 
 class Trainer(GRPOTrainer):
@@ -188,7 +194,7 @@ def arguments(config: GRPORun, checkpoints: Path, device: str) -> GRPOConfig:
         save_total_limit=2,
         use_cpu=device == "cpu",
         bf16=config.precision == "bf16",
-        gradient_checkpointing=config.gradient_checkpointing,
+        activation_checkpointing=config.gradient_checkpointing,
         use_vllm=config.backend == "vllm",
         vllm_mode=config.vllm_mode,
         ddp_backend="gloo" if device == "cpu" and config.processes > 1 else None,
