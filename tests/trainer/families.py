@@ -48,7 +48,10 @@ TEXTS = (
     '{"id": "ACC-1207", "currency": "EUR", "balance": 118250, "owners": [{"name": "Viktor Sato"}]}',
     "system user assistant tool ipython Cutting Knowledge Date: December 2023 Today Date: 26 Jul 2024",
 )
-SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "max_position_embeddings": 8192}
+SMALL = {
+    "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "max_position_embeddings": 8192,
+    "initializer_range": 0.2,  # enough that what is read matters for what is said
+}  # fmt: skip
 HEADS = {"num_attention_heads": 4, "num_key_value_heads": 2}
 MULTIPLIERS = {"embedding_multiplier": 12.0, "residual_multiplier": 0.22, "attention_multiplier": 0.125}
 LLAMA3_ROPE = {
@@ -90,8 +93,9 @@ def granite(**vocabulary: Any) -> GraniteForCausalLM:
 def granite_hybrid(**vocabulary: Any) -> GraniteMoeHybridForCausalLM:
     config = GraniteMoeHybridConfig(
         **SMALL, **HEADS, **MULTIPLIERS, logits_scaling=8.0, tie_word_embeddings=True,
-        layer_types=["mamba", "attention"], position_embedding_type="nope", shared_intermediate_size=64, num_local_experts=4,
-        num_experts_per_tok=2, mamba_n_heads=8, mamba_d_head=8, mamba_d_state=16, mamba_chunk_size=16, **vocabulary,
+        layer_types=["mamba", "attention"], position_embedding_type="nope", shared_intermediate_size=64,
+        num_local_experts=4, num_experts_per_tok=2, mamba_n_heads=8, mamba_d_head=8, mamba_d_state=16,
+        mamba_chunk_size=16, **vocabulary,
     )  # fmt: skip
     return GraniteMoeHybridForCausalLM(config)
 
