@@ -7,14 +7,14 @@ tool messages, the next scripted user turn, or nothing. Every failure is attribu
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp_servers.catalogue import fingerprint
 from mcp_servers.world import World
 
 from .chat import HERMES, Format
-from .reward import PAPER, Weights, form_level, score
+from .reward import PAPER, RewardConfig, form_level, reward_of
 from .schemas import input_schemas, tools_shown
 from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall, UnreadableData
 
@@ -61,7 +61,7 @@ class Attempt:
     """
 
     def __init__(
-        self, example: Example, limits: Limits | None = None, *, format: Format = HERMES, reward: Weights = PAPER
+        self, example: Example, limits: Limits | None = None, *, format: Format = HERMES, reward: RewardConfig = PAPER
     ):
         if not example.certified:
             raise NotCertified(
@@ -70,7 +70,7 @@ class Attempt:
             )
         prompt = Prompt(example)
         self.example, self.limits = example, limits or Limits()
-        self.format, self.weights = format, reward
+        self.format, self.reward = format, reward
         self.tools, self.opening = prompt.tools, prompt.opening
         self.schemas = input_schemas(example)
         where = example.world
@@ -147,16 +147,17 @@ class Attempt:
     def finish(self) -> Rollout:
         """The rollout as data, with its reward unless it failed for no fault of the policy."""
         failed = self.failed_at in ("infrastructure", "environment")
-        return Rollout(
+        rollout = Rollout(
             example=self.example.id,
             transcript=tuple(self.transcript),
             calls=tuple(self.calls),
             end=self.end or "tokens",
-            reward=None if failed else score(self.example.steps, self.example.edges, self.calls, self.weights),
+            reward=None,
             failed_at=self.failed_at,
             error=self.error,
             digest=self.world.digest() if self.world else "",
         )
+        return rollout if failed else replace(rollout, reward=reward_of(self.example, rollout, self.reward))
 
 
 def refuse(code: str, message: str) -> str:
