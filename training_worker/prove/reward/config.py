@@ -61,6 +61,11 @@ class RewardConfig:
         return self.form == "paper" and not (self.final_state or self.provenance or self.repeats)
 
     @property
+    def needs_world(self) -> bool:
+        """Whether final states are compared, in the world of the example."""
+        return self.form in ("trace_state", "final_state") or self.final_state > 0
+
+    @property
     def largest(self) -> float:
         """The largest total where calls are due; where none is, it is 1."""
         paper = self.validity + self.coverage + self.name + self.arguments

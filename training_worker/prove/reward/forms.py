@@ -77,7 +77,7 @@ def trace_state(example: Example, rollout: Rollout, tau: float) -> tuple[float, 
     """
     calls = rollout.calls
     truth = truth_of(example).still
-    made = truth.created if truth else truth_of(example).ticking().created
+    made = truth.created if truth else truth_of(example).ticking.created
     n_gt = sum(len(step.calls) for step in example.steps)
     terms = {
         "trace": trace(example.steps, calls, made),

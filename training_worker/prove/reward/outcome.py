@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Session, State
 from mcp_servers.world import World
 
-from ..trajectory import Example, ExecutedCall, ToolCall, WorldRef
+from ..trajectory import Example, ExecutedCall, ToolCall, UnreadableData, WorldRef
 from .renaming import created, signature
 from .validity import LEVELS
 
@@ -43,13 +43,14 @@ class Truth:
     still: Outcome | None
     example: Example
 
+    @cached_property
     def ticking(self) -> Outcome:
         """The outcome with the clock as it was in the conversation."""
         return outcome(self.example.world, [call for step in self.example.steps for call in step.calls], ticking=True)
 
 
-class Unreplayable(Exception):
-    """A call that succeeded in the conversation is refused when it is made again."""
+class Unreplayable(UnreadableData):
+    """A write that was accepted is refused when it is made again: by the clock that stands still, or by other code."""
 
 
 def truth_of(example: Example) -> Truth:
@@ -119,7 +120,7 @@ def run_still(where: WorldRef, calls: Iterable[ToolCall]) -> States:
             before = states.get(server.name) or opening(where, server.name)
             session: Session[Any] = Session.start(server, before)
             if not session.call(call.name, call.arguments or {}).ok:
-                raise Unreplayable(call.name)
+                raise Unreplayable(refusal(call))
             states[server.name] = session.state.draft(now=before.now)
     return states
 
@@ -129,5 +130,9 @@ def run_ticking(where: WorldRef, calls: Iterable[ToolCall]) -> States:
     world = World.open(where.seed, where.servers, where.size)
     for call in calls:
         if TOOLS[call.name][1].writes and not world.call(call.name, call.arguments or {}).ok:
-            raise Unreplayable(call.name)
+            raise Unreplayable(refusal(call))
     return {name: session.state for name, session in world.sessions.items()}
+
+
+def refusal(call: ToolCall) -> str:
+    return f"{call.name} was accepted in a rollout and is refused when it is made again: other server code made it."

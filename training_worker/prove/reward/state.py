@@ -21,7 +21,7 @@ def state(example: Example, rollout: Rollout) -> float:
             return share(truth.still, outcome(example.world, calls), truth.called)
         except Unreplayable:
             pass
-    return share(truth.ticking(), outcome(example.world, calls, ticking=True), truth.called)
+    return share(truth.ticking, outcome(example.world, calls, ticking=True), truth.called)
 
 
 def share(truth: Outcome, own: Outcome, called: frozenset[str]) -> float:
