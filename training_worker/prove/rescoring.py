@@ -65,8 +65,8 @@ class Comparison:
 
     rollouts: int = 0
     without_reward: int = 0
-    before: dict[str, float] = field(default_factory=dict)
-    after: dict[str, float] = field(default_factory=dict)
+    before: Means = field(default_factory=lambda: Means())
+    after: Means = field(default_factory=lambda: Means())
     groups: int = 0
     dead_before: int = 0
     dead_after: int = 0
@@ -85,8 +85,8 @@ class Comparison:
             self.rollouts += len(known)
             self.without_reward += len(scored) - len(known)
             for old, new in known:
-                accumulate(self.before, parts(old))
-                accumulate(self.after, parts(new))
+                self.before.add(parts(old))
+                self.after.add(parts(new))
             if len(known) == len(scored):
                 self.add_group([(old.total, new.total) for old, new in known])
 
@@ -104,16 +104,25 @@ class Comparison:
         self.swapped += swapped
         self.reordered += swapped > 0
 
-    def means(self, sums: Mapping[str, float]) -> dict[str, float]:
-        """The mean of each part over all rollouts that have a reward."""
-        return {name: value / self.rollouts for name, value in sums.items()} if self.rollouts else {}
+
+@dataclass
+class Means:
+    """The sum of each part, and of how many rollouts that have it."""
+
+    sums: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, values: Mapping[str, float]) -> None:
+        for name, value in values.items():
+            self.sums[name] = self.sums.get(name, 0.0) + value
+            self.counts[name] = self.counts.get(name, 0) + 1
+
+    def means(self) -> dict[str, float]:
+        return {name: value / self.counts[name] for name, value in self.sums.items()}
 
 
 def parts(reward: Reward) -> dict[str, float]:
-    """The total, the components, and the terms where there are any."""
+    """The total, the components, and the terms where there are any; of abstention the total alone."""
+    if reward.abstention:
+        return {"total": reward.total}
     return {"total": reward.total} | {name: getattr(reward, name) for name in COMPONENTS} | reward.terms
-
-
-def accumulate(sums: dict[str, float], values: Mapping[str, float]) -> None:
-    for name, value in values.items():
-        sums[name] = sums.get(name, 0.0) + value

@@ -81,7 +81,7 @@ class RewardConfig:
 def read_reward(given: str | bytes | Mapping[str, Any]) -> RewardConfig:
     """The configuration that JSON, or a mapping read from it, holds; what is left out has its default.
 
-    Raises BadReward, which names every fault.
+    Raises BadReward, which says what is wrong with which field.
     """
     try:
         text = given if isinstance(given, str | bytes) else json.dumps(dict(given))

@@ -1,8 +1,8 @@
 """What was changed on a server, up to the names of new ids: equal signatures say that one renaming makes them equal.
 
 New ids are told apart by colour refinement (Weisfeiler and Leman): a row's colour is its content, with the colours of
-the new rows it refers to and of those that refer to it, made anew until no more rows differ. Rows alike in all that are
-interchangeable. An id is followed wherever it stands, in a text as well.
+the new rows it refers to and of those that refer to it, made anew until no more rows differ. Where references run in no
+circle that is exact: rows alike in all that are interchangeable. An id is followed wherever it stands, in texts too.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def signature(tables: Mapping[str, Table[Any, Any]], changes: Changes, foreign: 
         for id, (_, after) in changed.items():
             text = to_json(after).decode() if after is not None else "removed"
             rows.append(Row(name, id, id in new, ID.split(text)))
-    colours = dict.fromkeys(foreign, "elsewhere") | refined(rows, new)
+    colours = refined(rows, new, dict.fromkeys(foreign, "elsewhere"))
     return digest(*sorted(render(row, colours) for row in rows))
 
 
-def refined(rows: Sequence[Row], new: Set[str]) -> dict[str, str]:
-    """A colour for every new id. A round tells no fewer rows apart than the one before; the last tells no more."""
-    colours, classes = dict.fromkeys(new, ""), 0
+def refined(rows: Sequence[Row], new: Set[str], given: Mapping[str, str]) -> dict[str, str]:
+    """A colour for every new id, beside those given. No round tells fewer rows apart than the one before it."""
+    colours, classes = {**given, **dict.fromkeys(new, "")}, 0
     while classes < len(new):
         told = [render(row, colours | {row.id: OWN} if row.new else colours) for row in rows]
         spoken_of: dict[str, list[str]] = {id: [] for id in new}
@@ -63,10 +63,10 @@ def refined(rows: Sequence[Row], new: Set[str]) -> dict[str, str]:
             for place, id in enumerate(row.parts[1::2]):
                 if id in new and id != row.id:
                     spoken_of[id].append(f"{place} {text}")
-        colours = {
-            row.id: digest(text, *sorted(spoken_of[row.id])) for row, text in zip(rows, told, strict=True) if row.new
-        }
-        before, classes = classes, len(set(colours.values()))
+        made = zip(rows, told, strict=True)
+        fresh = {row.id: digest(text, *sorted(spoken_of[row.id])) for row, text in made if row.new}
+        colours = {**given, **fresh}
+        before, classes = classes, len(set(fresh.values()))
         if classes == before:
             break
     return colours

@@ -75,13 +75,13 @@ def compared(
 
 
 def report(found: Comparison, config: RewardConfig) -> dict[str, Any]:
-    before, after = found.means(found.before), found.means(found.after)
-    return {"reward": asdict(config), **asdict(found), "before": before, "after": after}
+    means = {"before": found.before.means(), "after": found.after.means()}
+    return {"reward": asdict(config), **asdict(found), **means}
 
 
 def tell(stdout: OutputWrapper, found: Comparison) -> None:
     """The means in a table, then what became of the groups."""
-    before, after = found.means(found.before), found.means(found.after)
+    before, after = found.before.means(), found.after.means()
     rows = [(name, before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
     table(console(stdout), ["mean", "before", "after"], rows)
     if found.without_reward:
