@@ -24,7 +24,7 @@ from training_worker.prove.reward.final_state import final_state
 from training_worker.prove.reward.outcome import Unreplayable, outcome, run_still, run_ticking, succeeded, truth_of
 from training_worker.prove.reward.renaming import ID, created, signature
 from training_worker.prove.reward.state import share, state
-from training_worker.prove.rollout import Attempt, oracle
+from training_worker.prove.rollout import Attempt, Limits, oracle
 from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall, WorldRef
 
 WORLD = WorldRef(7, ("banking", "calendar", "email"), "small")
@@ -57,23 +57,24 @@ def after(*calls: ToolCall) -> list[Any]:
     return [reply.data for reply in replies]
 
 
-def asked(*calls: ToolCall) -> Example:
+def asked(*calls: ToolCall, where: WorldRef = WORLD) -> Example:
     """An example whose ground truth these calls are."""
-    world, digests = opened(), [opened().digest()]
+    world = World.open(where.seed, where.servers, where.size)
+    digests = [world.digest()]
     for one in calls:
         assert world.call(one.name, one.arguments or {}).ok
         digests.append(world.digest())
     steps = tuple(Step((one,)) for one in calls)
     return Example(
-        id=f"asked {calls}", kind="chain", split="train", world=WORLD, turns=("Do it.",), steps=steps, edges=(),
-        candidates=tuple(name for server in WORLD.servers for name in SERVERS[server].tools), answers=("Done.",),
-        digests=tuple(digests), fingerprint=fingerprint(WORLD.servers),
+        id=f"asked {calls}", kind="chain", split="train", world=where, turns=("Do it.",), steps=steps, edges=(),
+        candidates=tuple(name for server in where.servers for name in SERVERS[server].tools), answers=("Done.",),
+        digests=tuple(digests), fingerprint=fingerprint(where.servers),
     )  # fmt: skip
 
 
 def made(example: Example, *calls: ToolCall) -> Rollout:
     """A rollout that makes these calls, one a turn."""
-    attempt = Attempt(example)
+    attempt = Attempt(example, Limits(assistant_turns=60, calls=60))
     for one in calls:
         attempt.answer(write_calls([one]))
     return attempt.finish()
@@ -177,29 +178,33 @@ def test_a_refused_call_leaves_no_trace() -> None:
     assert final_state(example, made(example, *refused, draft("A"))) == 1
 
 
-def test_a_write_that_needs_the_clock_to_move_is_compared_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tool that the standing clock refuses: no server's own has one in its ground truths."""
-    example = asked(draft("A"), draft("B"))
-    opening = opened().now
+def needs_the_clock() -> tuple[WorldRef, list[ToolCall]]:
+    """What a stranger did with a car, of which the standing clock refuses something: one drives for some time."""
+    for number in range(40):
+        where = WorldRef(100 + number, ("vehicle",), "small")
+        session = SERVERS["vehicle"].open(where.seed, where.size)
+        walker = Walker(SERVERS["vehicle"].tools, [session.state], "clock", number)
+        steps = [walker.walk(session) for _ in range(25)]
+        calls = [ToolCall(one.tool, json.loads(one.arguments)) for one in steps if one.reply and one.reply.ok]
+        try:
+            outcome(where, calls)
+        except Unreplayable:
+            return where, calls
+    raise AssertionError("no walk needs the clock")
 
-    def late(mail: Any, draft: str) -> Any:
-        from mcp_servers.kit import ToolError
 
-        if mail.now <= opening:
-            raise ToolError("too_early", "Wait.")
-        return original(mail, draft)
-
-    tool = TOOLS["delete_draft"][1]
-    original = tool.function
-    monkeypatch.setattr(tool, "function", late)
-    gone = after(draft("C"))[0]["id"]
-    delete = call("delete_draft", draft=gone)
-    with pytest.raises(Unreplayable, match=r"delete_draft.*refused when it is made again"):
-        outcome(WORLD, [draft("C"), delete])
-    assert final_state(example, made(example, draft("A"), draft("B"), draft("C"), delete)) == 1
-    needs = asked(draft("C"), delete)
-    assert truth_of(needs).still is None
-    assert final_state(needs, made(needs, draft("C"), delete)) == 1 > final_state(needs, made(needs, draft("C")))
+def test_where_a_write_needs_the_clock_to_move_states_are_compared_as_they_were() -> None:
+    where, calls = needs_the_clock()
+    writes = [one for one in calls if TOOLS[one.name][1].writes]
+    with pytest.raises(Unreplayable, match="was accepted in a rollout and is refused when it is made again"):
+        outcome(where, writes)
+    example = asked(*writes, where=where)
+    assert truth_of(example).still is None
+    again = made(example, *writes)
+    assert final_state(example, again) == final_state(example, replace(again, digest="")) == 1
+    assert final_state(example, made(example, *writes[:-1])) == 0
+    short = asked(writes[0], where=where)
+    assert truth_of(short).still is not None and final_state(short, made(short, *writes)) == 0
 
 
 def test_writes_made_again_end_in_the_very_world_they_ended_in(chains: list[Example]) -> None:

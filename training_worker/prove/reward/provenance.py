@@ -23,7 +23,7 @@ def provenance(example: Example, rollout: Rollout) -> float:
     values = grounds = 0
     for made in rollout.calls:
         known = in_schema(made.call.name, example.enums_stripped)
-        for value in single(made.call.arguments or {}):
+        for value in map(plain, single(made.call.arguments or {})):
             values += 1
             grounds += (
                 value is None
@@ -32,6 +32,11 @@ def provenance(example: Example, rollout: Rollout) -> float:
                 or (grounded(value, shown[made.turn] if made.turn < len(shown) else shown[-1], example.today))
             )
     return grounds / values if values else 1.0
+
+
+def plain(value: Json) -> Json:
+    """A whole float as the integer it is in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def said_before(rollout: Rollout) -> list[str]:
