@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from training_worker.prove.metrics import BY_NAME, Group, Metric, in_words
+from training_worker.prove.metrics import BY_NAME, TERMS, Group, Metric, in_words
 
 from .models import Run
 
@@ -62,10 +62,12 @@ def alone(name: str) -> Chart:
     return Chart(BY_NAME[name].title, BY_NAME[name].group, lines(name))
 
 
+TERM_LINES = tuple((term.title, term.name) for term in TERMS)
 PARTS = lines("validity", "coverage", "name", "arguments")
 ENDS = lines("end_answered", "end_assistant_turns", "end_calls", "end_tokens", "end_infrastructure")
 BOUNDARIES = lines("failed_policy", "failed_environment", "failed_infrastructure")
 LENGTHS = (("Prompt", "prompt"), ("Written", "model"), ("Completion", "completion"))
+COST = (("Rollouts", "rollout_s"), ("For nothing", "dead_s"), ("Replaced", "wasted_s"))
 SPLIT = (("Step", "step_s"), *lines("generation_s", "environment_s", "reward_s", "update_s"))
 RATES = (("Completions", "tokens_per_s"), ("Generated", "generated_per_s"), ("All", "total_per_s"))
 
@@ -80,7 +82,9 @@ CHARTS = (
     Chart("Groups without signal", "Reward", (("Zero variance", "zero_variance"), ("Their tokens", "dead_tokens"))),
     Chart("Components", "Components", PARTS),
     alone("efficiency"),
+    Chart("Terms of the reward", "Components", TERM_LINES, wide=True),
     Chart("Held-out components", "Components", PARTS, "held_out"),
+    Chart("Held-out terms", "Components", TERM_LINES, "held_out", wide=True),
     alone("loss"),
     alone("token_accuracy"),
     alone("entropy"),
@@ -91,7 +95,9 @@ CHARTS = (
     alone("epoch"),
     Chart("Failing calls", "Rollouts", lines("tool_failures", "malformed")),
     Chart("Calls in a rollout", "Rollouts", lines("calls")),
-    Chart("Invalid groups", "Rollouts", lines("invalid_groups")),
+    Chart("Groups left out", "Rollouts", (("Invalid", "invalid_groups"), ("Without signal", "dropped_groups"))),
+    Chart("Replaced rollouts", "Rollouts", lines("wasted_rollouts")),
+    Chart("Examples by difficulty", "Rollouts", lines("easy_examples", "middle_examples", "hard_examples")),
     Chart("How rollouts end", "Rollouts", ENDS, wide=True),
     Chart("Where rollouts fail", "Rollouts", BOUNDARIES, wide=True),
     Chart("Mean lengths", "Lengths", tuple((title, f"{name}_tokens") for title, name in LENGTHS)),
@@ -100,7 +106,7 @@ CHARTS = (
     Chart("Time of a step", "Time", SPLIT, wide=True),
     Chart("Throughput", "Time", RATES, wide=True),
     Chart("Environment and scoring", "Time", (("Of the step", "environment_share"),), wide=True),
-    Chart("Cost of groups without signal", "Time", (("Rollouts", "rollout_s"), ("For nothing", "dead_s")), wide=True),
+    Chart("Cost of groups without signal", "Time", COST, wide=True),
     alone("cpu_process"),
     Chart("Load", "Machine", (("CPU", "cpu_machine"), ("Memory", "memory_machine"), ("GPU", "gpu_load"))),
     Chart("Memory", "Machine", (("Run", "memory"), ("GPU", "gpu_memory"), ("GPU, peak", "gpu_memory_peak"))),

@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.prove.metrics import METRICS, TOOLS
+from training_worker.prove.metrics import METRICS, TERMS, TOOLS
 from training_worker.prove.trajectory import Example, Rollout, read_lines, write_lines
 from training_worker.trainer.grouped import group_logprobs
 from training_worker.trainer.grpo import Event, GRPORun, train
@@ -62,7 +62,9 @@ def lines(run: GRPORun) -> list[dict[str, Any]]:
 
 
 TIMES = {metric.name for metric in METRICS if metric.group in ("Time", "Machine")}
-SOMETIMES = {"token_accuracy", "abstention", "kl", "gpu_load", "gpu_memory", "gpu_memory_peak"}
+SOMETIMES = {"abstention", "kl", *(term.name for term in TERMS)}  # told by runs, machines or steps that have them
+SOMETIMES |= set("token_accuracy epoch gpu_load gpu_memory gpu_memory_peak dropped_groups wasted_rollouts".split())
+SOMETIMES |= set("wasted_s easy_examples middle_examples hard_examples".split())
 
 
 def without_times(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

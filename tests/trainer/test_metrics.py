@@ -8,12 +8,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.prove.metrics import BY_NAME, TOOLS
+from training_worker.prove.metrics import BY_NAME, TERMS, TOOLS
+from training_worker.prove.reward import RewardConfig
 from training_worker.prove.rollout import Attempt, oracle
-from training_worker.prove.trajectory import ExecutedCall, Reward, Rollout, ToolCall
+from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, ToolCall
 from training_worker.trainer.machine import Machine
-from training_worker.trainer.meter import StepMeter
+from training_worker.trainer.meter import rolled, stepped
 from training_worker.trainer.metrics import (
     COMPONENTS,
     MALFORMED,
@@ -23,8 +25,10 @@ from training_worker.trainer.metrics import (
     succeeded,
     update_metrics,
 )
-from training_worker.trainer.sampler import Sample
+from training_worker.trainer.sampler import Sample, TokenLimits
+from training_worker.trainer.sampler import sample as spoken
 
+from .double import Bank
 from .worlds import conversations
 
 PERFECT = {"validity": 1.0, "coverage": 1.0, "name": 1.0, "arguments": 1.0}
@@ -101,16 +105,30 @@ def test_the_oracle_succeeds_and_one_call_too_many_in_vain_does_not() -> None:
         assert found and not succeeded(found)
 
 
-def test_attempts_tell_the_seconds_spent_in_their_worlds_and_on_their_score() -> None:
-    meter = StepMeter()
-    attempts = [meter.watching(Attempt)(example) for example in conversations()[:1]]
-    samples = [sample(attempt.finish()) for attempt in attempts for _ in range(2)]
-    told = meter.stepped(meter.rolled(samples, 2, 8.0), 10.0, 100.0)
-    assert told["environment_s"] > 0 and told["reward_s"] > 0
-    assert told["generation_s"] + told["environment_s"] + told["reward_s"] == pytest.approx(8.0)
+def test_what_is_not_environment_and_not_reward_is_generation() -> None:
+    samples = [replace(sample(rollout(0.5)), environment_s=1.5, reward_s=0.25) for _ in range(2)]
+    told = stepped(rolled(samples, 2, 8.0), 10.0, 100.0)
+    assert (told["environment_s"], told["reward_s"], told["generation_s"]) == (3.0, 0.5, 4.5)
     assert (told["update_s"], told["elapsed_s"], told["dead_s"]) == (2.0, 100.0, 8.0)
-    assert told["total_per_s"] == pytest.approx(2 * 6 / 10)
+    assert (told["environment_share"], told["total_per_s"]) == (0.35, 2 * 6 / 10)
     assert told.keys() - {TOOLS} <= BY_NAME.keys()
+    assert rolled(samples, 2, 8.0, processes=2)["generation_s"] == 8.0 - 1.5 - 0.25
+
+
+def test_rollouts_tell_the_seconds_spent_in_their_worlds_and_on_their_score(
+    taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
+) -> None:
+    made = spoken(taught, tokenizer, examples[:2], 2, limits=TokenLimits(turn=20, completion=40), attempt=Bank)
+    assert all(one.environment_s > 0 and one.reward_s > 0 for one in made)
+
+
+def test_the_terms_of_another_form_are_told_by_their_names() -> None:
+    for form in ("graduated", "trace_state", "final_state"):
+        config = RewardConfig(form=form, provenance=0.1, repeats=0.1)  # type: ignore[arg-type]
+        attempt = Attempt(conversations()[0], reward=config)
+        attempt.answer("Done.")
+        told = outcome_means([attempt.finish()]).keys() - outcome_means([rollout(0.5)]).keys()
+        assert told and told <= {term.name for term in TERMS}
 
 
 def test_the_machine_is_read_in_its_units() -> None:

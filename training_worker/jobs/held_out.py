@@ -52,9 +52,10 @@ class Watch:
         for line in self.lines.values():
             self.tell("held_out", **line)
 
-    def __call__(self, model: Any, step: int) -> None:
+    def __call__(self, model: Any, step: int) -> float | None:
+        """The mean reward; None without examples."""
         if not self.examples or step in self.lines:
-            return
+            return self.lines[step]["reward"] if step in self.lines else None
         line = f"step {step}: evaluating on {len(self.examples)} held-out worlds"
         self.tell("progress", **self.pace.reading(line))
         began = time.monotonic()
@@ -68,6 +69,7 @@ class Watch:
         self.lines[step] = {"step": step, **means, **about}
         write_lines(self.path, self.lines.values())
         self.tell("held_out", **self.lines[step])
+        return float(means["reward"])
 
 
 class Comparison:

@@ -46,17 +46,24 @@ def component_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
 def outcome_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
     """The same, the share of successes, and the reward of those that were to call and of those that were not apart.
 
-    What no rollout has anything to say on is left out.
+    What no rollout has anything to say on is left out; so are the terms of other forms of the reward than the paper's.
     """
     rewards = [rollout.reward for rollout in rollouts if rollout.reward is not None]
     abstained = [reward.total for reward in rewards if reward.abstention]
     graded = [reward.total for reward in rewards if not reward.abstention]
     return {
         **component_means(rollouts),
+        **term_means(rewards),
         "success": mean([float(succeeded(reward)) for reward in rewards]),
         **({"graded": mean(graded)} if graded else {}),
         **({"abstention": mean(abstained)} if abstained else {}),
     }
+
+
+def term_means(rewards: Sequence[Reward]) -> dict[str, float]:
+    """The mean of each term that the form of the reward, or what was put on top of it, adds to the components."""
+    names = dict.fromkeys(name for reward in rewards for name in reward.terms)
+    return {f"term_{name}": mean([one.terms[name] for one in rewards if name in one.terms]) for name in names}
 
 
 def succeeded(reward: Reward) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 
+from ..prove.reward.final_state import final_state
 from ..prove.trajectory import Example, Rollout
 from .evaluate import Rollouts, Value, paired, totals_of
 from .metrics import COMPONENTS, component_means, mean, succeeded
@@ -83,12 +84,15 @@ def watched(examples: Sequence[Example], rollouts: Rollouts) -> list[tuple[str, 
 
 
 def state_reached(examples: Sequence[Example], rollouts: Rollouts) -> float | None:
-    """The share of rollouts that leave the world as the ground truth does; None without examples that call tools."""
+    """The share of rollouts that leave the world as the ground truth does (see prove/reward/final_state.py).
+
+    None without examples that call tools.
+    """
     ended = [
-        float(rollout.digest == example.digests[-1])
+        final_state(example, rollout)
         for example, each in zip(examples, rollouts, strict=True)
         for rollout in each
-        if example.steps and example.digests and rollout.reward is not None
+        if example.steps and not example.source and rollout.reward is not None
     ]
     return mean(ended) if ended else None
 

@@ -7,11 +7,12 @@ from .metric import Group, Metric, Unit
 from .policy import POLICY
 from .reward import COMPONENTS, REWARD
 from .rollouts import ROLLOUTS
+from .terms import TERMS
 from .time import TIME
 
-__all__ = ["BY_NAME", "HELD_OUT", "METRICS", "TOOLS", "Group", "Metric", "Unit", "in_words", "table"]
+__all__ = ["BY_NAME", "HELD_OUT", "METRICS", "TERMS", "TOOLS", "Group", "Metric", "Unit", "in_words", "table"]
 
-METRICS: tuple[Metric, ...] = (*REWARD, *COMPONENTS, *POLICY, *ROLLOUTS, *LENGTHS, *TIME, *MACHINE)
+METRICS: tuple[Metric, ...] = (*REWARD, *COMPONENTS, *TERMS, *POLICY, *ROLLOUTS, *LENGTHS, *TIME, *MACHINE)
 BY_NAME = {metric.name: metric for metric in (*METRICS, *HELD_OUT)}
 TOOLS = "tools"  # beside the metrics of a step: per tool name its calls and how many of them failed
 

@@ -1,0 +1,266 @@
+"""The switches of GRPO: each one changes what the policy is updated by, as its definition says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
+
+from training_worker.prove.trajectory import Example, Rollout, read_lines, write_lines
+from training_worker.trainer.groups import has_signal
+from training_worker.trainer.grpo import RunBroke, quiet, train, trainer_for
+from training_worker.trainer.grpo import run as run_it
+from training_worker.trainer.grpo_run import GRPORun
+from training_worker.trainer.loop import Loop
+from training_worker.trainer.parts import parts_of
+from training_worker.trainer.playing import Player
+from training_worker.trainer.policy import load_policy, save_policy
+from training_worker.trainer.run_folder import RunFolder
+from training_worker.trainer.sampler import Sample, TokenLimits, sample
+from training_worker.trainer.stopping import Stop
+from training_worker.trainer.update import Trainer, as_batch
+
+from .double import Bank
+
+LIMITS = TokenLimits(turn=40, completion=160)
+Step = Callable[..., dict[str, Any]]
+
+
+class Same(Bank):
+    """Every rollout earns the same: there is nothing to learn."""
+
+    def finish(self) -> Rollout:
+        rollout = super().finish()
+        assert rollout.reward
+        return replace(rollout, reward=replace(rollout.reward, total=0.5))
+
+
+def uneven(example: Example) -> Bank:
+    """At every other example there is nothing to learn."""
+    return (Same if example.world.seed % 2 else Bank)(example)
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
+) -> GRPORun:
+    save_policy(tmp_path / "warm", taught, tokenizer, {"made_by": "test"})
+    write_lines(tmp_path / "train.jsonl", examples)
+    return GRPORun(
+        policy=tmp_path / "warm",
+        data=tmp_path / "train.jsonl",
+        out=tmp_path / "run",
+        prompts=8,
+        group=4,
+        credit="rollout",
+        limits=LIMITS,
+        max_steps=1,
+        checkpoint_every=1,
+        threads=1,
+    )
+
+
+@pytest.fixture
+def first(run: GRPORun, tmp_path: Path) -> Step:
+    """The metrics of the first step of the run with other settings: its rollouts are the same ones."""
+
+    def step(attempt: Any = Bank, **settings: Any) -> dict[str, Any]:
+        out = tmp_path / "-".join(["run", *(f"{name}={value}" for name, value in settings.items())])
+        train(replace(run, out=out, **settings), lambda event: None, attempt=attempt)
+        line: dict[str, Any] = json.loads((out / "metrics.jsonl").read_text().splitlines()[0])
+        return line
+
+    return step
+
+
+@pytest.fixture
+def samples(run: GRPORun, taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> Any:
+    """Eight groups of four, some with a signal and some without."""
+    made = sample(taught, tokenizer, examples[:8], 4, limits=LIMITS, attempt=uneven)
+    groups = [made[i : i + 4] for i in range(0, 32, 4)]
+    assert {has_signal(group, run) for group in groups} == {True, False}
+    return made
+
+
+def ready(run: GRPORun) -> tuple[Trainer, Loop]:
+    """TRL's trainer of a run that has not begun."""
+    quiet()
+    policy, folder = load_policy(run.policy), RunFolder(run.out)
+    folder.open({})
+    examples = list(read_lines(Example, run.data))
+    player = Player(run, policy.tokenizer, examples, Bank, folder, "cpu")
+    loop = Loop(run, player, folder, lambda event: None, Stop())
+    return trainer_for(run, policy, loop, folder, "cpu"), loop
+
+
+def weights(folder: Path) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in load_policy(folder).model.parameters()])
+
+
+def test_dr_grpo_divides_by_the_longest_completion_and_dapo_by_the_tokens_there_are(first: Step, run: GRPORun) -> None:
+    dapo, fixed = first(loss="dapo"), first(loss="dr_grpo")
+    [rollouts] = [list(read_lines(Rollout, file)) for file in (run.out.parent / "run-loss=dapo/rollouts").iterdir()]
+    spoken = sum(rollout.end != "tokens" for rollout in rollouts)
+    assert spoken < len(rollouts), "some are truncated, and so not counted"
+    tokens = fixed["grad_norm"] / dapo["grad_norm"] * 32 * LIMITS.completion
+    assert tokens == pytest.approx(round(tokens), abs=0.05), "the gradients differ by a whole number of tokens"
+    assert first(loss="bnpo")["grad_norm"] == pytest.approx(dapo["grad_norm"], rel=1e-3), "one batch, one process"
+    assert first(loss="grpo")["grad_norm"] != pytest.approx(dapo["grad_norm"], rel=0.02)
+
+
+def test_a_ratio_above_clip_high_is_clipped_and_below_it_is_not(run: GRPORun) -> None:
+    def gradient(clip_high: float, ratio: float) -> float:
+        trainer, _ = ready(replace(run, clip_high=clip_high, out=run.out / f"{clip_high}-{ratio}"))
+        batch = trainer._prepare_inputs([dict(trainer.train_dataset[0]) for _ in range(32)])
+        batch["advantages"] = batch["advantages"].abs()  # only for these is the upper bound
+        ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1)
+        mask = torch.cat([batch["prompt_mask"], batch["completion_mask"]], 1)
+        with torch.no_grad():
+            said = trainer._get_per_token_logps_and_entropies(
+                trainer.model, ids, mask, batch["completion_ids"].shape[1]
+            )[0]
+        batch["old_per_token_logps"] = said - torch.tensor(ratio).log()
+        trainer.compute_loss(trainer.model, batch).backward()
+        return float(torch.cat([p.grad.flatten() for p in trainer.model.parameters() if p.grad is not None]).norm())
+
+    assert gradient(0.2, 1.25) == 0 and gradient(0.28, 1.25) > 0 and gradient(0.28, 1.3) == 0
+
+
+def test_a_dropped_group_counts_neither_in_the_gradient_nor_in_its_denominator(first: Step, run: GRPORun) -> None:
+    kept, dropped = (first(uneven, zero_variance=how) for how in ("keep", "drop"))
+    dead = round(kept["zero_variance"] * 8)
+    assert dropped["dropped_groups"] == dead > 0 and dropped["reward"] == kept["reward"]
+    assert dropped["grad_norm"] > 1.05 * kept["grad_norm"]
+
+
+def test_dropped_groups_have_no_token_and_no_reward(samples: list[Sample], run: GRPORun) -> None:
+    batch = as_batch(samples, 4, void=lambda members: not has_signal(members, run))
+    for i, one in enumerate(samples):
+        alive = has_signal(samples[i - i % 4 : i - i % 4 + 4], run)
+        assert (batch["total"][i] is not None) == alive
+        assert any(batch["env_mask"][i]) == (alive and one.rollout.end != "tokens")
+
+
+def test_resampling_asks_further_prompts_until_the_batch_has_signal(first: Step, run: GRPORun) -> None:
+    kept, again = first(uneven), first(uneven, zero_variance="resample")
+    assert kept["zero_variance"] > 0 and again["dropped_groups"] == 0
+    out = run.out.parent / "run-zero_variance=resample"
+    [rollouts] = [list(read_lines(Rollout, file)) for file in (out / "rollouts").iterdir()]
+    assert len(rollouts) == 32 + again["wasted_rollouts"] > 32, "what was sampled in vain is kept and counted"
+    assert again["wasted_s"] > 0
+
+
+def test_resampling_gives_up_after_three_batches_and_leaves_the_policy_as_it_was(run: GRPORun) -> None:
+    done = train(replace(run, prompts=2, zero_variance="resample"), lambda event: None, attempt=Same)
+    [line] = map(json.loads, (run.out / "metrics.jsonl").read_text().splitlines())
+    assert (line["dropped_groups"], line["wasted_rollouts"]) == (2, 4 * 4)
+    assert torch.equal(weights(run.policy), weights(done.policy))
+
+
+def test_truncated_rollouts_are_masked_or_not(samples: list[Sample], first: Step) -> None:
+    cut = [i for i, one in enumerate(samples) if one.rollout.end == "tokens"]
+    masked, spoken = as_batch(samples, 4), as_batch(samples, 4, mask_truncated=False)
+    assert cut and not any(any(masked["env_mask"][i]) for i in cut)
+    assert all(spoken["env_mask"][i] == samples[i].env_mask for i in cut) and masked["total"] == spoken["total"]
+    assert first(mask_truncated=False)["grad_norm"] != pytest.approx(first()["grad_norm"], rel=1e-3)
+
+
+def test_components_are_normalised_within_their_group_before_they_are_summed(run: GRPORun) -> None:
+    trainer, loop = ready(replace(run, normalise="components"))
+    made: list[list[Sample]] = []
+    played = loop.player.speak
+    loop.player.speak = lambda *given: made.extend(played(*given)) or made  # type: ignore[method-assign]
+    found = trainer._generate_and_score_completions([dict(trainer.train_dataset[0]) for _ in range(32)])["advantages"]
+    weigh = {"validity": 0.5, "coverage": 0.5, "efficiency": 0.15, "name": 0.2, "arguments": 0.1, "abstention": 1.0}
+    wanted = torch.zeros(8, 4)
+    for row, group in enumerate(made):
+        parts = [parts_of(one.rollout.reward) for one in group]  # type: ignore[arg-type]
+        for name in parts[0]:
+            values = torch.tensor([part[name] for part in parts])
+            wanted[row] += weigh[name] * (values - values.mean()) / (values.std() + 1e-4)
+    wanted = wanted.flatten()
+    wanted = (wanted - wanted.mean()) / (wanted.std() + 1e-4)
+    assert torch.allclose(found, wanted, atol=2e-3) and found.abs().max() > 0.5
+
+
+def test_lora_trains_adapters_only_and_its_checkpoints_hold_nothing_else(run: GRPORun) -> None:
+    run = replace(run, lora_rank=4, max_steps=2, beta=0.01, learning_rate=1e-2, checkpoint_every=2)
+    done = train(run, lambda event: None, attempt=Bank)
+    [checkpoint] = (run.out / "checkpoints").glob("checkpoint-*")
+    for folder in (checkpoint, done.policy):
+        assert (folder / "adapter_model.safetensors").exists() and not (folder / "model.safetensors").exists()
+    assert not torch.equal(weights(run.policy), weights(done.policy)), "merged, it is another policy"
+    kl = [json.loads(line)["kl"] for line in (run.out / "metrics.jsonl").read_text().splitlines()]
+    assert kl[0] == pytest.approx(0, abs=1e-6) and kl[1] > 0, "the reference is the policy without its adapter"
+
+
+@pytest.mark.parametrize("settings", [{"micro_batch": 8}, {"gradient_checkpointing": True}], ids=str)
+def test_what_saves_memory_leaves_the_gradient_as_it_is(first: Step, settings: dict[str, Any]) -> None:
+    assert first(**settings)["grad_norm"] == pytest.approx(first()["grad_norm"], rel=2e-3)
+
+
+def test_bf16_is_the_same_update_with_fewer_digits(first: Step) -> None:
+    short, full = first(precision="bf16")["grad_norm"], first()["grad_norm"]
+    assert short == pytest.approx(full, rel=0.1) and short != full
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_and_names_step_and_batch(run: GRPORun) -> None:
+    trainer, loop = ready(replace(run, beta=0.01))
+    trainer.ref_model.model.norm.weight.data.fill_(torch.nan)
+    before = torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
+    with pytest.raises(RunBroke, match=r"The loss of step 1 is not finite.*Its batch: bank-.*No checkpoint"):
+        run_it(trainer, loop, None)
+    assert torch.equal(before, torch.cat([p.detach().flatten() for p in trainer.model.parameters()]))
+
+
+def test_weights_that_are_not_finite_never_become_a_checkpoint(run: GRPORun) -> None:
+    run = replace(run, max_steps=3)
+
+    def spoil(model: Any, step: int) -> None:
+        if step == 2:
+            model.model.norm.weight.data[0] = torch.nan
+
+    with pytest.raises(RunBroke, match=r"The policy of step 2 .*The checkpoint of step 1 is kept"):
+        train(run, lambda event: None, attempt=Bank, evaluate=spoil, evaluate_every=1)
+    kept = RunFolder(run.out).newest()
+    assert kept and kept.step == 1 and torch.isfinite(weights(run.policy)).all()
+
+
+def test_a_policy_that_can_no_longer_speak_ends_the_run(run: GRPORun) -> None:
+    models: list[Any] = []
+
+    def spoil(event: dict[str, Any]) -> None:
+        if event["event"] == "checkpoint":
+            models[0].model.norm.weight.data[0] = torch.nan
+
+    with pytest.raises(RunBroke, match=r"The policy of step 2 .*The checkpoint of step 1 is kept"):
+        train(
+            replace(run, max_steps=3),
+            spoil,
+            attempt=Bank,
+            evaluate=lambda model, step: models.append(model),
+            evaluate_every=1,
+        )
+
+
+def test_patience_ends_a_run_without_gain_and_outlives_a_resume(run: GRPORun) -> None:
+    run = replace(run, prompts=2, max_steps=9, patience=2)
+    values = {0: 0.5, 1: 0.7, 2: 0.6, 3: 0.7, 4: 0.9}
+    stop = Stop()
+
+    def tell(event: dict[str, Any]) -> None:
+        if event["event"] == "step" and event["step"] == 2:
+            stop.request()
+
+    def measure(model: Any, step: int) -> float:
+        return values[step]
+
+    train(run, tell, attempt=Bank, stop=stop, evaluate=measure, evaluate_every=1)
+    done = train(run, lambda event: None, attempt=Bank, evaluate=measure, evaluate_every=1)
+    assert (done.step, done.ended) == (3, "patience")
