@@ -7,7 +7,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from ..prove.reward import PAPER, Weights
+from ..prove.reward import PAPER, RewardConfig
 from ..prove.trajectory import file_digest
 from .sampler import TokenLimits
 
@@ -48,7 +48,7 @@ class GRPORun:
     mask_truncated: bool = True
     difficulty: Literal["off", "pools"] = "off"
     curriculum: Literal["off", "length"] = "off"
-    reward: Weights = PAPER
+    reward: RewardConfig = PAPER
     max_grad_norm: float = 1.0
     longest_prompt: int = 1024
     limits: TokenLimits = field(default_factory=TokenLimits)
