@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,17 +47,21 @@ def uneven(example: Example) -> Bank:
     return (Same if example.world.seed % 2 else Bank)(example)
 
 
-@pytest.fixture
-def run(
-    tmp_path: Path, taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
+@pytest.fixture(scope="module")
+def start(
+    tmp_path_factory: pytest.TempPathFactory,
+    taught: Qwen3ForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    examples: list[Example],
 ) -> GRPORun:
-    save_policy(tmp_path / "warm", taught, tokenizer, {"made_by": "test"})
-    write_lines(tmp_path / "train.jsonl", examples)
+    folder = tmp_path_factory.mktemp("switches")
+    save_policy(folder / "warm", taught, tokenizer, {"made_by": "test"})
+    write_lines(folder / "train.jsonl", examples)
     return GRPORun(
-        policy=tmp_path / "warm",
-        data=tmp_path / "train.jsonl",
-        out=tmp_path / "run",
-        prompts=8,
+        policy=folder / "warm",
+        data=folder / "train.jsonl",
+        out=folder / "run",
+        prompts=4,
         group=4,
         credit="rollout",
         limits=LIMITS,
@@ -67,21 +72,37 @@ def run(
 
 
 @pytest.fixture
-def first(run: GRPORun, tmp_path: Path) -> Step:
+def run(start: GRPORun, tmp_path: Path) -> GRPORun:
+    return replace(start, out=tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def first(start: GRPORun) -> Step:
     """The metrics of the first step of the run with other settings: its rollouts are the same ones."""
 
+    @cache
     def step(attempt: Any = Bank, **settings: Any) -> dict[str, Any]:
-        out = tmp_path / "-".join(["run", *(f"{name}={value}" for name, value in settings.items())])
-        train(replace(run, out=out, **settings), lambda event: None, attempt=attempt)
+        out = folder_of(start, attempt, settings)
+        train(replace(start, out=out, **settings), lambda event: None, attempt=attempt)
         line: dict[str, Any] = json.loads((out / "metrics.jsonl").read_text().splitlines()[0])
         return line
 
     return step
 
 
+def folder_of(run: GRPORun, attempt: Any, settings: dict[str, Any]) -> Path:
+    named = [attempt.__name__, *(f"{name}={value}" for name, value in settings.items())]
+    return run.policy.parent / "-".join(named)
+
+
+def first_rollouts(run: GRPORun, attempt: Any = Bank, **settings: Any) -> list[Rollout]:
+    [file] = (folder_of(run, attempt, settings) / "rollouts").iterdir()
+    return list(read_lines(Rollout, file))
+
+
 @pytest.fixture
 def samples(run: GRPORun, taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> Any:
-    """Eight groups of four, some with a signal and some without."""
+    """Groups of four, some with a signal and some without."""
     made = sample(taught, tokenizer, examples[:8], 4, limits=LIMITS, attempt=uneven)
     groups = [made[i : i + 4] for i in range(0, 32, 4)]
     assert {has_signal(group, run) for group in groups} == {True, False}
@@ -94,7 +115,7 @@ def ready(run: GRPORun) -> tuple[Trainer, Loop]:
     policy, folder = load_policy(run.policy), RunFolder(run.out)
     folder.open({})
     examples = list(read_lines(Example, run.data))
-    player = Player(run, policy.tokenizer, examples, Bank, folder, "cpu")
+    player = Player(run, policy.tokenizer, examples, Bank, folder)
     loop = Loop(run, player, folder, lambda event: None, Stop())
     return trainer_for(run, policy, loop, folder, "cpu"), loop
 
@@ -104,11 +125,11 @@ def weights(folder: Path) -> torch.Tensor:
 
 
 def test_dr_grpo_divides_by_the_longest_completion_and_dapo_by_the_tokens_there_are(first: Step, run: GRPORun) -> None:
-    dapo, fixed = first(loss="dapo"), first(loss="dr_grpo")
-    [rollouts] = [list(read_lines(Rollout, file)) for file in (run.out.parent / "run-loss=dapo/rollouts").iterdir()]
+    dapo, fixed = first(), first(loss="dr_grpo")
+    rollouts = first_rollouts(run)
     spoken = sum(rollout.end != "tokens" for rollout in rollouts)
     assert spoken < len(rollouts), "some are truncated, and so not counted"
-    tokens = fixed["grad_norm"] / dapo["grad_norm"] * 32 * LIMITS.completion
+    tokens = fixed["grad_norm"] / dapo["grad_norm"] * 16 * LIMITS.completion
     assert tokens == pytest.approx(round(tokens), abs=0.05), "the gradients differ by a whole number of tokens"
     assert first(loss="bnpo")["grad_norm"] == pytest.approx(dapo["grad_norm"], rel=1e-3), "one batch, one process"
     assert first(loss="grpo")["grad_norm"] != pytest.approx(dapo["grad_norm"], rel=0.02)
@@ -117,7 +138,7 @@ def test_dr_grpo_divides_by_the_longest_completion_and_dapo_by_the_tokens_there_
 def test_a_ratio_above_clip_high_is_clipped_and_below_it_is_not(run: GRPORun) -> None:
     def gradient(clip_high: float, ratio: float) -> float:
         trainer, _ = ready(replace(run, clip_high=clip_high, out=run.out / f"{clip_high}-{ratio}"))
-        batch = trainer._prepare_inputs([dict(trainer.train_dataset[0]) for _ in range(32)])
+        batch = trainer._prepare_inputs([dict(trainer.train_dataset[0]) for _ in range(16)])
         batch["advantages"] = batch["advantages"].abs()  # only for these is the upper bound
         ids = torch.cat([batch["prompt_ids"], batch["completion_ids"]], 1)
         mask = torch.cat([batch["prompt_mask"], batch["completion_mask"]], 1)
@@ -133,8 +154,8 @@ def test_a_ratio_above_clip_high_is_clipped_and_below_it_is_not(run: GRPORun) ->
 
 
 def test_a_dropped_group_counts_neither_in_the_gradient_nor_in_its_denominator(first: Step, run: GRPORun) -> None:
-    kept, dropped = (first(uneven, zero_variance=how) for how in ("keep", "drop"))
-    dead = round(kept["zero_variance"] * 8)
+    kept, dropped = first(uneven), first(uneven, zero_variance="drop")
+    dead = round(kept["zero_variance"] * 4)
     assert dropped["dropped_groups"] == dead > 0 and dropped["reward"] == kept["reward"]
     assert dropped["grad_norm"] > 1.05 * kept["grad_norm"]
 
@@ -150,9 +171,8 @@ def test_dropped_groups_have_no_token_and_no_reward(samples: list[Sample], run: 
 def test_resampling_asks_further_prompts_until_the_batch_has_signal(first: Step, run: GRPORun) -> None:
     kept, again = first(uneven), first(uneven, zero_variance="resample")
     assert kept["zero_variance"] > 0 and again["dropped_groups"] == 0
-    out = run.out.parent / "run-zero_variance=resample"
-    [rollouts] = [list(read_lines(Rollout, file)) for file in (out / "rollouts").iterdir()]
-    assert len(rollouts) == 32 + again["wasted_rollouts"] > 32, "what was sampled in vain is kept and counted"
+    rollouts = first_rollouts(run, uneven, zero_variance="resample")
+    assert len(rollouts) == 16 + again["wasted_rollouts"] > 16, "what was sampled in vain is kept and counted"
     assert again["wasted_s"] > 0
 
 
@@ -176,9 +196,9 @@ def test_components_are_normalised_within_their_group_before_they_are_summed(run
     made: list[list[Sample]] = []
     played = loop.player.speak
     loop.player.speak = lambda *given: made.extend(played(*given)) or made  # type: ignore[method-assign]
-    found = trainer._generate_and_score_completions([dict(trainer.train_dataset[0]) for _ in range(32)])["advantages"]
+    found = trainer._generate_and_score_completions([dict(trainer.train_dataset[0]) for _ in range(16)])["advantages"]
     weigh = {"validity": 0.5, "coverage": 0.5, "efficiency": 0.15, "name": 0.2, "arguments": 0.1, "abstention": 1.0}
-    wanted = torch.zeros(8, 4)
+    wanted = torch.zeros(4, 4)
     for row, group in enumerate(made):
         parts = [parts_of(one.rollout.reward) for one in group]  # type: ignore[arg-type]
         for name in parts[0]:
@@ -200,7 +220,7 @@ def test_lora_trains_adapters_only_and_its_checkpoints_hold_nothing_else(run: GR
     assert kl[0] == pytest.approx(0, abs=1e-6) and kl[1] > 0, "the reference is the policy without its adapter"
 
 
-@pytest.mark.parametrize("settings", [{"micro_batch": 8}, {"gradient_checkpointing": True}], ids=str)
+@pytest.mark.parametrize("settings", [{"micro_batch": 4}, {"gradient_checkpointing": True}], ids=str)
 def test_what_saves_memory_leaves_the_gradient_as_it_is(first: Step, settings: dict[str, Any]) -> None:
     assert first(**settings)["grad_norm"] == pytest.approx(first()["grad_norm"], rel=2e-3)
 
@@ -264,3 +284,43 @@ def test_patience_ends_a_run_without_gain_and_outlives_a_resume(run: GRPORun) ->
     train(run, tell, attempt=Bank, stop=stop, evaluate=measure, evaluate_every=1)
     done = train(run, lambda event: None, attempt=Bank, evaluate=measure, evaluate_every=1)
     assert (done.step, done.ended) == (3, "patience")
+
+
+class Killed(Exception):
+    """What stands for a kill between two checkpoints."""
+
+
+def test_a_killed_run_goes_on_with_its_pools_curriculum_resampling_and_adapters(run: GRPORun, tmp_path: Path) -> None:
+    run = replace(
+        run,
+        prompts=2,
+        max_steps=4,
+        checkpoint_every=2,
+        zero_variance="resample",
+        difficulty="pools",
+        curriculum="length",
+        normalise="components",
+        lora_rank=4,
+        learning_rate=1e-2,
+        beta=0.01,
+    )
+    whole = replace(run, out=tmp_path / "whole")
+    train(whole, lambda event: None, attempt=uneven)
+
+    def kill(event: dict[str, Any]) -> None:
+        if event["event"] == "step" and event["step"] == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(run, kill, attempt=uneven)
+    train(run, lambda event: None, attempt=uneven)
+    ours, theirs = ([json.loads(line) for line in (one.out / "metrics.jsonl").open()] for one in (run, whole))
+    clocks = {name for name in ours[0] if name.endswith("_s")}
+    for mine, other in zip(ours, theirs, strict=True):
+        assert {name: mine[name] for name in mine.keys() - clocks} == {
+            name: other[name] for name in other.keys() - clocks
+        }
+    for file in (run.out / "rollouts").iterdir():
+        assert list(read_lines(Rollout, file)) == list(read_lines(Rollout, whole.out / "rollouts" / file.name))
+    assert torch.equal(weights(run.out / "policy"), weights(whole.out / "policy"))
+    assert ours[-1]["middle_examples"] < 40, "pass rates were measured on the way"

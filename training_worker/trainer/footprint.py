@@ -1,7 +1,8 @@
 """How much memory a run will need at least, told before it starts.
 
 Per parameter: the weights; for those that are trained a gradient and AdamW's two moments in fp32; with a KL term and
-full training a reference model. Beside them the keys and values of one group at full length. Activations come on top.
+full training a reference model. Beside them the keys and values of the rollouts that generate together, at their
+longest. Activations come on top.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .grpo_run import GRPORun
 from .models import UnreadablePolicy, read_json, weight_files
 
 GB = 1e9
+MOST_ROWS = 64
 EVERYTHING = ("weights", "gradients", "optimizer", "reference")
 SPLIT = {"ddp": (), "zero2": ("gradients", "optimizer"), "zero3": EVERYTHING, "fsdp": EVERYTHING}
 
@@ -56,7 +58,9 @@ def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def footprint(config: GRPORun, weights: dict[str, tuple[int, ...]], model: dict[str, Any]) -> Footprint:
+def footprint(
+    config: GRPORun, weights: dict[str, tuple[int, ...]], model: dict[str, Any], device: str = "cpu"
+) -> Footprint:
     """What a run needs at least; `model` is the model's config.json."""
     parameters = sum(map(prod, weights.values()))
     trained, stored = parameters, 4.0
@@ -74,16 +78,31 @@ def footprint(config: GRPORun, weights: dict[str, tuple[int, ...]], model: dict[
         needs["weights"] += trained * 4.0
     for name in SPLIT[config.sharding]:
         needs[name] /= config.processes
-    return Footprint(**needs, cache=cache(config, model, 2.0 if config.precision == "bf16" else 4.0))
+    rows = min(config.prompts * config.group // config.processes, rows_at_once(config, device))
+    return Footprint(**needs, cache=rows * a_row(config, model))
 
 
-def cache(config: GRPORun, model: dict[str, Any], size: float) -> float:
-    """Bytes of the keys and values of one group: a shared prompt and its completions, all of them at their longest."""
+def a_row(config: GRPORun, model: dict[str, Any]) -> float:
+    """Bytes of the keys and values of one rollout at its longest."""
     heads = int(model.get("num_attention_heads") or 1)
     kv, width = int(model.get("num_key_value_heads") or heads), int(model.get("hidden_size") or 0)
     dim, layers = int(model.get("head_dim") or width // heads), int(model.get("num_hidden_layers") or 0)
-    tokens = config.longest_prompt + config.group * config.limits.completion
-    return tokens * layers * 2 * kv * dim * size
+    size = 2.0 if config.precision == "bf16" else 4.0
+    return (config.longest_prompt + config.limits.completion) * layers * 2 * kv * dim * size
+
+
+def rows_at_once(config: GRPORun, device: str) -> int:
+    """How many rollouts generate together: as many as a quarter of all memory has room for, at most 64.
+
+    It follows from the machine and not from what is free at the moment, so that a resumed run does the same.
+    """
+    row = a_row(config, read_json(config.policy / "config.json"))
+    return max(1, min(MOST_ROWS, int(memory(device) / 4 / row))) if row else MOST_ROWS
+
+
+def memory(device: str) -> float:
+    """Bytes there are, used or not, on the GPU or in the machine."""
+    return float(torch.cuda.mem_get_info()[1]) if device == "cuda" else float(psutil.virtual_memory().total)
 
 
 def ends(name: str) -> bool:
@@ -98,7 +117,7 @@ def available(device: str) -> float:
 
 def require_memory(config: GRPORun, device: str) -> Footprint:
     """What the run needs. Raises TooLarge when that is more than there is, and UnreadablePolicy."""
-    needed = footprint(config, shapes(config.policy), read_json(config.policy / "config.json"))
+    needed = footprint(config, shapes(config.policy), read_json(config.policy / "config.json"), device)
     free = available(device)
     here = 1 if device == "cuda" else config.processes  # processes on one machine share its memory, and no GPU
     if needed.total * here > free:

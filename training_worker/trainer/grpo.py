@@ -18,12 +18,12 @@ from transformers import PrinterCallback, ProgressCallback
 
 from ..prove.trajectory import Example, UnreadableData, read_lines
 from . import ranks
-from .footprint import require_memory
+from .footprint import require_memory, rows_at_once
 from .grpo_run import GRPORun, defaults, file_digest, identity
 from .loop import Ended, Evaluate, Event, Loop, OnEvent
 from .memory import keep_memory
 from .placing import check_settings, device_of, is_fast
-from .playing import Player, Try, attempt_of
+from .playing import Player, Try
 from .policy import Policy, load_policy, save_policy
 from .run_folder import Checkpoint, RunFolder
 from .stopping import Stop, on_signals
@@ -71,7 +71,7 @@ def train(
     lora = config.lora_rank > 0
     policy = load_policy(config.policy, torch.bfloat16 if lora and config.precision == "bf16" else torch.float32)
     examples = [one for one in read_lines(Example, config.data) if one.split == "train"]
-    player = Player(config, policy.tokenizer, examples, attempt or attempt_of(config, policy.tokenizer), folder, device)
+    player = Player(config, policy.tokenizer, examples, attempt, folder, rows_at_once(config, device))
     with nullcontext(stop) if stop else on_signals() as asked:
         loop = Loop(config, player, folder, on_event, asked)
         loop.evaluate, loop.evaluate_every = evaluate, evaluate_every

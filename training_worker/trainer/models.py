@@ -60,7 +60,8 @@ def find_model(name: str) -> Path:
         return SHIPPED
     for root in roots():
         folder = root / name
-        if name and folder.is_dir() and folder.resolve() != root and is_within(folder, [root]):
+        plain = bool(name) and not Path(name).is_absolute() and ".." not in Path(name).parts
+        if plain and folder.is_dir() and folder.resolve() != root and is_within(folder, [root]):
             return folder
     known = ", ".join(["warm", *known_models()][:20])
     where = ", ".join(map(str, roots()))

@@ -1,7 +1,8 @@
 """What a reward is made of, for an update that normalises each part by itself.
 
 GDPO (arXiv 2601.05242): each part is normalised within its group, the weighted sum over the batch. Otherwise a part
-that varies much drowns one that varies little, and groups with different parts get the same advantage.
+that varies much drowns one that varies little, and groups with different parts get the same advantage. Only the
+paper's form of the reward has such parts.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import torch
 from transformers import Qwen3ForCausalLM
 
 from ..prove.trajectory import UnreadableData
+from .backends.decoder import misfit
 from .footprint import shapes
 from .grpo_run import GRPORun
 
@@ -53,6 +54,8 @@ def check_settings(config: GRPORun) -> None:
         raise Impossible(
             f"micro_batch must divide the {each} rollouts of a process, and {config.micro_batch} does not."
         )
+    if config.normalise == "components" and not config.reward.plain:
+        raise Impossible("normalise=components needs the paper's form of the reward without optional terms.")
     if config.normalise == "components" and config.scale_rewards != "none":
         raise Impossible("normalise=components scales each component itself: set scale_rewards to none.")
 
@@ -64,17 +67,10 @@ def plain(model: Any) -> Any:
 
 def decodes(model: Any, device: str) -> bool:
     """Whether our own decoder can read this model: a plain Qwen3 in fp32 on the CPU."""
-    rope = dict(getattr(model.config, "rope_parameters", None) or {})
-    return (
-        type(model) is Qwen3ForCausalLM
-        and rope.get("rope_type") == "default"
-        and set(model.config.layer_types or ["full_attention"]) == {"full_attention"}
-        and model.lm_head.weight.dtype == torch.float32
-        and device == "cpu"
-    )
+    return device == "cpu" and isinstance(model, Qwen3ForCausalLM) and not misfit(model)
 
 
 def is_fast(config: GRPORun, model: Any, device: str) -> bool:
     """Whether our own update can read this model too: on one process, in fp32 throughout."""
     simple = config.precision == "fp32" and config.processes == 1 and not config.gradient_checkpointing
-    return simple and config.backend in ("auto", "decoder") and decodes(model, device)
+    return simple and config.backend in ("auto", "decoder") and decodes(plain(model), device)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
+from math import isnan
 from typing import Any
 
 import torch
@@ -15,13 +16,15 @@ from ..prove.rollout import Attempt
 from ..prove.trajectory import Example
 from . import ranks
 from .asking import Asking, read_state, write_state
+from .backends import Backend, backend_for
+from .backends.vllm import VLLMBackend
 from .conversation import prompt_ids
 from .families import family_of
 from .groups import Collected, Group, apart, collect, has_signal, pass_rate
 from .grpo_run import GRPORun
 from .meter import rolled
 from .metrics import Metrics
-from .placing import Impossible, decodes, plain
+from .placing import plain
 from .run_folder import RunFolder
 from .sampler import Conversation, Sample, sample
 from .update import NotFinite, as_batch
@@ -29,25 +32,25 @@ from .update import NotFinite, as_batch
 Try = Callable[[Example], Conversation]
 
 
-def attempt_of(config: GRPORun, tokenizer: PreTrainedTokenizerFast) -> Try:
-    """How this model's rollouts are played and scored."""
-    return partial(Attempt, format=family_of(tokenizer).format, reward=config.reward)
+def attempt_of(config: GRPORun, tokenizer: PreTrainedTokenizerFast, share: float = 0.0) -> Try:
+    """How this model's rollouts are played, and what they are scored by at this share of the run."""
+    return partial(Attempt, format=family_of(tokenizer).format, reward=config.reward.at(share))
 
 
 class Player:
-    """Plays the groups of every step on this process. `share` says how far the run is."""
+    """Plays the groups of every step on this process, at most `rows` rollouts at once."""
 
     def __init__(
         self,
         config: GRPORun,
         tokenizer: PreTrainedTokenizerFast,
         examples: Sequence[Example],
-        attempt: Try,
+        attempt: Try | None,
         folder: RunFolder,
-        device: str,
+        rows: int = 64,
     ):
-        self.config, self.tokenizer, self.attempt, self.folder = config, tokenizer, attempt, folder
-        self.device = device
+        self.config, self.tokenizer, self.folder, self.rows = config, tokenizer, folder, rows
+        self.given, self.attempt = attempt, attempt or attempt_of(config, tokenizer)
         self.asking = Asking(config, examples, self.fits)
         self.generator = torch.Generator().manual_seed(config.seed + ranks.rank())
         self.asked: list[str] = []  # the examples of the latest batch, for who has to say what went wrong with it
@@ -59,13 +62,9 @@ class Player:
     def play(self, trainer: Any, count: int, step: int) -> tuple[dict[str, list[Any]], Metrics]:
         """A batch for TRL, `count` groups of this process, and what the whole batch of this step is like."""
         began, config = time.perf_counter(), self.config
-        found = collect(
-            config,
-            count,
-            partial(self.draw, share=(step - 1) / config.max_steps),
-            partial(self.speak, trainer),
-            ranks.gathered,
-        )
+        share = (step - 1) / config.max_steps
+        self.attempt = self.given or attempt_of(config, self.tokenizer, share)
+        found = collect(config, count, partial(self.draw, share=share), partial(self.speak, trainer), ranks.gathered)
         void = (lambda members: not has_signal(members, config)) if config.zero_variance != "keep" else None
         flat = list(chain.from_iterable(found.groups))
         batch = as_batch(flat, config.group, mask_truncated=config.mask_truncated, **({"void": void} if void else {}))
@@ -80,18 +79,16 @@ class Player:
         return drawn[before : before + lacking[ranks.rank()]]
 
     def speak(self, trainer: Any, examples: Sequence[Example]) -> list[Group]:
-        """The groups of these examples. Raises Impossible and NotFinite."""
-        if not examples:
-            return []
+        """The groups of these examples. Raises NoBackend and NotFinite."""
         size = self.config.group
         try:
-            samples = rollouts(
-                self.config, trainer, self.tokenizer, examples, self.generator, self.attempt, self.device
-            )
+            samples = rollouts(self.config, trainer, self.tokenizer, examples, self.generator, self.attempt, self.rows)
         except RuntimeError as error:
             if spoiled(error):
                 raise NotFinite("policy", trainer.state.global_step + 1) from None
             raise
+        if any(isnan(logprob) for one in samples for logprob in one.logprobs):
+            raise NotFinite("policy", trainer.state.global_step + 1)
         return [samples[i : i + size] for i in range(0, len(samples), size)]
 
     def told(self, found: Sequence[Collected], step: int, seconds: float) -> Metrics:
@@ -131,14 +128,18 @@ def rollouts(
     examples: Sequence[Example],
     generator: torch.Generator,
     attempt: Try,
-    device: str,
+    rows: int,
 ) -> list[Sample]:
-    """One group after the other, by the backend that this model and device take. Raises Impossible."""
-    model = trainer.model
-    if not decodes(plain(model), device):
-        raise Impossible("Only a plain Qwen3 on a CPU can be rolled out by this worker. Take such a model.")
+    """One group after the other, by the backend that the run names. Raises NoBackend."""
+    model = plain(trainer.accelerator.unwrap_model(trainer.model))
+    backend: Backend
+    if config.backend == "vllm":  # TRL has sent the weights already
+        backend = VLLMBackend(trainer.vllm_generation, family_of(tokenizer).stop, config.temperature, push=False)
+    else:
+        temperature = config.temperature
+        backend = backend_for(model, tokenizer, config.backend, temperature=temperature, generator=generator, rows=rows)
     return sample(
-        plain(model),
+        model,
         tokenizer,
         examples,
         config.group,
@@ -146,6 +147,7 @@ def rollouts(
         generator=generator,
         limits=config.limits,
         attempt=attempt,
+        backend=backend,
     )
 
 

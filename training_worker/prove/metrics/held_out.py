@@ -26,7 +26,7 @@ HELD_OUT = (
         "Final state reached",
         "Reward",
         "share",
-        "Share of these rollouts, where calls are due, that leave the world as the ground truth does, whatever they called.",
+        "Share of these rollouts, where calls are due, that leave the world as the ground truth does.",
         "At least the success rate: detours are allowed.",
         "more",
     ),
