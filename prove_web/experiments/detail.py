@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from django.db.models import Max
@@ -16,12 +15,14 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.advice import advice
 
 from . import evaluation
+from .charts import CHARTS, grouped
 from .checkpoints import checkpoints, streamed, zipped
-from .figures import CHARTS, WINDOW, tiles
+from .figures import WINDOW, tiles
 from .forms import settings_of
 from .models import Run
 from .points import snapshot
 from .rollouts import notable
+from .slices import cuts
 
 
 def run_of(project: Project, number: int) -> Run:
@@ -47,8 +48,10 @@ def run_page(request: ProjectRequest, run: int) -> HttpResponse:
         return render(request, "experiments/run_moving.html", context)
     context |= {
         "settings": settings_of(found.config),
-        "charts": [asdict(chart) for chart in CHARTS],
+        "charts": [chart.spec for chart in CHARTS],
+        "groups": grouped(found),
         "points_url": reverse("run-points", args=[*request.project.path, run]),
+        "metric_url": reverse("run-metric", args=[*request.project.path, run]),
         "cursor": found.job.events.aggregate(last=Max("id"))["last"] or 0,
     }
     return render(request, "experiments/run.html", context)
@@ -65,6 +68,8 @@ def moving(run: Run) -> dict[str, Any]:
         "gains": evaluation.gains(result),
         "evaluated": evaluation.rows(result),
         "parts": evaluation.PARTS,
+        "outcomes": evaluation.outcomes(result),
+        "cuts": cuts(run),
         "checkpoints": checkpoints(run.job),
         "notable": notable(run),
         "last_step": run.points.order_by("-step").values_list("step", flat=True).first(),

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 PARTS = ("reward", "validity", "coverage", "efficiency", "name", "arguments")
 MODES = (("sampled", "Sampled at temperature 1"), ("greedy", "Greedy"))
 MARGIN = 0.15  # of the picture of an interval, beyond what has to be in it
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where values lie in a picture 100 wide: zero and all of them are in it, with a margin."""
+
+    start: float
+    room: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Scale:
+        found = [0.0, *values]
+        low, high = min(found), max(found)
+        spread = (high - low) or 1.0
+        return cls(low - spread * MARGIN, spread * (1 + 2 * MARGIN))
+
+    def x(self, value: float) -> float:
+        return round(100 * (value - self.start) / self.room, 2)
 
 
 @dataclass(frozen=True)
@@ -46,16 +65,10 @@ def gains(result: dict[str, Any]) -> list[Gain]:
 
 def gain(title: str, paired: dict[str, Any]) -> Gain:
     numbers = {name: float(paired[name]) for name in ("before", "after", "difference", "low", "high")}
-    low, high = min(0.0, numbers["low"]), max(0.0, numbers["high"])
-    room = ((high - low) or 1.0) * (1 + 2 * MARGIN)
-    start = low - ((high - low) or 1.0) * MARGIN
-
-    def x(value: float) -> float:
-        return round(100 * (value - start) / room, 2)
-
-    places = {"zero_x": x(0.0), "low_x": x(numbers["low"]), "difference_x": x(numbers["difference"])}
-    width = round(x(numbers["high"]) - x(numbers["low"]), 2)
-    return Gain(title, **numbers, examples=int(paired["examples"]), **places, width=width)
+    scale = Scale.of((numbers["low"], numbers["high"]))
+    low, high = scale.x(numbers["low"]), scale.x(numbers["high"])
+    places = {"zero_x": scale.x(0.0), "low_x": low, "difference_x": scale.x(numbers["difference"])}
+    return Gain(title, **numbers, examples=int(paired["examples"]), **places, width=round(high - low, 2))
 
 
 def rows(result: dict[str, Any]) -> list[Row]:
@@ -74,3 +87,20 @@ def cells(before: dict[str, float], after: dict[str, float]) -> list[tuple[float
 
 def label(steps: str) -> str:
     return {"0": "Abstention", "1": "1 step", "all": "All"}.get(steps, f"{steps} steps")
+
+
+def outcomes(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of each way of sampling: successes, pass^k and final states reached, as (title, before, after, change)."""
+    whole = next((line for line in result.get("slices", []) if line["by"] == "all"), None)
+    if whole is None:
+        return []
+    found = []
+    for mode, title in MODES:
+        told = whole[mode]
+        pairs = [("Success rate", (told["before"][-1], told["after"][-1]))]
+        pairs += [(f"pass^{k}", told[f"pass_{k}"]) for k in (1, 2, 4) if mode == "sampled" and f"pass_{k}" in told]
+        state = result[mode].get("state", (None, None))
+        pairs += [("Final state reached", state)] if None not in state else []
+        lines = [(name, before, after, after - before) for name, (before, after) in pairs]
+        found.append({"title": title, "lines": lines, "low": told["success"][1], "high": told["success"][2]})
+    return found

@@ -1,18 +1,23 @@
-"""A run's curves as one snapshot, thinned out where there are more points than a chart can show."""
+"""A run's curves as columns, thinned out where there are more points than a chart can show."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from tsdownsample import MinMaxLTTBDownsampler
 
+from .charts import charted
 from .models import Run
 
-MOST = 3_000  # points of one series that a browser is sent
-Row = dict[str, Any]
+MOST = 1_500  # points of one series that a browser is sent at once; zooming in asks for those between
+FEW = 12  # metrics that are read faster one by one than all together
+ALONG = ("tokens", "elapsed_s")
+DIGITS = 7  # of a number in a snapshot
+Row = tuple[int, dict[str, Any]]
+Columns = dict[str, Any]
 
 
 def snapshot(run: Run) -> dict[str, Any]:
@@ -21,24 +26,71 @@ def snapshot(run: Run) -> dict[str, Any]:
     The cursor is read first, so that an event stored meanwhile is told again rather than left out.
     """
     cursor = run.job.events.aggregate(last=Max("id"))["last"] or 0
-    points, held_out = (
-        [{"step": step, **metrics} for step, metrics in table.values_list("step", "metrics")]
-        for table in (run.points.all(), run.held_out.all())
-    )
-    return {"cursor": cursor, "job": str(run.job_id), "points": thinned(points), "held_out": thinned(held_out)}
+    curves = {
+        source: rounded(columns(rows(table), charted(source), MOST))
+        for source, table in (("points", run.points.all()), ("held_out", run.held_out.all()))
+    }
+    return {"cursor": cursor, "job": str(run.job_id), **curves}
 
 
-def thinned(rows: Sequence[Row], most: int = MOST) -> list[Row]:
-    """The same rows; when they are too many, of each metric only the points that keep its shape and its extremes."""
-    if len(rows) <= most:
-        return list(rows)
-    steps = np.array([row["step"] for row in rows], dtype=np.int64)
-    kept: dict[int, Row] = {}
-    for metric in sorted({name for row in rows for name in row} - {"step"}):
-        told = [i for i, row in enumerate(rows) if row.get(metric) is not None]
-        values = np.array([rows[i][metric] for i in told], dtype=np.float64)
-        chosen = MinMaxLTTBDownsampler().downsample(steps[told], values, n_out=min(most, len(told)))
-        for place in chosen:
-            row = rows[told[place]]
-            kept.setdefault(row["step"], {"step": row["step"]})[metric] = row[metric]
-    return [kept[step] for step in sorted(kept)]
+def rows(table: QuerySet, names: Sequence[str] = ()) -> list[Row]:
+    """Steps and their metrics; of a few names the database reads those alone, and what the axes need."""
+    if not 0 < len(names) <= FEW:
+        return list(table.values_list("step", "metrics"))
+    asked = list(dict.fromkeys((*names, *ALONG)))
+    told = table.values_list("step", *(f"metrics__{name}" for name in asked))
+    return [(step, dict(zip(asked, values, strict=True))) for step, *values in told]
+
+
+def columns(rows: Sequence[Row], names: Iterable[str], most: int, first: int = 0, last: int | None = None) -> Columns:
+    """The steps from `first` to `last`, where each lies on the other axes, and of each metric its values.
+
+    A series that does not have a value at every step, or that is thinned out to `most` points which keep its shape and
+    its extremes, is `{"at": places among the steps, "values": ...}`.
+    """
+    inside = [i for i, (step, _) in enumerate(rows) if first <= step and (last is None or step <= last)]
+    steps, lines = [rows[i][0] for i in inside], [rows[i][1] for i in inside]
+    found = {name: told(lines, name) for name in names}
+    return {
+        "step": steps,
+        "axes": {name: [values[i] for i in inside] for name, values in axes(rows).items()},
+        "series": {name: series(steps, values, most) for name, values in found.items() if values},
+        "thinned": any(len(values) > most for values in found.values()),
+    }
+
+
+def told(lines: Sequence[dict[str, Any]], name: str) -> list[tuple[int, float]]:
+    """The values of a metric with their places."""
+    return [(i, line[name]) for i, line in enumerate(lines) if number(line.get(name))]
+
+
+def number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def series(steps: Sequence[int], values: Sequence[tuple[int, float]], most: int) -> Any:
+    if len(values) > most:
+        at = np.array([steps[i] for i, _ in values], dtype=np.int64)
+        heights = np.array([value for _, value in values], dtype=np.float64)
+        values = [values[i] for i in MinMaxLTTBDownsampler().downsample(at, heights, n_out=most)]
+    if len(values) == len(steps):
+        return [value for _, value in values]
+    return {"at": [i for i, _ in values], "values": [value for _, value in values]}
+
+
+def axes(rows: Sequence[Row]) -> dict[str, list[float]]:
+    """Where each step lies on the axes besides its number: tokens and seconds so far, for runs that count them."""
+    tokens, seconds = ([line.get(name) for _, line in rows] for name in ALONG)
+    found = {"tokens": np.cumsum(tokens).tolist()} if all(map(number, tokens)) else {}
+    return found | ({"time": seconds} if all(map(number, seconds)) else {})
+
+
+def rounded(value: Any) -> Any:
+    """The same with as many digits as a chart can show."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    return value

@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from . import detail, launching, listing, rollout_pages
+from . import detail, launching, listing, queries, rollout_pages, tools
 
 urlpatterns = [
     path("runs/", listing.runs, name="runs"),
     path("runs/new/", launching.run_new, name="run-new"),
     path("runs/<int:run>/", detail.run_page, name="run"),
     path("runs/<int:run>/points/", detail.run_points, name="run-points"),
+    path("runs/<int:run>/metric/", queries.run_metric, name="run-metric"),
+    path("runs/<int:run>/tools/", tools.run_tools, name="run-tools"),
     path("runs/<int:run>/checkpoints/<int:step>/", detail.checkpoint, name="checkpoint"),
     path("runs/<int:run>/rollouts/<int:step>/", rollout_pages.rollouts, name="rollouts"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/", rollout_pages.rollout, name="rollout"),

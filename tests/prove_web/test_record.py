@@ -46,7 +46,9 @@ def test_a_metric_that_is_no_number_is_a_gap_in_the_curve(project: Project, valu
     tell(job, step(1, 1, 0.25), step(2, 2, value), step(3, 3, 0.5))
     assert curve(job) == {1: 0.25, 2: None, 3: 0.5}
     run = Run.objects.get(job=job)
-    assert json.loads(json.dumps(snapshot(run), allow_nan=False))["points"][1] == {"step": 2, "reward": None}
+    assert json.loads(json.dumps(snapshot(run), allow_nan=False))["points"]["series"] == {
+        "reward": {"at": [0, 2], "values": [0.25, 0.5]}
+    }
     assert tiles(run)[0].now == 0.5
 
 

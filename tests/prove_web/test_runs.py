@@ -6,7 +6,6 @@ import zipfile
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -16,9 +15,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.figures import CHARTS, tiles
+from prove_web.experiments.figures import tiles
 from prove_web.experiments.models import Point, Run
-from prove_web.experiments.points import MOST, thinned
 from prove_web.live.models import JobEvent, State
 from prove_web.live.record import record
 
@@ -120,12 +118,12 @@ def test_a_name_is_text_and_never_markup(project: Project, victors: Client) -> N
 def test_tiles_say_how_a_run_stands_and_whether_that_is_good(project: Project) -> None:
     run = run_of(project, [0.5] * 10 + [0.9] * 10)
     measure(run, step_0=0.6, step_10=0.5)
-    found = {tile.figure.metric: tile for tile in tiles(run)}
+    found = {tile.metric.name: tile for tile in tiles(run)}
     assert (found["reward"].text, found["reward"].start_text, found["reward"].trend) == ("0.900", "0.500", "good")
     assert (found["tool_failures"].direction, found["tool_failures"].trend) == ("down", "good")
     assert (found["held_out"].text, found["held_out"].trend) == ("0.500", "bad")
     assert (found["step_s"].text, found["step_s"].direction, found["step_s"].trend) == ("2.0 s", "equal", "even")
-    assert found["entropy"].text == ""
+    assert "entropy" not in found, "what a run does not tell has no tile"
 
 
 @pytest.mark.parametrize("state", State.values)
@@ -174,31 +172,10 @@ def test_the_snapshot_has_the_points_the_measurements_and_the_cursor(project: Pr
     found = victors.get(points).json()
     assert found["job"] == str(run.job_id)
     assert found["cursor"] == JobEvent.objects.latest("id").pk
-    assert [(row["step"], round(row["reward"], 6)) for row in found["points"]] == [(1, 0.1), (2, 0.2), (3, 0.3)]
-    assert found["held_out"] == [{"step": 0, "reward": 0.5}]
+    assert (found["points"]["step"], found["points"]["series"]) == ([1, 2, 3], {"reward": [0.1, 0.2, 0.3]})
+    assert (found["held_out"]["step"], found["held_out"]["series"]) == ([0], {"reward": [0.5]})
     record(str(run.job_id), 1, [step(6, 4)])
     assert victors.get(points).json()["cursor"] > found["cursor"]
-
-
-def test_many_points_are_thinned_out_and_keep_their_ends_and_extremes() -> None:
-    rows: list[dict[str, Any]] = [{"step": i, "reward": (i % 7) / 10, "kl": 0.0} for i in range(1, 20_001)]
-    rows[777]["reward"], rows[15_000]["reward"] = 9.0, -9.0
-    del rows[5]["kl"]
-    found = thinned(rows)
-    for metric in ("reward", "kl"):
-        assert len([row for row in found if metric in row]) <= MOST
-    steps = [row["step"] for row in found]
-    rewards = [row["reward"] for row in found if "reward" in row]
-    assert (steps[0], steps[-1]) == (1, 20_000) and steps == sorted(steps)
-    assert (max(rewards), min(rewards)) == (9.0, -9.0)
-    assert thinned(rows[:MOST]) == rows[:MOST]
-
-
-def test_every_line_of_a_chart_is_a_metric_that_the_trainer_tells() -> None:
-    metrics = pytest.importorskip("training_worker.trainer.metrics", reason="torch is not installed")
-    told = {*metrics.batch_metrics([], 1), *"rollout_s tokens_per_s step_s update_s elapsed_s".split()}
-    told |= set("loss grad_norm entropy kl clipped learning_rate".split())
-    assert {metric for chart in CHARTS for _, metric in chart.lines} <= told
 
 
 def zip_of(project: Project, run: Run, at: int, user: User) -> tuple[int, bytes]:
@@ -241,7 +218,7 @@ def test_only_complete_checkpoints_are_listed(project: Project, victors: Client)
 
 def test_a_run_of_another_team_is_not_there(project: Project, charlie: User, as_user: SignIn) -> None:
     run = run_of(project, [0.5])
-    for name in ("run", "run-points"):
+    for name in ("run", "run-points", "run-metric", "run-tools"):
         url = reverse(name, args=[*project.path, run.number])
         assert as_user(charlie).get(url).status_code == 404
     assert as_user(charlie).get(reverse("run", args=["other", "demo", run.number])).status_code == 404

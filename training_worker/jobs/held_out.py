@@ -15,9 +15,10 @@ from ..pipeline import SAMPLES, digest_of
 from ..prove.trajectory import Example, Rollout, read_lines, write_lines
 from ..stages import run_stage
 from ..trainer.evaluate import ROWS, Rollouts, evaluate, paired, table
-from ..trainer.metrics import component_means
+from ..trainer.metrics import outcome_means
 from ..trainer.policy import Policy, load_policy
 from ..trainer.prompts import prompt_length
+from ..trainer.slices import compared, state_reached, watched
 from .pace import Pace
 from .work import Refused, Tell
 
@@ -51,19 +52,24 @@ class Watch:
         for line in self.lines.values():
             self.tell("held_out", **line)
 
-    def __call__(self, model: Any, step: int) -> None:
+    def __call__(self, model: Any, step: int) -> float | None:
+        """The mean reward; None without examples."""
         if not self.examples or step in self.lines:
-            return
+            return self.lines[step]["reward"] if step in self.lines else None
         line = f"step {step}: evaluating on {len(self.examples)} held-out worlds"
         self.tell("progress", **self.pace.reading(line))
         began = time.monotonic()
         made = evaluate(model, self.policy.tokenizer, self.examples, temperature=0.0)
         seconds = time.monotonic() - began
         self.pace.measured(len(self.examples), seconds, final=False)
-        means = component_means([rollout for rollouts in made for rollout in rollouts])
-        self.lines[step] = {"step": step, **means, "examples": len(self.examples), "seconds": seconds}
+        means = outcome_means([rollout for rollouts in made for rollout in rollouts])
+        if (reached := state_reached(self.examples, made)) is not None:
+            means["state"] = reached
+        about = {"examples": len(self.examples), "seconds": seconds, "slices": watched(self.examples, made)}
+        self.lines[step] = {"step": step, **means, **about}
         write_lines(self.path, self.lines.values())
         self.tell("held_out", **self.lines[step])
+        return float(means["reward"])
 
 
 class Comparison:
@@ -74,7 +80,7 @@ class Comparison:
         self.examples = examples
 
     def result(self, before: Path, after: Path) -> dict[str, Any]:
-        """The paired differences, and the tables of the sampled rollouts by chain length. Raises Refused."""
+        """The paired differences, the sampled rollouts by chain length, and all by slice. Raises Refused."""
         sides = {"before": before, "after": after}
         found = {
             mode: {side: self.rollouts(side, folder, mode, samples, temperature) for side, folder in sides.items()}
@@ -85,7 +91,11 @@ class Comparison:
         except ValueError as error:
             raise Refused(f"The policies cannot be compared. {error}") from None
         tables = {side: [asdict(line) for line in table(self.examples, found["sampled"][side])] for side in sides}
-        return {**tables, **{mode: asdict(gain) | {"better": gain.better} for mode, gain in gains.items()}}
+        told = {mode: asdict(gain) | {"better": gain.better} for mode, gain in gains.items()}
+        modes = {mode: (of["before"], of["after"]) for mode, of in found.items()}
+        for mode, pair in modes.items():
+            told[mode]["state"] = [state_reached(self.examples, side) for side in pair]
+        return {**tables, **told, "slices": compared(self.examples, modes)}
 
     def rollouts(self, side: str, policy: Path, mode: str, samples: int, temperature: float) -> Rollouts:
         """The rollouts of a policy, made unless they are there; those of one example together."""

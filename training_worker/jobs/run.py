@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..prove.synthesis.folder import check
-from ..prove.trajectory import Example, loads, read_lines
+from ..prove.trajectory import Example, UnreadableData, loads, read_lines
+from .launch import is_first
 from .work import Refused, Result, Stopped, Tell, known, whole
 
 if TYPE_CHECKING:
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from .held_out import Watch
     from .pace import Pace
 
-POLICIES = {"warm": Path(__file__).parents[1] / "trainer" / "warm"}
 OWN = {"dataset", "policy", "evaluate_every", "held_out"}  # the rest of a specification are fields of GRPORun
-GIVEN = {"policy", "data", "out", "limits"}  # fields of GRPORun that a specification does not set
+GIVEN = {"policy", "data", "out"}  # fields of GRPORun that a specification does not set
 DEFAULTS = {"decay": 0.3}
-LEAST = {"prompts": 1, "group": 2, "max_steps": 1, "checkpoint_every": 1, "threads": 1, "longest_prompt": 1}
+LEAST = {
+    **{"prompts": 1, "group": 2, "max_steps": 1, "checkpoint_every": 1, "threads": 1, "longest_prompt": 1},
+    **{"processes": 1, "lora_alpha": 1, "lora_rank": 0, "micro_batch": 0, "patience": 0},
+}
 ABOVE_0 = ("learning_rate", "temperature", "minutes")
 
 
@@ -30,19 +33,20 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     """Train, then evaluate before and after; a later attempt goes on from the newest checkpoint."""
     tell.progress(0, 0, "loading the policy and the data")
     from ..trainer.grpo import train
-    from ..trainer.policy import load_policy
+    from ..trainer.policy import load_tokenizer
     from ..trainer.run_folder import RunMismatch
     from .held_out import MODES, WATCHED, Comparison, Watch, fitting
     from .pace import Pace
 
     config = settings(spec, folder)
-    policy, most = load_policy(config.policy), whole(spec, "held_out", 0, default=200)
+    policy, most = load_tokenizer(config.policy), whole(spec, "held_out", 0, default=200)
     examples = fitting(held_out_examples(config), policy, config.longest_prompt, most)
     every = whole(spec, "evaluate_every", 0, default=20)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
     pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
     watch = Watch(config.out, examples, policy, pace, tell)
-    tell_history(config, watch, tell)
+    if is_first():
+        tell_history(config, watch, tell)
     on_event = Told(tell, pace, config)
     try:
         trained = train(config, on_event, stop=tell.stop, evaluate=watch, evaluate_every=every)
@@ -51,7 +55,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     if trained.ended == "stopped":
         raise Stopped
     result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": trained.ended}
-    if examples:
+    if examples and is_first():
         result |= Comparison(config.out, examples, pace, tell).result(config.policy, trained.policy)
     return result
 
@@ -59,17 +63,20 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
     """The run that is asked for. Raises Refused."""
     from ..trainer.grpo_run import GRPORun
+    from ..trainer.models import find_model
 
     names = {one.name for one in fields(GRPORun)} - GIVEN
     known(spec, OWN | names)
-    if (policy := str(spec.get("policy", "warm"))) not in POLICIES:
-        raise Refused(f"There is no policy {policy!r}. There is: {', '.join(POLICIES)}.")
+    try:
+        policy = find_model(str(spec.get("policy", "warm")))
+    except UnreadableData as error:
+        raise Refused(str(error)) from None
     data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
     if not data.is_file():
         raise Refused("The data set's files are not here. Make a data set, then launch the run on it.")
     check(data)
     given = {**DEFAULTS, **{name: value for name, value in spec.items() if name in names}}
-    paths = {"policy": POLICIES[policy], "data": data, "out": folder / "out"}
+    paths = {"policy": policy, "data": data, "out": folder / "out"}
     for name in LEAST.keys() & given:
         whole(given, name, LEAST[name])
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from mcp_servers.catalogue import fingerprint
 from mcp_servers.world import World
 
 from .chat import HERMES, Format
-from .reward import PAPER, Weights, form_level, score
+from .reward import PAPER, RewardConfig, form_level, reward_of
 from .schemas import input_schemas, tools_shown
 from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall, UnreadableData
 
@@ -76,7 +76,7 @@ class Attempt:
         limits: Limits | None = None,
         *,
         format: Format = HERMES,
-        reward: Weights = PAPER,
+        reward: RewardConfig = PAPER,
         clock: Callable[[], float] = time.monotonic,
     ):
         if not example.certified:
@@ -86,7 +86,7 @@ class Attempt:
             )
         prompt = Prompt(example)
         self.example, self.limits = example, limits or Limits()
-        self.format, self.weights = format, reward
+        self.format, self.reward = format, reward
         self.tools, self.opening = prompt.tools, prompt.opening
         self.schemas = input_schemas(example)
         where = example.world
@@ -197,16 +197,17 @@ class Attempt:
         if not self.over:
             self.end, self.failed_at = "tokens", "policy"
         failed = self.failed_at in ("infrastructure", "environment")
-        return Rollout(
+        rollout = Rollout(
             example=self.example.id,
             transcript=tuple(self.transcript),
             calls=tuple(self.calls),
             end=self.end or "tokens",
-            reward=None if failed else score(self.example.steps, self.example.edges, self.calls, self.weights),
+            reward=None,
             failed_at=self.failed_at,
             error=self.error,
             digest=self.world.digest() if self.world else "",
         )
+        return rollout if failed else replace(rollout, reward=reward_of(self.example, rollout, self.reward))
 
 
 def refuse(code: str, message: str) -> str:

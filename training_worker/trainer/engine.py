@@ -39,7 +39,8 @@ class TokenLimits:
 class Sample:
     """One rollout as tokens. `env_mask` is 1 where the model spoke; `logprobs` are 0 elsewhere.
 
-    `environment_s` are the seconds that its world took. A backend without tokens leaves the lists empty.
+    `environment_s` are the seconds that its world took, `reward_s` those of its scoring. A backend without tokens
+    leaves the lists empty.
     """
 
     prompt_ids: list[int]
@@ -48,6 +49,7 @@ class Sample:
     logprobs: list[float]
     rollout: Rollout
     environment_s: float = field(default=0.0, compare=False)
+    reward_s: float = field(default=0.0, compare=False)
 
 
 class Conversation(Protocol):
@@ -104,7 +106,9 @@ class Row:
         return answers
 
     def sample(self) -> Sample:
-        return Sample(self.prompt, self.ids, self.mask, self.logprobs, self.attempt.finish(), self.environment_s)
+        began = time.perf_counter()
+        rollout, reward_s = self.attempt.finish(), time.perf_counter() - began
+        return Sample(self.prompt, self.ids, self.mask, self.logprobs, rollout, self.environment_s, reward_s)
 
 
 class Engine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from .sampler import DEFAULT, Conversation, TokenLimits, sample
 
 ROWS = 48  # rollouts that run together
 Rollouts = list[list[Rollout]]
+Value = Callable[[Sequence[Rollout]], list[float]]  # of an example's rollouts, one number for each valid one
 
 
 def evaluate(
@@ -60,7 +61,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean reward before and after over the same examples, the mean paired difference and its 95% interval."""
+    """Means before and after over the same examples, the mean paired difference and its 95% interval."""
 
     before: float
     after: float
@@ -74,8 +75,12 @@ class Difference:
         return self.low > 0
 
 
-def paired(before: Rollouts, after: Rollouts, seed: int = 0) -> Difference:
-    """Compare two policies example by example (the mean over an example's valid samples).
+def totals_of(rollouts: Sequence[Rollout]) -> list[float]:
+    return [rollout.reward.total for rollout in rollouts if rollout.reward is not None]
+
+
+def paired(before: Rollouts, after: Rollouts, seed: int = 0, value: Value = totals_of) -> Difference:
+    """Compare two policies example by example (the mean `value` of an example's valid samples; by default its reward).
 
     The interval is a BCa bootstrap over examples (Efron 1987). An example without a valid rollout on both sides is
     left out.
@@ -83,7 +88,7 @@ def paired(before: Rollouts, after: Rollouts, seed: int = 0) -> Difference:
     pairs = [
         (np.mean(first), np.mean(second))
         for old, new in zip(before, after, strict=True)
-        if (first := totals_of(old)) and (second := totals_of(new))
+        if (first := value(old)) and (second := value(new))
     ]
     if not pairs:
         raise ValueError("There is no example with a valid rollout on both sides.")
@@ -99,10 +104,6 @@ def interval(gains: np.ndarray, seed: int) -> tuple[float, float]:
         return float(gains.mean()), float(gains.mean())
     found = bootstrap((gains,), np.mean, rng=np.random.default_rng(seed)).confidence_interval
     return float(found.low), float(found.high)
-
-
-def totals_of(rollouts: Iterable[Rollout]) -> list[float]:
-    return [rollout.reward.total for rollout in rollouts if rollout.reward is not None]
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,31 @@
-"""What a batch of rollouts says about the policy: reward, components, failures, lengths."""
+"""What a batch of rollouts says about the policy: reward, components, failures, lengths, tools.
+
+Names, units and formulas are in prove/metrics.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, pstdev
+from typing import Any, get_args
 
-from ..prove.trajectory import Rollout
+from ..prove.metrics import TOOLS
+from ..prove.trajectory import Boundary, End, ExecutedCall, Reward, Rollout
 from .sampler import Sample
 
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
+MOST = {"validity": 1.0, "coverage": 1.0, "efficiency": 0.0, "name": 1.0, "arguments": 1.0}
 EQUAL = 1e-6  # a group whose rewards spread less than this carries no signal
+MALFORMED, NOT_OFFERED = "(malformed)", "(not offered)"
+LOGGED = {  # what TRL logs, by our names
+    "loss": "loss",
+    "grad_norm": "grad_norm",
+    "entropy": "entropy",
+    "kl": "kl",
+    "clipped_low": "clip_ratio/low_mean",
+    "clipped_high": "clip_ratio/high_mean",
+}
+Metrics = dict[str, Any]
 
 
 def mean(values: Sequence[float]) -> float:
@@ -27,25 +43,66 @@ def component_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
     }
 
 
-def batch_metrics(samples: Sequence[Sample], group: int) -> dict[str, float]:
+def outcome_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
+    """The same, the share of successes, and the reward of those that were to call and of those that were not apart.
+
+    What no rollout has anything to say on is left out; so are the terms of other forms of the reward than the paper's.
+    """
+    rewards = [rollout.reward for rollout in rollouts if rollout.reward is not None]
+    abstained = [reward.total for reward in rewards if reward.abstention]
+    graded = [reward.total for reward in rewards if not reward.abstention]
+    return {
+        **component_means(rollouts),
+        **term_means(rewards),
+        "success": mean([float(succeeded(reward)) for reward in rewards]),
+        **({"graded": mean(graded)} if graded else {}),
+        **({"abstention": mean(abstained)} if abstained else {}),
+    }
+
+
+def term_means(rewards: Sequence[Reward]) -> dict[str, float]:
+    """The mean of each term that the form of the reward, or what was put on top of it, adds to the components."""
+    names = dict.fromkeys(name for reward in rewards for name in reward.terms)
+    return {f"term_{name}": mean([one.terms[name] for one in rewards if name in one.terms]) for name in names}
+
+
+def succeeded(reward: Reward) -> bool:
+    """Whether a rollout did all of the ground truth and nothing else, whatever its components count in the total."""
+    if reward.abstention:
+        return reward.total >= 1 - EQUAL
+    return all(getattr(reward, name) >= most - EQUAL for name, most in MOST.items())
+
+
+def batch_metrics(samples: Sequence[Sample], group: int) -> Metrics:
     """The metrics of one training batch; groups are neighbours, and an invalid group is only counted."""
     groups = [samples[i : i + group] for i in range(0, len(samples), group)]
     scored = [members for members in groups if not invalid(members)]
     spreads = [pstdev([reward_of(sample) for sample in members]) for members in scored]
     rollouts = [sample.rollout for members in scored for sample in members]
     calls = [call for rollout in rollouts for call in rollout.calls]
+    totals = [rollout.reward.total for rollout in rollouts if rollout.reward]
     return {
-        **component_means(rollouts),
+        **outcome_means(rollouts),
         "reward_std": mean(spreads),
+        **(
+            {"reward_min": min(totals), "reward_max": max(totals), "reward_deviation": pstdev(totals)} if totals else {}
+        ),
         "zero_variance": mean([float(spread <= EQUAL) for spread in spreads]),
         "invalid_groups": len(groups) - len(scored),
+        "dead_tokens": dead_share(groups, lambda sample: len(sample.completion_ids)),
+        "rollouts": len(samples),
         "tool_failures": mean([float(call.level < 3) for call in calls]),
+        "malformed": mean([float(call.call.arguments is None) for call in calls]),
         "calls": len(calls) / max(1, len(rollouts)),
         "truncated": mean([float(rollout.end == "tokens") for rollout in rollouts]),
-        "prompt_tokens": mean([len(sample.prompt_ids) for sample in samples]),
-        "model_tokens": mean([sum(sample.env_mask) for sample in samples]),
-        "completion_tokens": mean([len(sample.completion_ids) for sample in samples]),
+        **ends([sample.rollout for sample in samples]),
+        **lengths(samples),
+        TOOLS: per_tool(calls),
     }
+
+
+def spread_of(totals: Sequence[float]) -> dict[str, float]:
+    return {"reward_min": min(totals), "reward_max": max(totals), "reward_deviation": pstdev(totals)}
 
 
 def invalid(members: Sequence[Sample]) -> bool:
@@ -55,3 +112,57 @@ def invalid(members: Sequence[Sample]) -> bool:
 
 def reward_of(sample: Sample) -> float:
     return sample.rollout.reward.total if sample.rollout.reward else 0.0
+
+
+def dead(members: Sequence[Sample]) -> bool:
+    """Whether a group teaches nothing: invalid, or all of its rewards the same."""
+    return invalid(members) or pstdev([reward_of(sample) for sample in members]) <= EQUAL
+
+
+def dead_share(groups: Sequence[Sequence[Sample]], size: Callable[[Sample], int]) -> float:
+    """The share, by this measure of a sample, that lies in groups that teach nothing."""
+    sizes = [(sum(size(sample) for sample in members), dead(members)) for members in groups]
+    whole = sum(amount for amount, _ in sizes)
+    return sum(amount for amount, lost in sizes if lost) / whole if whole else 0.0
+
+
+def written(sample: Sample) -> int:
+    """The tokens of a sample that the policy wrote."""
+    return sum(sample.env_mask)
+
+
+def ends(rollouts: Sequence[Rollout]) -> dict[str, float]:
+    """The share of rollouts by how they ended and by the boundary at which they failed, invalid ones included."""
+    return {
+        **{f"end_{end}": mean([float(one.end == end) for one in rollouts]) for end in get_args(End)},
+        **{f"failed_{at}": mean([float(one.failed_at == at) for one in rollouts]) for at in get_args(Boundary)},
+    }
+
+
+def lengths(samples: Sequence[Sample]) -> dict[str, float]:
+    """Mean and most tokens of the prompts, of what the policy wrote, and of the completions; all tokens."""
+    sizes = {
+        "prompt_tokens": [len(sample.prompt_ids) for sample in samples],
+        "model_tokens": [written(sample) for sample in samples],
+        "completion_tokens": [len(sample.completion_ids) for sample in samples],
+    }
+    means = {name: mean(values) for name, values in sizes.items()}
+    most = {f"{name}_max": max(values, default=0) for name, values in sizes.items()}
+    return {**means, **most, "tokens": sum(sizes["prompt_tokens"]) + sum(sizes["completion_tokens"])}
+
+
+def per_tool(calls: Sequence[ExecutedCall]) -> dict[str, list[int]]:
+    """By tool name: calls, and how many of them failed. What is no offered tool goes by what is wrong with it."""
+    found: dict[str, list[int]] = {}
+    for call in calls:
+        name = MALFORMED if call.call.arguments is None else call.call.name if call.level else NOT_OFFERED
+        count = found.setdefault(name, [0, 0])
+        count[0] += 1
+        count[1] += call.level < 3
+    return dict(sorted(found.items()))
+
+
+def update_metrics(logs: Mapping[str, Any]) -> dict[str, float]:
+    """What TRL logs of an update, by our names; KL only where there is one."""
+    told = {ours: float(logs[theirs]) for ours, theirs in LOGGED.items() if logs.get(theirs) is not None}
+    return {**told, "clipped": float(logs.get("clip_ratio/region_mean") or 0)}

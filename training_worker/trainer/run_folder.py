@@ -41,12 +41,16 @@ class RunFolder:
         self.rollouts = path / "rollouts"
         self.checkpoints = path / "checkpoints"
 
-    def open(self, run: Mapping[str, Any]) -> None:
-        """Claim the folder for this run, or find it claimed by the same one. Raises RunMismatch, OSError."""
+    def open(self, run: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> None:
+        """Claim the folder for this run, or find it claimed by the same one. Raises RunMismatch, OSError.
+
+        `defaults` are what a run has that was begun before there were such settings.
+        """
         for folder in (self.path, self.rollouts, self.checkpoints):
             folder.mkdir(parents=True, exist_ok=True)
         card, wanted = self.path / "run.json", json.loads(json.dumps(run))
         known = json.loads(card.read_text(encoding="utf-8")) if card.exists() else wanted
+        known = {name: value for name, value in dict(defaults or {}).items() if name in wanted} | known
         if changed := sorted(key for key in {*known, *wanted} if known.get(key) != wanted.get(key)):
             raise RunMismatch(
                 f"{self.path} holds a run with other {', '.join(changed)}. Use a new folder, or delete it."

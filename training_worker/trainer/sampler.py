@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from time import perf_counter
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -41,7 +43,11 @@ def sample(
             f"{type(backend).__name__} gives texts without token ids and log-probabilities, so nothing can be trained "
             "on them. It can be measured (`spoken_rollouts`); for training use decoder, transformers or vllm."
         )
-    return Engine(backend, tokenizer, limits).run([attempt(one) for one in examples for _ in range(n)], n)
+    began = perf_counter()
+    attempts = [attempt(one) for one in examples for _ in range(n)]
+    opened = (perf_counter() - began) / max(1, len(attempts))  # worlds are seeded when they are first opened
+    made = Engine(backend, tokenizer, limits).run(attempts, n)
+    return [replace(one, environment_s=one.environment_s + opened) for one in made]
 
 
 def spoken_rollouts(

@@ -38,6 +38,18 @@ def tone(value: float | None, places: int = 3) -> str:
 
 
 @register.filter
+def share(value: float | None) -> str:
+    """`12.5 %`; a dash for None."""
+    return "\N{EN DASH}" if value is None else f"{100 * value:.1f} %"
+
+
+@register.filter
+def points(change: float | None) -> str:
+    """The change of a share in percentage points, with its sign: `+1.5`."""
+    return "" if change is None else signed(100 * change, 1)
+
+
+@register.filter
 def negative(value: float) -> float:
     return -value
 

@@ -1,16 +1,25 @@
-// prove.chart(element, {title, unit, series: [{name, points: [[x, y]...]}], smooth, help, x}) -> {add, truncate}.
+// prove.chart(element, {title, unit, series: [{name, points: [[step, y]...]}], smooth, help, axis, zoomed}) -> {add, truncate, along}.
+// `help` is a text or several; `axis` is {name, place(step)}: where a step lies; `zoomed(first, last)` is told the steps in view.
 // Okabe-Ito colours plus dashes; smoothing keeps the raw line behind; all charts of a page share one cursor.
 window.prove ??= {};
 prove.chart = (() => {
   const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#AA4499", "#B07000", "#555555"];
   const DARK = ["#56B4E9", "#E69F00", "#33C39A", "#F0E442", "#CC79A7", "#BBBBBB"];
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
+  const INCREMENTS = [...Array(13).keys()].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
   const REDRAW = 125, WEIGHT = 0.8, ENOUGH = 20, TALL = 220;
   const cursor = uPlot.sync("prove");
 
   const dark = () => document.documentElement.getAttribute("data-bs-theme") === "dark";
   const colour = (index) => (dark() ? DARK : LIGHT)[index % LIGHT.length];
-  const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : String(+value.toPrecision(3));
+  const STEPS = { name: "step", place: (step) => step };
+  const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : value && Math.abs(value) < 1e-3 ? (+value.toPrecision(3)).toExponential() : String(+value.toPrecision(3));
+
+  // A line that is level lies in the middle, whatever its height; at 0 it lies on the axis.
+  function room(plot, low, high) {
+    if (low !== high) return uPlot.rangeNum(low, high, 0.1, true);
+    return high ? [low - Math.abs(low) / 10, high + Math.abs(high) / 10] : [0, 0.1];
+  }
 
   function make(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
@@ -31,16 +40,21 @@ prove.chart = (() => {
   }
 
   class Chart {
-    constructor(element, { title, unit = "", series, smooth = true, help = "", x = "step" }) {
-      Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, xName: x, zoomed: false });
+    constructor(element, { title, unit = "", series, smooth = true, help = "", axis = STEPS, zoomed = () => {} }) {
+      Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, axis, closer: zoomed, zoomed: false });
       this.series = series.map(({ name, points = [] }) => ({ name, points: new Map(points), shown: true }));
       this.build(element, help);
-      this.plot = new uPlot(this.options(), this.data(), this.canvas);
-      this.draw();
-      this.canvas.querySelector(".u-over")?.setAttribute("aria-hidden", "true");
+      this.start();
       new ResizeObserver(() => this.resize()).observe(this.canvas);
       document.addEventListener("prove:theme", () => { this.legend(); this.plot.redraw(false, true); });
       this.legend();
+    }
+
+    start() {
+      this.plot?.destroy();
+      this.plot = new uPlot(this.options(), this.data(), this.canvas);
+      this.draw();
+      this.canvas.querySelector(".u-over")?.setAttribute("aria-hidden", "true");
     }
 
     build(element, help) {
@@ -60,9 +74,9 @@ prove.chart = (() => {
       if (this.unit) heading.append(" ", make("span", { class: "text-secondary fw-normal" }, this.unit));
       const tools = make("div", { class: "chart-tools" }, this.reset, this.toggle);
       const head = make("div", { class: "chart-head" }, heading, tools);
-      const note = make("p", { class: "chart-help text-secondary small" }, help);
+      const note = make("div", { class: "chart-help text-secondary small" }, ...[help].flat().map((text) => make("p", {}, text)));
       note.hidden = true;
-      if (help) tools.append(this.button("About", (event) => {
+      if (help.length) tools.append(this.button("About", (event) => {
         note.hidden = !note.hidden;
         event.currentTarget.setAttribute("aria-expanded", String(!note.hidden));
       }, { "aria-expanded": "false" }));
@@ -83,12 +97,12 @@ prove.chart = (() => {
       const all = this.series.map((_, index) => index);
       return {
         width: this.canvas.clientWidth || 300, height: TALL,
-        scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] } },
-        axes: [{ ...axis, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000] }, { ...axis, size: 52, values: (plot, ticks) => ticks.map(written) }],
+        scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] }, y: { range: room } },
+        axes: [{ ...axis, size: 30, values: (plot, ticks) => ticks.map((tick) => this.axis.written ? this.axis.written(tick) : written(tick)), incrs: INCREMENTS }, { ...axis, size: 52, values: (plot, ticks) => ticks.map(written) }],
         series: [{}, ...all.map((index) => line(index, () => this.smooths(index))), ...all.map((index) => line(index, () => false))],
         legend: { show: false },
         cursor: { sync: { key: cursor.key }, drag: { x: true, y: false, setScale: true }, points: { size: 6 } },
-        hooks: { setCursor: [() => this.readings()], setSelect: [() => { this.zoomed = true; this.reset.hidden = false; }] },
+        hooks: { setCursor: [() => this.readings()], setSelect: [() => this.zoom()] },
       };
     }
 
@@ -107,19 +121,29 @@ prove.chart = (() => {
     }
 
     data() {
-      this.xs = [...new Set(this.series.flatMap((each) => [...each.points.keys()]))].sort((a, b) => a - b);
-      const raw = this.series.map((each) => this.xs.map((x) => each.points.get(x) ?? null));
+      const told = [...new Set(this.series.flatMap((each) => [...each.points.keys()]))].sort((a, b) => a - b);
+      this.steps = told.filter((step) => this.axis.place(step) != null);
+      this.xs = this.steps.map(this.axis.place);
+      const raw = this.series.map((each) => this.steps.map((step) => each.points.get(step) ?? null));
       return [this.xs, ...raw, ...raw.map(smoothed)];
     }
 
-    add(name, x, y) {
-      this.series.find((each) => each.name === name)?.points.set(x, y);
+    add(name, step, y) {
+      (this.series.find((each) => each.name === name) ?? this.extend(name)).points.set(step, y);
       this.later();
     }
 
-    // Take away what lies after x: a resumed run does those steps anew.
-    truncate(x) {
-      for (const { points } of this.series) for (const at of [...points.keys()]) if (at > x) points.delete(at);
+    // A line that has its first point only now.
+    extend(name) {
+      this.series.push({ name, points: new Map(), shown: true });
+      this.start();
+      this.legend();
+      return this.series.at(-1);
+    }
+
+    // Take away what lies after a step: a resumed run does those anew.
+    truncate(step) {
+      for (const { points } of this.series) for (const at of [...points.keys()]) if (at > step) points.delete(at);
       this.later();
     }
 
@@ -134,6 +158,24 @@ prove.chart = (() => {
       if (this.zoomed) this.plot.setScale("x", { min, max });
       this.readings();
       if (this.details.open) this.fill();
+    }
+
+    // Lay the same points along another axis.
+    along(axis) {
+      this.axis = axis;
+      this.style();
+      this.unzoom();
+      if (this.details.open) this.fill();
+    }
+
+    zoom() {
+      const { left, width } = this.plot.select;
+      if (!width) return;
+      this.zoomed = true;
+      this.reset.hidden = false;
+      const [low, high] = [left, left + width].map((at) => this.plot.posToVal(at, "x"));
+      const inside = this.steps.filter((step, index) => this.xs[index] >= low && this.xs[index] <= high);
+      if (inside.length) this.closer(inside[0], inside.at(-1));
     }
 
     switch() {
@@ -177,21 +219,27 @@ prove.chart = (() => {
       const at = this.plot?.cursor.idx;
       this.series.forEach((each) => {
         if (!each.reading) return;
-        const x = at ?? this.xs.findLastIndex((step) => each.points.get(step) != null);
-        each.reading.textContent = written(each.points.get(this.xs[x]));
+        const place = at ?? this.steps.findLastIndex((step) => each.points.get(step) != null);
+        each.reading.textContent = written(each.points.get(this.steps[place]));
       });
+    }
+
+    written(step) {
+      const x = this.axis.place(step);
+      return this.axis.written ? this.axis.written(x) : written(x);
     }
 
     fill() {
       if (!this.details.open) return;
       const cells = (tag, values, attributes) => make("tr", {}, ...values.map((value) => make(tag, attributes, value)));
-      const head = cells("th", [this.xName, ...this.series.map((each) => each.name)], { scope: "col" });
-      const rows = this.xs.map((x) => cells("td", [String(x), ...this.series.map((each) => written(each.points.get(x)))], {}));
+      const along = this.axis === STEPS ? [] : [this.axis.name];
+      const head = cells("th", ["step", ...along, ...this.series.map((each) => each.name)], { scope: "col" });
+      const rows = this.steps.map((step) => cells("td", [String(step), ...along.map(() => this.written(step)), ...this.series.map((each) => written(each.points.get(step)))], {}));
       this.table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
     }
   }
 
-  return (element, options) => new Chart(element, options);
+  return Object.assign((element, options) => new Chart(element, options), { STEPS });
 })();
 
 // <div data-chart="id"> beside {{ chart|json_script:"id" }}: a chart without code. With `job` (and `after`, its cursor) it

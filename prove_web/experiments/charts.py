@@ -1,0 +1,140 @@
+"""The charts of a run's page: which metrics each draws, in groups, and what it says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from training_worker.prove.metrics import BY_NAME, TERMS, Group, Metric, in_words
+
+from .models import Run
+
+Source = Literal["points", "held_out"]
+MEASURED = {"reward": "held_out", "success": "held_out_success", "state": "held_out_state"}  # what explains them
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart: its lines are metrics of the steps, or of the held-out measurements, all in one unit."""
+
+    title: str
+    group: Group
+    lines: tuple[tuple[str, str], ...]  # name of the line, metric
+    source: Source = "points"
+    wide: bool = False
+
+    @property
+    def metrics(self) -> list[Metric]:
+        names = [name for _, name in self.lines]
+        return [BY_NAME[MEASURED.get(name, name) if self.source == "held_out" else name] for name in names]
+
+    @property
+    def unit(self) -> str:
+        """What its axis is in; of what is at most 1 or so, that says nothing."""
+        unit = self.metrics[0].unit
+        return "" if unit in ("reward", "score") else in_words(unit)
+
+    @property
+    def help(self) -> list[str]:
+        """What each line is and what is healthy."""
+        names = [f"{name}: " if len(self.lines) > 1 else "" for name, _ in self.lines]
+        return [
+            f"{name}{metric.formula} Healthy: {metric.healthy}"
+            for name, metric in zip(names, self.metrics, strict=True)
+        ]
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What the browser draws it from."""
+        return {**vars(self), "unit": self.unit, "help": self.help}
+
+    def told(self, names: dict[Source, set[str]]) -> bool:
+        """Whether there is anything to draw."""
+        return any(name in names[self.source] for _, name in self.lines)
+
+
+def lines(*names: str) -> tuple[tuple[str, str], ...]:
+    return tuple((BY_NAME[name].title, name) for name in names)
+
+
+def alone(name: str) -> Chart:
+    """A chart of one metric, by the metric's own title."""
+    return Chart(BY_NAME[name].title, BY_NAME[name].group, lines(name))
+
+
+TERM_LINES = tuple((term.title, term.name) for term in TERMS)
+PARTS = lines("validity", "coverage", "name", "arguments")
+ENDS = lines("end_answered", "end_assistant_turns", "end_calls", "end_tokens", "end_infrastructure")
+BOUNDARIES = lines("failed_policy", "failed_environment", "failed_infrastructure")
+LENGTHS = (("Prompt", "prompt"), ("Written", "model"), ("Completion", "completion"))
+COST = (("Rollouts", "rollout_s"), ("For nothing", "dead_s"), ("Replaced", "wasted_s"))
+SPLIT = (("Step", "step_s"), *lines("generation_s", "environment_s", "reward_s", "update_s"))
+RATES = (("Completions", "tokens_per_s"), ("Generated", "generated_per_s"), ("All", "total_per_s"))
+
+CHARTS = (
+    Chart("Reward", "Reward", lines("reward"), wide=True),
+    Chart("Held-out reward", "Reward", (("Greedy", "reward"),), "held_out", wide=True),
+    alone("success"),
+    Chart("Held-out success", "Reward", (("Success", "success"), ("Final state", "state")), "held_out"),
+    Chart("Calls due or none", "Reward", (("Calls due", "graded"), ("None due", "abstention"))),
+    Chart("Best and worst", "Reward", lines("reward_max", "reward_min")),
+    Chart("Spread of rewards", "Reward", (("Within groups", "reward_std"), ("Of all", "reward_deviation"))),
+    Chart("Groups without signal", "Reward", (("Zero variance", "zero_variance"), ("Their tokens", "dead_tokens"))),
+    Chart("Components", "Components", PARTS),
+    alone("efficiency"),
+    Chart("Terms of the reward", "Components", TERM_LINES, wide=True),
+    Chart("Held-out components", "Components", PARTS, "held_out"),
+    Chart("Held-out terms", "Components", TERM_LINES, "held_out", wide=True),
+    alone("loss"),
+    alone("token_accuracy"),
+    alone("entropy"),
+    alone("kl"),
+    Chart("Clipped", "Policy", (("Low", "clipped_low"), ("High", "clipped_high"), ("Either", "clipped"))),
+    alone("grad_norm"),
+    alone("learning_rate"),
+    alone("epoch"),
+    Chart("Failing calls", "Rollouts", lines("tool_failures", "malformed")),
+    Chart("Calls in a rollout", "Rollouts", lines("calls")),
+    Chart("Groups left out", "Rollouts", (("Invalid", "invalid_groups"), ("Without signal", "dropped_groups"))),
+    Chart("Replaced rollouts", "Rollouts", lines("wasted_rollouts")),
+    Chart("Examples by difficulty", "Rollouts", lines("easy_examples", "middle_examples", "hard_examples")),
+    Chart("How rollouts end", "Rollouts", ENDS, wide=True),
+    Chart("Where rollouts fail", "Rollouts", BOUNDARIES, wide=True),
+    Chart("Mean lengths", "Lengths", tuple((title, f"{name}_tokens") for title, name in LENGTHS)),
+    Chart("Greatest lengths", "Lengths", tuple((title, f"{name}_tokens_max") for title, name in LENGTHS)),
+    Chart("Truncated", "Lengths", lines("truncated")),
+    Chart("Time of a step", "Time", SPLIT, wide=True),
+    Chart("Throughput", "Time", RATES, wide=True),
+    Chart("Environment and scoring", "Time", (("Of the step", "environment_share"),), wide=True),
+    Chart("Cost of groups without signal", "Time", COST, wide=True),
+    alone("cpu_process"),
+    Chart("Load", "Machine", (("CPU", "cpu_machine"), ("Memory", "memory_machine"), ("GPU", "gpu_load"))),
+    Chart("Memory", "Machine", (("Run", "memory"), ("GPU", "gpu_memory"), ("GPU, peak", "gpu_memory_peak"))),
+)
+
+
+def charted(source: str) -> list[str]:
+    """The metrics that some chart draws."""
+    return list(dict.fromkeys(name for chart in CHARTS if chart.source == source for _, name in chart.lines))
+
+
+def grouped(run: Run) -> list[tuple[str, list[tuple[int, Chart, bool]]]]:
+    """By group the charts with their numbers, and whether the first and newest points have anything to draw in them."""
+    found = names_told(run)
+    return [
+        (group, [(number, chart, chart.told(found)) for number, chart in enumerate(CHARTS) if chart.group == group])
+        for group in get_args(Group)
+    ]
+
+
+def names_told(run: Run) -> dict[Source, set[str]]:
+    """The metrics of the first and the newest point of each curve."""
+    curves: dict[Source, Any] = {"points": run.points.all(), "held_out": run.held_out.all()}
+    return {
+        source: {
+            name
+            for way in ("step", "-step")
+            for name in table.order_by(way).values_list("metrics", flat=True).first() or ()
+        }
+        for source, table in curves.items()
+    }

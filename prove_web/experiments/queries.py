@@ -1,0 +1,65 @@
+"""The values of a run's metrics as JSON, at any resolution: some of them, over a range of steps, in so many points."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.http import HttpResponse, JsonResponse, QueryDict
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .charts import charted
+from .detail import run_of
+from .points import MOST, columns, rows
+
+LARGEST = 100_000  # points of a series that one answer holds
+NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
+SOURCES = ("points", "held_out")
+
+
+class BadQuery(ValueError):
+    """A question that has no answer; the message says which part of it, and what it may be."""
+
+
+@in_project(Action.VIEW)
+@require_safe
+def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
+    """`?names=reward,kl&from=100&to=200&points=500&source=held_out`; all parts may be left out.
+
+    Answers as the page's snapshot does (see points.columns), with all digits: `step`, `axes` and `series` by name, and
+    whether values were left out (`thinned`); what the run never told is not among the series.
+    """
+    found = run_of(request.project, run)
+    try:
+        source, names, first, last, most = asked(request.GET)
+    except BadQuery as error:
+        return JsonResponse({"error": str(error)}, status=400)
+    table = found.held_out.all() if source == "held_out" else found.points.all()
+    return JsonResponse({"run": run, "source": source, **columns(rows(table, names), names, most, first, last)})
+
+
+def asked(query: QueryDict) -> tuple[str, list[str], int, int | None, int]:
+    source = query.get("source", "points")
+    if source not in SOURCES:
+        raise BadQuery(f"source must be one of {', '.join(SOURCES)}, not {source[:50]!r}.")
+    names = [name for name in query.get("names", "").split(",") if name] or charted(source)
+    for name in names:
+        if not NAME.fullmatch(name):
+            raise BadQuery(f"names must be names of metrics with commas between them; {name[:50]!r} is none.")
+    first, last = whole(query, "from", 0), whole(query, "to", None)
+    most = whole(query, "points", MOST)
+    if most is None or not 3 <= most <= LARGEST:
+        raise BadQuery(f"points must be from 3 to {LARGEST:,}.")
+    return source, names, first or 0, last, most
+
+
+def whole(query: QueryDict, name: str, default: int | None) -> Any:
+    """A whole number of a query, not negative. Raises BadQuery."""
+    text = query.get(name, "")
+    if not text:
+        return default
+    if not re.fullmatch(r"[0-9]{1,12}", text):
+        raise BadQuery(f"{name} must be a whole number, not {text[:50]!r}.")
+    return int(text)

@@ -1,0 +1,126 @@
+"""Held-out evaluation in slices: by server, by chain length and by knob, before and after on the same worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .evaluation import Scale, label
+from .models import Run
+
+CUTS = (("server", "By server"), ("length", "By chain length"), ("knob", "By knob of synthesis"))
+KNOBS = {
+    "kind": "Kind",
+    "level": "Told at first",
+    "distractors": "Distractors",
+    "enums": "Value lists",
+    "recovery": "Failure on the way",
+    "turns": "User turns",
+}
+WORDS = {
+    ("kind", "chain"): "Chain of calls",
+    ("recovery", "none"): "None met",
+    ("recovery", "corrected"): "Corrected",
+    ("recovery", "other_tool"): "Another tool",
+    ("recovery", "gave_up"): "Gave up",
+}
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One slice before and after: reward, successes, and the change of the reward with its interval, where it has one.
+
+    `reward` and `success` are pairs; x are places in the picture that all slices of a cut share.
+    """
+
+    name: str
+    heading: str
+    examples: int
+    reward: tuple[float, float]
+    success: tuple[float, float]
+    change: float | None
+    low: float | None
+    high: float | None
+    passed: tuple[float, float] | None
+    x: float | None = None
+    low_x: float | None = None
+    width: float | None = None
+    zero_x: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The slices of one kind."""
+
+    key: str
+    title: str
+    slices: list[Slice]
+    intervals: bool
+    passed: bool
+
+
+def cuts(run: Run, mode: str = "sampled") -> list[Cut]:
+    """By server, chain length and knob: of a finished run before against after, else the first look against the newest.
+
+    Empty before the first look, and for runs that were not measured in slices.
+    """
+    told = run.job.result.get("slices")
+    lines = [of_comparison(line, mode) for line in told if line["by"] != "all"] if told else watched(run)
+    found = []
+    for key, title in CUTS:
+        mine = [one for by, one in lines if (key == "knob") == (by in KNOBS) and by in (key, *KNOBS)]
+        if mine:
+            any_interval, any_passed = any(one.low is not None for one in mine), any(one.passed for one in mine)
+            found.append(Cut(key, title, placed(mine), any_interval, any_passed))
+    return found
+
+
+def of_comparison(line: dict[str, Any], mode: str) -> tuple[str, Slice]:
+    told = line[mode]
+    change, low, high = told["reward"]
+    passed = (told["pass_4"][0], told["pass_4"][1]) if "pass_4" in told else None
+    reward, success = ((told["before"][part], told["after"][part]) for part in (0, -1))
+    by = line["by"]
+    one = Slice(
+        name_of(by, line["name"]), KNOBS.get(by, ""), line["examples"], reward, success, change, low, high, passed
+    )
+    return by, one
+
+
+def watched(run: Run) -> list[tuple[str, Slice]]:
+    """The slices of the first look and of the newest."""
+    looks = [line for line in run.held_out.values_list("metrics__slices", flat=True) if line]
+    if not looks:
+        return []
+    first = {(by, name): numbers for by, name, *numbers in looks[0]}
+    found = []
+    for by, name, examples, reward, success in looks[-1]:
+        if (by, name) in first:
+            _, reward_before, success_before = first[by, name]
+            pairs = (reward_before, reward), (success_before, success)
+            change = reward - reward_before
+            found.append((by, Slice(name_of(by, name), KNOBS.get(by, ""), examples, *pairs, change, None, None, None)))
+    return found
+
+
+def name_of(by: str, name: str) -> str:
+    if by == "length":
+        return label(name)
+    if by == "server":
+        return name
+    return WORDS.get((by, name), name.replace("_", " ").capitalize())
+
+
+def placed(slices: Sequence[Slice]) -> list[Slice]:
+    """The same with their places in one picture, and a heading only where it changes."""
+    scale = Scale.of(value for one in slices for value in (one.change, one.low, one.high) if value is not None)
+    found, heading = [], ""
+    for one in slices:
+        low, high = (None if end is None else scale.x(end) for end in (one.low, one.high))
+        width = None if low is None or high is None else round(high - low, 2)
+        x = None if one.change is None else scale.x(one.change)
+        shown = one.heading if one.heading != heading else ""
+        found.append(replace(one, heading=shown, x=x, low_x=low, width=width, zero_x=scale.x(0.0)))
+        heading = one.heading
+    return found

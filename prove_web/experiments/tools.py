@@ -1,0 +1,125 @@
+"""The calls of a run by tool: how many, how many failed, and how that changed since the first tenth of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from mcp_servers.catalogue import TOOLS as CATALOGUE
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.metrics import TOOLS
+
+from .detail import run_of
+from .models import Run
+
+PART = 10  # the first and the newest tenth of the steps are compared
+COLUMNS = (
+    ("tool", "Tool"),
+    ("server", "Server"),
+    ("calls", "Calls"),
+    ("failures", "Failures"),
+    ("share", "Failure rate"),
+    ("first", "First tenth"),
+    ("newest", "Newest tenth"),
+    ("change", "Change"),
+)
+DEFAULT = "-failures"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool's line; rates are None where it was not called."""
+
+    tool: str
+    server: str
+    calls: int
+    failures: int
+    first: float | None
+    newest: float | None
+
+    @property
+    def share(self) -> float:
+        return self.failures / self.calls
+
+    @property
+    def change(self) -> float | None:
+        return None if self.first is None or self.newest is None else self.newest - self.first
+
+
+class Count:
+    """Calls and failures by tool."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, int] = {}
+        self.failures: dict[str, int] = {}
+
+    def add(self, tools: Mapping[str, tuple[int, int]]) -> None:
+        for name, (calls, failures) in tools.items():
+            self.calls[name] = self.calls.get(name, 0) + calls
+            self.failures[name] = self.failures.get(name, 0) + failures
+
+    def rate(self, name: str) -> float | None:
+        return self.failures[name] / self.calls[name] if self.calls.get(name) else None
+
+
+def tools_of(run: Run) -> list[Tool]:
+    """A line for every tool that was called, and for what was no call of an offered tool."""
+    told = list(run.points.filter(metrics__has_key=TOOLS).values_list(f"metrics__{TOOLS}", flat=True))
+    size = max(1, len(told) // PART)
+    whole, first, newest = count(told), count(told[:size]), count(told[-size:])
+    return [
+        Tool(name, server_of(name), calls, whole.failures[name], first.rate(name), newest.rate(name))
+        for name, calls in whole.calls.items()
+    ]
+
+
+def count(told: Iterable[Mapping[str, Any]]) -> Count:
+    found = Count()
+    for tools in told:
+        found.add(tools)
+    return found
+
+
+def server_of(tool: str) -> str:
+    return str(CATALOGUE[tool][0].name) if tool in CATALOGUE else ""
+
+
+def ordered(tools: list[Tool], sort: str) -> list[Tool]:
+    """Sorted by a column, the largest first with a minus before its name; what has no value comes last either way."""
+    name = sort.removeprefix("-")
+    value: Callable[[Tool], Any] = lambda tool: getattr(tool, name)  # noqa: E731
+    known = [tool for tool in tools if value(tool) is not None]
+    known.sort(key=lambda tool: tool.tool)
+    known.sort(key=value, reverse=sort.startswith("-"))
+    return known + [tool for tool in tools if value(tool) is None]
+
+
+@in_project(Action.VIEW)
+@require_safe
+def run_tools(request: ProjectRequest, run: int) -> HttpResponse:
+    """The table as a page; to htmx the table alone. `?sort=-calls`."""
+    found, sort = run_of(request.project, run), request.GET.get("sort", DEFAULT)
+    if sort.removeprefix("-") not in dict(COLUMNS):
+        sort = DEFAULT
+    tools = tools_of(found)
+    context = {
+        "run": found,
+        "tools": ordered(tools, sort),
+        "most": max((tool.calls for tool in tools), default=1),
+        "columns": [column(key, title, sort) for key, title in COLUMNS],
+        "sort": sort,
+        "started": found.points.exists() if not tools else True,
+    }
+    return render(request, f"experiments/{'tools_table' if request.htmx else 'tools'}.html", context)
+
+
+def column(key: str, title: str, sort: str) -> dict[str, str]:
+    """A column's heading: how it is sorted now, and what a click sorts by."""
+    now = {key: "ascending", f"-{key}": "descending"}.get(sort, "")
+    first, second = (key, f"-{key}") if key in ("tool", "server") else (f"-{key}", key)
+    return {"key": key, "title": title, "now": now, "next": second if sort == first else first}

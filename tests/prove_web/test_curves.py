@@ -1,0 +1,233 @@
+"""A run's metrics on its page and as JSON: what is told is drawn, at any resolution, and costs few questions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_django import DjangoAssertNumQueries
+
+from prove_web.accounts.models import Project, User
+from prove_web.experiments.charts import CHARTS, charted, grouped
+from prove_web.experiments.figures import TILES, tiles
+from prove_web.experiments.models import HeldOut, Point, Run
+from prove_web.experiments.points import MOST, columns, snapshot
+from prove_web.experiments.slices import cuts
+from prove_web.experiments.tools import ordered, tools_of
+from prove_web.live.models import State
+from training_worker.prove.metrics import BY_NAME, METRICS, TOOLS, Group
+
+from .trained import RESULT, run_of
+
+pytestmark = pytest.mark.django_db
+
+STEPS = 350
+
+
+@pytest.fixture
+def victors(victor: User, as_user: Callable[[User], Client]) -> Client:
+    return as_user(victor)
+
+
+def line(step: int) -> dict[str, Any]:
+    """Every metric there is, and calls of tools of which one is learned."""
+    told = {metric.name: (step * 7 % 11) / 11 for metric in METRICS}
+    tools = {"transfer_money": [10, 10 if step <= STEPS // 2 else 0], "list_accounts": [2, 0], "(malformed)": [1, 1]}
+    return {**told, "tokens": 1000, "elapsed_s": 2.0 * step, TOOLS: tools}
+
+
+@pytest.fixture
+def long(project: Project) -> Run:
+    """A run as long as the paper's with all metrics."""
+    run = run_of(project)
+    Point.objects.bulk_create(Point(run=run, step=step, metrics=line(step)) for step in range(1, STEPS + 1))
+    HeldOut.objects.bulk_create(look(run, step, step / STEPS) for step in range(0, STEPS + 1, 50))
+    return run
+
+
+def look(run: Run, step: int, reward: float) -> HeldOut:
+    slices = [["server", "banking", 8, reward, 0.5], ["length", "2", 8, reward, 0.5], ["kind", "chain", 8, reward, 0.5]]
+    return HeldOut(run=run, step=step, metrics={"reward": reward, "success": 0.5, "slices": slices})
+
+
+def ask(run: Run, client: Client, **query: Any) -> Any:
+    return client.get(reverse("run-metric", args=[*run.project.path, run.number]), query)
+
+
+def by_step(answer: dict[str, Any], name: str) -> dict[int, float]:
+    """A series as the browser reads it."""
+    told = answer["series"][name]
+    at, values = (range(len(told)), told) if isinstance(told, list) else (told["at"], told["values"])
+    return {answer["step"][i]: value for i, value in zip(at, values, strict=True)}
+
+
+def test_every_line_of_a_chart_is_a_metric_in_the_charts_unit_and_nearly_every_metric_is_drawn() -> None:
+    for chart in CHARTS:
+        assert len({metric.unit for metric in chart.metrics}) == 1, chart.title
+        assert all(metric.formula and metric.healthy for metric in chart.metrics)
+        assert len(chart.help) == len(chart.lines)
+    not_drawn = {metric.name for metric in METRICS} - set(charted("points"))
+    assert not_drawn == {"rollouts", "tokens", "elapsed_s"}, "the axes, and what never changes"
+    assert len({chart.title for chart in CHARTS}) == len(CHARTS)
+    assert set(TILES) <= BY_NAME.keys()
+
+
+def test_charts_come_in_their_groups_and_those_with_nothing_to_draw_are_hidden(project: Project, long: Run) -> None:
+    old = run_of(project, [0.5] * 3)
+    assert [group for group, _ in grouped(old)] == list(get_args(Group))
+    shown = {chart.title for _, members in grouped(old) for _, chart, told in members if told}
+    assert shown == {"Reward", "Failing calls", "Time of a step"}
+    assert all(told for _, members in grouped(long) for _, chart, told in members if chart.source == "points")
+
+
+def test_a_supervised_run_leads_with_its_loss_and_has_no_tile_without_a_figure(project: Project) -> None:
+    run = run_of(project)
+    points = [{"loss": 1 / step, "token_accuracy": 0.5, "step_s": 1.0} for step in range(1, 5)]
+    Point.objects.bulk_create(Point(run=run, step=step, metrics=one) for step, one in enumerate(points, 1))
+    assert [tile.metric.name for tile in tiles(run) if tile.now is not None] == ["loss", "token_accuracy", "step_s"]
+
+
+def test_the_page_of_a_long_run_asks_few_questions_and_draws_from_one_snapshot(
+    long: Run, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(32):
+        page = victors.get(long.get_absolute_url())
+    assert page.status_code == 200 and len(page.content) < 250_000
+    url = reverse("run-points", args=[*long.project.path, long.number])
+    with django_assert_max_num_queries(12):
+        sent = victors.get(url)
+    assert len(sent.content) < 400_000
+    assert sent.json()["points"]["axes"]["tokens"][-1] == STEPS * 1000
+    assert TOOLS not in sent.json()["points"]["series"] and "slices" not in sent.json()["held_out"]["series"]
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.floats(-10, 10)), min_size=1, max_size=400),
+    st.integers(3, 200),
+    st.tuples(st.integers(0, 400), st.integers(0, 400)).map(sorted),
+)
+def test_what_is_told_of_a_series_is_true_and_no_more_than_was_asked_for(
+    values: list[float | None], most: int, ends: list[int]
+) -> None:
+    rows = [(step, {} if value is None else {"kl": value}) for step, value in enumerate(values, 1)]
+    answer = columns(rows, ["kl"], most, *ends)
+    expected = {step: one["kl"] for step, one in rows if one and ends[0] <= step <= ends[1]}
+    told = by_step(answer, "kl") if answer["series"] else {}
+    assert len(told) == min(most, len(expected)) or len(expected) > most >= len(told)
+    assert told.items() <= expected.items()
+    assert answer["thinned"] == (len(expected) > most)
+    if most >= 10 and expected:
+        assert {max(told.values()), min(told.values())} == {max(expected.values()), min(expected.values())}
+
+
+def test_zooming_in_shows_the_true_values(project: Project, victors: Client) -> None:
+    run, values = run_of(project), [(step * 7919 % 1009) / 3 for step in range(1, 5_001)]
+    Point.objects.bulk_create(Point(run=run, step=step, metrics={"kl": kl}) for step, kl in enumerate(values, 1))
+    whole = snapshot(run)["points"]
+    assert whole["thinned"] and len(by_step(whole, "kl")) == MOST
+    part = ask(run, victors, names="kl", **{"from": 2_000, "to": 2_099}).json()
+    assert part["series"]["kl"] == values[1_999:2_099] and not part["thinned"]
+    few = ask(run, victors, names="kl", points=50).json()
+    assert len(by_step(few, "kl")) == 50 and max(by_step(few, "kl").values()) == max(values)
+
+
+def test_tokens_are_counted_from_the_start_of_the_run_and_not_of_the_range(long: Run, victors: Client) -> None:
+    part = ask(long, victors, names="reward", **{"from": 101, "to": 102}).json()
+    assert part["axes"] == {"tokens": [101_000, 102_000], "time": [202.0, 204.0]}
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({"names": "reward__contains"}, "names must be names of metrics"),
+        ({"names": "reward;drop"}, "names must be names of metrics"),
+        ({"from": "x"}, "from must be a whole number"),
+        ({"to": "-1"}, "to must be a whole number"),
+        ({"points": "1"}, "points must be from 3 to 100,000"),
+        ({"source": "secrets"}, "source must be one of points, held_out"),
+    ],
+)
+def test_a_question_without_an_answer_is_told_what_it_may_be(
+    query: dict[str, str], says: str, long: Run, victors: Client
+) -> None:
+    answer = ask(long, victors, **query)
+    assert answer.status_code == 400 and answer.json()["error"].startswith(says)
+
+
+def test_what_a_run_never_told_is_left_out_of_the_answer(long: Run, victors: Client) -> None:
+    answer = ask(long, victors, names="reward,never_heard_of").json()
+    assert answer["series"].keys() == {"reward"}
+    assert ask(long, victors, source="held_out").json()["series"].keys() == {"reward", "success"}
+
+
+def test_tools_are_counted_over_the_run_and_compared_over_its_tenths(long: Run) -> None:
+    found = {tool.tool: tool for tool in tools_of(long)}
+    learned = found["transfer_money"]
+    assert (learned.server, learned.calls, learned.failures) == ("banking", 3_500, 1_750)
+    assert (learned.first, learned.newest, learned.change) == (1.0, 0.0, -1.0)
+    assert found["(malformed)"].server == "" and found["list_accounts"].share == 0
+
+
+def test_the_table_of_tools_is_sorted_by_its_address_and_comes_alone_to_htmx(long: Run, victors: Client) -> None:
+    url = reverse("run-tools", args=[*long.project.path, long.number])
+    for sort in ("tool", "-calls", "-failures", "share", "change", "nonsense"):
+        page = victors.get(url, {"sort": sort})
+        assert page.status_code == 200 and "<html" in page.content.decode()
+    names = re.findall(r"<code>(\S+)</code>", victors.get(url, {"sort": "-calls"}).content.decode())
+    assert names == ["transfer_money", "list_accounts", "(malformed)"]
+    part = victors.get(url, headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in part and "100.0 %" in part
+    assert ordered(tools_of(long), "change")[0].tool == "transfer_money"
+
+
+def test_runs_that_did_not_count_their_tools_say_so(project: Project, victors: Client) -> None:
+    for run, says in ((run_of(project, [0.5]), "do not tell their calls"), (run_of(project), "from the first step")):
+        assert says in victors.get(reverse("run-tools", args=[*project.path, run.number])).content.decode()
+
+
+def test_while_a_run_trains_its_slices_are_the_first_look_against_the_newest(long: Run, victors: Client) -> None:
+    servers, lengths, knobs = cuts(long)
+    assert [cut.title for cut in (servers, lengths, knobs)] == [
+        "By server", "By chain length", "By knob of synthesis"
+    ]  # fmt: skip
+    [one] = servers.slices
+    assert (one.name, one.reward, one.change, one.low) == ("banking", (0.0, 1.0), 1.0, None)
+    assert not servers.intervals and "first look" in victors.get(long.get_absolute_url()).content.decode()
+
+
+def test_a_finished_run_shows_its_slices_with_intervals_successes_and_pass_hat(
+    project: Project, victors: Client
+) -> None:
+    run = run_of(project, [0.5], state=State.DONE, result={**RESULT, "slices": [told("all", "all"), *SLICES]})
+    servers, lengths, knobs = cuts(run)
+    assert servers.intervals and servers.passed
+    [one, few] = servers.slices
+    assert (one.change, one.low, one.high, few.low) == (0.25, 0.1, 0.4, None)
+    assert one.zero_x < one.low_x < one.x < one.low_x + one.width
+    assert [each.heading for each in knobs.slices] == ["Distractors", "", "Kind"]
+    assert [each.name for each in lengths.slices] == ["Abstention", "2 steps"]
+    text = victors.get(run.get_absolute_url()).content.decode()
+    assert "pass^4" in text and "+0.10 to +0.40" in text and "Final state reached" in text
+
+
+def told(by: str, name: str, examples: int = 40) -> dict[str, Any]:
+    numbers = {"before": [0.5] * 6 + [0.2], "after": [0.75] * 6 + [0.4]}
+    gains = {"reward": [0.25, 0.1, 0.4], "success": [0.2, 0.1, 0.3]}
+    if examples < 10:
+        gains = {name: [values[0], None, None] for name, values in gains.items()}  # type: ignore[list-item,misc]
+    mode = {**numbers, **gains, "pass_1": [0.2, 0.4], "pass_4": [0.1, 0.2]}
+    return {"by": by, "name": name, "examples": examples, "sampled": mode, "greedy": mode}
+
+
+SLICES = [
+    *(told("server", "banking"), told("server", "maps", 4), told("length", "0"), told("length", "2")),
+    *(told("distractors", "none"), told("distractors", "some"), told("kind", "chain")),
+]
+RESULT = json.loads(json.dumps(RESULT)) | {"sampled": {**RESULT["sampled"], "state": [0.5, 0.6]}}  # type: ignore[dict-item]

@@ -1,0 +1,5 @@
+"""Write the table of metrics that docs/metrics.md holds: `python -m training_worker.prove.metrics`."""
+
+from . import table
+
+print(table())

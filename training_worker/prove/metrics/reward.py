@@ -1,0 +1,147 @@
+"""Metrics of what rollouts earn: the reward of a step's rollouts, its components, and what its groups can teach."""
+
+from .metric import Metric
+
+REWARD = (
+    Metric(
+        "reward",
+        "Reward",
+        "Reward",
+        "reward",
+        "Mean total reward of the rollouts of valid groups; the paper's is 0.5 validity + 0.5 coverage "
+        "+ 0.15 efficiency + 0.2 name + 0.1 arguments.",
+        "Rises and then levels off. At most 1.3, or 1.0 where the right act is to call nothing.",
+        "more",
+    ),
+    Metric(
+        "reward_std",
+        "Spread within groups",
+        "Reward",
+        "reward",
+        "Mean over valid groups of the standard deviation of the group's rewards: what advantages are made of.",
+        "Above 0.05. Towards 0 there is nothing left to learn from these prompts.",
+    ),
+    Metric(
+        "reward_deviation",
+        "Spread of all",
+        "Reward",
+        "reward",
+        "Standard deviation of the rewards of all rollouts of the step.",
+        "Falls as the reward nears its most; how hard prompts are differs, so not to 0.",
+    ),
+    Metric("reward_min", "Worst", "Reward", "reward", "The least total reward of the step.", "Rises late in a run."),
+    Metric(
+        "reward_max",
+        "Best",
+        "Reward",
+        "reward",
+        "The greatest total reward of the step.",
+        "Near the most from early on. If it stays low, no rollout shows the policy what to do.",
+        "more",
+    ),
+    Metric(
+        "success",
+        "Success rate",
+        "Reward",
+        "share",
+        "Share of rollouts that do all of the ground truth and nothing else: every component at its most, or no call "
+        "where none is due.",
+        "Rises with the reward, later than it.",
+        "more",
+    ),
+    Metric(
+        "abstention",
+        "Abstention reward",
+        "Reward",
+        "reward",
+        "Mean reward of the rollouts whose right act is to call nothing: 1 for no call, else 0. Not told for a step "
+        "without one.",
+        "Stays high. A fall while the reward rises: the policy learns to call at any price.",
+        "more",
+    ),
+    Metric(
+        "graded",
+        "Reward where calls are due",
+        "Reward",
+        "reward",
+        "Mean total reward of the rollouts that were to call tools.",
+        "Rises and then levels off, at most 1.3.",
+        "more",
+    ),
+    Metric(
+        "zero_variance",
+        "Zero variance",
+        "Reward",
+        "share",
+        "Share of valid groups whose rollouts all have the same reward: their advantages are 0, so they teach nothing.",
+        "Below 60 %. Near 100 % the prompts are too easy or too hard, or the temperature is too low.",
+        "less",
+    ),
+    Metric(
+        "invalid_groups",
+        "Invalid groups",
+        "Reward",
+        "groups",
+        "Groups left out because a rollout of theirs failed for no fault of the policy.",
+        "0. Anything else: look at how rollouts end and at the worker's log.",
+        "less",
+    ),
+    Metric(
+        "dead_tokens",
+        "Tokens of dead groups",
+        "Reward",
+        "share",
+        "Share of the completions' tokens that lie in groups without signal: of zero variance, or invalid.",
+        "Well below the share of zero-variance groups: what teaches nothing should at least be short.",
+        "less",
+    ),
+)
+
+COMPONENTS = (
+    Metric(
+        "validity",
+        "Validity",
+        "Components",
+        "score",
+        "Mean over the rollouts that were to call tools of the mean level of their calls, in thirds: name known, "
+        "arguments fit, execution succeeded.",
+        "Rises first, to 0.9 and more.",
+        "more",
+    ),
+    Metric(
+        "coverage",
+        "Coverage",
+        "Components",
+        "score",
+        "Mean share of ground-truth steps that were done after all they depend on.",
+        "Rises slowest: the chain has to be found.",
+        "more",
+    ),
+    Metric(
+        "efficiency",
+        "Efficiency",
+        "Components",
+        "score",
+        "Mean of -alpha x (calls beyond the budget) / budget: 0 within the budget of calls, negative beyond it.",
+        "Close to 0. A fall: the policy calls more than the task needs.",
+        "more",
+    ),
+    Metric(
+        "name",
+        "Name",
+        "Components",
+        "score",
+        "Mean share of the model's calls whose tool occurs in the ground truth.",
+        "Rises early and stays.",
+        "more",
+    ),
+    Metric(
+        "arguments",
+        "Arguments",
+        "Components",
+        "score",
+        "Mean share of the ground truth's argument values that the aligned calls give equally.",
+        "Rises with coverage. Low beside a high coverage: values are invented rather than copied.",
+        "more",
+    ),
+)

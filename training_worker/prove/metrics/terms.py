@@ -1,0 +1,88 @@
+"""Metrics of the terms that other forms of the reward have, and of what is put on top of any (see docs/reward.md)."""
+
+from .metric import Metric
+
+OVER = "over the rollouts that were to call tools"
+TERMS = (
+    Metric(
+        "term_atomic",
+        "Atomic",
+        "Components",
+        "score",
+        f"Mean atomic score of the graduated reward {OVER}.",
+        "Rises.",
+        "more",
+    ),
+    Metric(
+        "term_orchestration",
+        "Orchestration",
+        "Components",
+        "score",
+        f"Mean orchestration score of the graduated reward {OVER}.",
+        "Rises, later than the atomic score.",
+        "more",
+    ),
+    Metric(
+        "term_trace",
+        "Trace",
+        "Components",
+        "score",
+        f"Mean trace score {OVER}: 1 where every ground-truth call was made.",
+        "Rises late.",
+        "more",
+    ),
+    Metric(
+        "term_state",
+        "State",
+        "Components",
+        "score",
+        f"Mean share of the servers {OVER} that end as the ground truth leaves them.",
+        "Rises.",
+        "more",
+    ),
+    Metric(
+        "term_final_state",
+        "Final state",
+        "Components",
+        "score",
+        f"Share {OVER} whose whole world ends as the ground truth leaves it.",
+        "Rises.",
+        "more",
+    ),
+    Metric(
+        "term_provenance",
+        "Provenance",
+        "Components",
+        "score",
+        f"Mean share of argument values {OVER} that were said or shown before.",
+        "Rises to nearly 1.",
+        "more",
+    ),
+    Metric(
+        "term_repeats",
+        "Repeats",
+        "Components",
+        "score",
+        f"Mean share of calls that say again what was called before, {OVER}.",
+        "Falls towards 0.",
+        "less",
+    ),
+    Metric(
+        "term_surplus",
+        "Surplus",
+        "Components",
+        "score",
+        f"Mean price of calls in excess of the ground truth {OVER}.",
+        "Falls towards 0.",
+        "less",
+    ),
+    Metric(
+        "term_unparseable",
+        "Unparseable",
+        "Components",
+        "score",
+        f"Mean price of calls that could not be read {OVER}.",
+        "Falls towards 0.",
+        "less",
+    ),
+)

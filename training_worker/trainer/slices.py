@@ -1,0 +1,142 @@
+"""An evaluation cut into slices: by server, by chain length, by each knob of synthesis; before against after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import comb
+from typing import Any
+
+from mcp_servers.catalogue import TOOLS
+
+from ..prove.reward.final_state import final_state
+from ..prove.trajectory import Example, Rollout
+from .evaluate import Rollouts, Value, paired, totals_of
+from .metrics import COMPONENTS, component_means, mean, succeeded
+
+PARTS = ("reward", *COMPONENTS, "success")  # what a slice's numbers are, in this order
+TRIES = (1, 2, 4)  # the k of pass^k
+LEAST = 10  # examples that an interval is told for
+DIGITS = 5
+Told = dict[str, Any]
+
+
+def servers_of(example: Example) -> list[str]:
+    """The servers that its ground truth calls; those of its world where the right act is to call nothing."""
+    names = {call.name for step in example.steps for call in step.calls}
+    called = {TOOLS[name][0].name for name in names if name in TOOLS}
+    return sorted(called or set(example.world.servers))
+
+
+CUTS: Mapping[str, Callable[[Example], Sequence[str]]] = {
+    "server": servers_of,
+    "length": lambda example: [str(len(example.steps))],
+    "kind": lambda example: [example.kind],
+    "level": lambda example: [example.level],
+    "distractors": lambda example: ["some" if example.distractors else "none"],
+    "enums": lambda example: ["stripped" if example.enums_stripped else "kept"],
+    "recovery": lambda example: sorted({failure.recovery for failure in example.failures}) or ["none"],
+    "turns": lambda example: [str(len(example.turns))],
+}
+ALWAYS = ("server", "length")  # cut by even if that makes one slice, which says no more than the whole
+
+
+def cut(examples: Sequence[Example]) -> dict[tuple[str, str], list[int]]:
+    """By cut and name the places of a slice's examples; an example may lie in several slices of one cut."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for by, names in CUTS.items():
+        slices: dict[str, list[int]] = {}
+        for place, example in enumerate(examples):
+            for name in names(example):
+                slices.setdefault(name, []).append(place)
+        if len(slices) > 1 or by in ALWAYS:
+            found |= {(by, name): slices[name] for name in sorted(slices, key=in_order)}
+    return found
+
+
+def in_order(name: str) -> tuple[int, str]:
+    """Numbers by size, words by letters."""
+    return (int(name), "") if name.isdecimal() else (0, name)
+
+
+def successes(rollouts: Sequence[Rollout]) -> list[float]:
+    """1 for every valid rollout that did all of the ground truth and nothing else, else 0."""
+    return [float(succeeded(rollout.reward)) for rollout in rollouts if rollout.reward is not None]
+
+
+def pass_hat(rollouts: Rollouts, k: int) -> float | None:
+    """pass^k: the chance that k rollouts of an example all succeed (Yao et al. 2024, tau-bench, section 5.1).
+
+    The mean of C(c, k) / C(n, k) over the examples with n >= k valid rollouts, c of them successful, which is unbiased;
+    None where no example has so many.
+    """
+    counts = [(len(each), int(sum(each))) for each in map(successes, rollouts) if len(each) >= k]
+    return mean([comb(c, k) / comb(n, k) for n, c in counts]) if counts else None
+
+
+def watched(examples: Sequence[Example], rollouts: Rollouts) -> list[tuple[str, str, int, float, float]]:
+    """One line per slice, short enough for an event: cut, name, examples, mean reward, share of successes."""
+    lines = []
+    for (by, name), places in cut(examples).items():
+        flat = [rollout for place in places for rollout in rollouts[place]]
+        reward, success = mean(totals_of(flat)), mean(successes(flat))
+        lines.append((by, name, len(places), round(reward, DIGITS), round(success, DIGITS)))
+    return lines
+
+
+def state_reached(examples: Sequence[Example], rollouts: Rollouts) -> float | None:
+    """The share of rollouts that leave the world as the ground truth does (see prove/reward/final_state.py).
+
+    None without examples that call tools.
+    """
+    ended = [
+        final_state(example, rollout)
+        for example, each in zip(examples, rollouts, strict=True)
+        for rollout in each
+        if example.steps and not example.source and rollout.reward is not None
+    ]
+    return mean(ended) if ended else None
+
+
+def compared(examples: Sequence[Example], modes: Mapping[str, tuple[Rollouts, Rollouts]]) -> list[Told]:
+    """Before against after in every slice and, first, over all; `modes` holds both by how they were sampled.
+
+    Of each mode: `before` and `after` in the order of PARTS, pass^k of both where there are k rollouts of an example,
+    and the paired differences of reward and success with their intervals, which want LEAST examples.
+    """
+    places = {("all", "all"): list(range(len(examples))), **cut(examples)}
+    return [
+        {
+            "by": by,
+            "name": name,
+            "examples": len(chosen),
+            **{mode: comparison([[side[i] for i in chosen] for side in sides]) for mode, sides in modes.items()},
+        }
+        for (by, name), chosen in places.items()
+    ]
+
+
+def comparison(sides: Sequence[Rollouts]) -> Told:
+    before, after = sides
+    told: Told = {"before": numbers(before), "after": numbers(after)}
+    told["reward"], told["success"] = gain(before, after, totals_of), gain(before, after, successes)
+    for k in TRIES:
+        passed = [pass_hat(side, k) for side in sides]
+        if None not in passed:
+            told[f"pass_{k}"] = [round(share, DIGITS) for share in passed if share is not None]
+    return told
+
+
+def numbers(rollouts: Rollouts) -> list[float]:
+    flat = [rollout for each in rollouts for rollout in each]
+    means = {**component_means(flat), "success": mean(successes(flat))}
+    return [round(means[part], DIGITS) for part in PARTS]
+
+
+def gain(before: Rollouts, after: Rollouts, value: Value) -> list[float | None]:
+    """The mean paired difference and its 95% interval, None where there are too few examples to tell one."""
+    try:
+        found = paired(before, after, value=value)
+    except ValueError:
+        return [None, None, None]
+    interval = [found.low, found.high] if found.examples >= LEAST else [None, None]
+    return [None if number is None else round(number, DIGITS) for number in (found.difference, *interval)]
