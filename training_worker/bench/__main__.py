@@ -181,14 +181,14 @@ def against_peers(folder: Path, bfcl: bool, tau2: Path | None, verifiers: bool) 
 
 
 def rollouts_against_verifiers(folder: Path) -> Iterator[tuple[str, str, list[tuple[float, ...]]]]:
-    """Rollouts whose tools cost next to nothing, and rollouts in the same worlds: what, beside what, and the rounds."""
+    """Rollouts whose tools cost next to nothing, and rollouts in the same worlds, in seconds of a core: by rounds."""
     examples = rollouts.conversations(folder / "graph")
     kinds = ([rollouts.light()] * len(examples), examples)
     scripts = [[rollouts.script(one, rollouts.CALLS) for one in kind] for kind in kinds]
     tasks = rollouts.leave_tasks(folder, examples)
     with peers.verifiers(folder, rollouts.CALLS, rollouts.GROUP, tasks) as peer:
         rounds = [
-            ([rollouts.seconds_of(kind, time.perf_counter) for kind in scripts], peer.measure()) for _ in range(ROUNDS)
+            ([rollouts.seconds_of(kind, time.process_time) for kind in scripts], peer.measure()) for _ in range(ROUNDS)
         ]
     for place, theirs in enumerate(("a tool that adds to a number", "the same worlds")):
         what = f"rollout of {rollouts.CALLS} calls, {('list_accounts', 'ground truth')[place]}"

@@ -1,9 +1,9 @@
-"""Run by verifiers' own interpreter: for each line on stdin, the seconds of one rollout of its `StatefulToolEnv`.
+"""Run by verifiers' own interpreter: for each line on stdin, the seconds that a rollout of `StatefulToolEnv` takes.
 
-Two numbers: with a tool that adds to a number, and with our worlds behind its tool, for the calls of the conversations
-in the file that is named. A stub in the place of the OpenAI client says what is called, without network and model; an
-answer of an endpoint is read anew each time, as that client does. A batch has the shape of ours, all of its groups at
-the same time, as a trainer has them.
+They are seconds of a core, in two numbers: with a tool that adds to a number, and with our worlds behind its tool, for
+the calls of the conversations in the file that is named. A stub in the place of the OpenAI client says what is called,
+without network and model; an answer of an endpoint is read anew each time, as that client does. A batch has the shape
+of ours, all of its groups at the same time, as a trainer has them.
 """
 
 import asyncio
@@ -41,10 +41,9 @@ def stub(scripts: list[list[tuple[str, dict[str, Any]]]]) -> Any:
     return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
 
 
-def environment(rows: int, live: bool) -> Any:
-    """An environment whose rollouts hold a number, or a world."""
+def environment(live: bool) -> Any:
+    """An environment whose rollouts hold a number, or a world; its rows come from outside, so it builds no data set."""
     import verifiers as vf
-    from verifiers.envs.environment import Dataset
 
     from mcp_servers.world import World
 
@@ -53,7 +52,7 @@ def environment(rows: int, live: bool) -> Any:
         held["number"] += by
         return str(held["number"])
 
-    def call(name: str, arguments: dict[str, Any], held: Any) -> str:
+    def call(name: str, arguments: str, held: Any) -> str:
         """Call a tool of the world."""
         held["number"] += 1
         return str(held["world"].call(name, arguments).text)
@@ -71,20 +70,24 @@ def environment(rows: int, live: bool) -> Any:
         def update_tool_args(self, name: str, given: dict[str, Any], messages: Any, state: Any, **rest: Any) -> Any:
             return {**given, "held": state["held"]}
 
-    data = Dataset.from_list([{"question": str(number), "answer": ""} for number in range(rows)])
-    made = Held(dataset=data, rubric=vf.Rubric(funcs=[reached]), max_turns=CALLS + 2)
+    made = Held(dataset=list, rubric=vf.Rubric(funcs=[reached]), max_turns=CALLS + 2)
     for tool in (add, call):
         made.add_tool(tool, args_to_skip=["held"])
     return made
+
+
+def row(number: int) -> dict[str, Any]:
+    """A row as its data sets have it."""
+    return {"example_id": number, "prompt": [{"role": "user", "content": str(number)}], "answer": ""}
 
 
 def measure(made: Any, rows: list[dict[str, Any]], client: Any) -> float:
     async def batch() -> list[Any]:
         return await asyncio.gather(*(made.run_group([row] * GROUP, client, "stub", {}) for row in rows))
 
-    start = time.perf_counter()
+    start = time.process_time()
     outputs = [one for group in asyncio.run(batch()) for one in group]
-    spent = time.perf_counter() - start
+    spent = time.process_time() - start
     assert all(one["reward"] == 1.0 and not one["error"] for one in outputs), outputs[0]
     return spent / len(outputs)
 
@@ -93,12 +96,13 @@ def main() -> None:
     from verifiers.clients import OpenAIChatCompletionsClient
 
     calls = [
-        [("call", {"name": one["name"], "arguments": one["arguments"]}) for one in task["calls"]] for task in TASKS
+        [("call", {"name": one["name"], "arguments": json.dumps(one["arguments"])}) for one in task["calls"]]
+        for task in TASKS
     ]
+    rows = [row(number) for number in range(len(TASKS))]
     kinds = []
     for live, scripts in ((False, [LIGHT] * len(TASKS)), (True, calls)):
-        made = environment(len(scripts), live)
-        kinds.append((made, made.get_dataset().to_list(), OpenAIChatCompletionsClient(stub(scripts))))
+        kinds.append((environment(live), rows, OpenAIChatCompletionsClient(stub(scripts))))
         measure(*kinds[-1])  # builds the worlds
     for _ in sys.stdin:
         print(*(measure(*kind) for kind in kinds), flush=True)

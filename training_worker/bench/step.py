@@ -43,9 +43,9 @@ def parts(folder: Path) -> Parts:
         spent[part] += time.perf_counter() - start
 
     class Timed(Attempt):
-        def __init__(self, example: Example):
+        def __init__(self, *given: Any, **named: Any):
             with counted("environment"):
-                super().__init__(example)
+                super().__init__(*given, **named)
 
         def answer(self, text: str, *, truncated: bool = False) -> tuple[Message, ...]:
             with counted("environment"):
