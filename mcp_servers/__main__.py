@@ -57,7 +57,8 @@ def list_servers() -> int:
         print(f"{server.name:<14} {len(server.tools):>3} tools  {server.description}")
     if not (path := os.environ.get(EXTERNAL)):
         return 0
-    from .external import ServerFailed, external_servers
+    from .external import external_servers
+    from .kit import ServerFailed
 
     failed = 0
     try:

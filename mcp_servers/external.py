@@ -37,7 +37,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import Tool as McpTool
 
-from .kit import Reply, ToolError
+from .kit import Reply, ServerFailed, ToolError
 from .kit.arguments import canonical
 from .kit.session import refusal
 
@@ -47,10 +47,6 @@ MOST_TOOLS = 500
 LAST_WORDS = 500  # characters of what a program said before it failed
 LAUNCH = Path(__file__).with_name("launch.py")
 T = TypeVar("T")
-
-
-class ServerFailed(Exception):
-    """A server could not be started, reached or understood, or did not answer in time; says which and what to do."""
 
 
 TELLING = (ServerFailed, OSError, MCPError, httpx2.HTTPError)  # what is worth passing on to a reader

@@ -30,6 +30,7 @@ OUTSIDE = {
     "training_worker.bench": {"rich", "mcp"},
     "training_worker.bench.peer_bfcl": {"bfcl_eval"},
     "training_worker.bench.peer_tau2": {"loguru", "tau2"},
+    "training_worker.bench.peer_verifiers": {"openai", "verifiers"},
     "training_worker.report": {"rich", "matplotlib"},
     "training_worker.plots": {"matplotlib"},
     "training_worker.prove": {"networkx", "pydantic"},

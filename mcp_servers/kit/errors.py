@@ -1,4 +1,4 @@
-"""The ways a tool may refuse. Anything else a tool raises is a bug in the server and surfaces."""
+"""The ways a tool may refuse, and what a server of others may break with. Anything else a tool raises is a bug."""
 
 
 class ToolError(Exception):
@@ -14,3 +14,7 @@ class NotFound(ToolError):
 
     def __init__(self, message: str):
         super().__init__("not_found", message)
+
+
+class ServerFailed(Exception):
+    """A server could not be started, reached or understood, or did not answer in time; says which and what to do."""

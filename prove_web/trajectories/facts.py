@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mcp_servers.catalogue import TOOLS
+from training_worker.prove.importers.certify import VERDICTS
 from training_worker.prove.trajectory import Example
 
 from .filters import KINDS, LEVELS, SPLITS
@@ -64,10 +65,13 @@ class TruthStep:
 
 @dataclass(frozen=True)
 class Facts:
+    """`verdict` is what servers that others wrote made of its calls; empty where none was asked."""
+
     candidates: tuple[Candidate, ...]
     steps: tuple[TruthStep, ...]
     opening: str
     level: str
+    verdict: str = ""
 
 
 def facts_of(example: Example) -> Facts:
@@ -78,6 +82,7 @@ def facts_of(example: Example) -> Facts:
         steps=truth(example),
         opening=example.digests[0] if example.digests else "",
         level=dict(LEVELS)[example.level].lower(),
+        verdict=VERDICTS[example.check.verdict] if example.check else "",
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from mcp_servers.catalogue import SERVERS
+from training_worker.prove.importers.certify import VERDICTS
 from training_worker.prove.reward import PAPER
 from training_worker.prove.reward.total import COMPONENTS
 from training_worker.prove.rollout import StaleExample, oracle
@@ -48,8 +49,8 @@ def example_of(trajectory: Trajectory) -> Example | None:
 
 def judge(example: Example) -> Verdict:
     """Run the demonstration in a fresh world. Data made by other server code is not run: it may not fit today's."""
-    if not example.certified:
-        return Verdict(problem="It was imported with calls of tools that are not live here, so it cannot be replayed.")
+    if not example.runs_here:
+        return Verdict(problem=not_replayed(example))
     missing = [name for name in example.world.servers if name not in SERVERS]
     if missing:
         return Verdict(problem=f"There is no server {', '.join(missing)} any more, so it cannot be replayed.")
@@ -67,6 +68,17 @@ def judge(example: Example) -> Verdict:
     same = [made.observation for made in rollout.calls] == told and rollout.digest == example.digests[-1]
     problem = "" if same else "Its replay ends in another world than was recorded."
     return Verdict(reward, problem, parts(reward))
+
+
+def not_replayed(example: Example) -> str:
+    """Why an imported conversation with calls has no replay here, and what servers of others made of it."""
+    if example.check is None:
+        return "It was imported with calls of tools that are not live here, so it cannot be replayed."
+    servers = ", ".join(example.check.servers)
+    return (
+        f"Its calls were replayed twice on {servers} when it was imported, and are {VERDICTS[example.check.verdict]}. "
+        "Rollouts and replays on such servers are not available here yet."
+    )
 
 
 def parts(reward: Reward) -> tuple[Part, ...]:

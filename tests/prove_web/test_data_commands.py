@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from threading import Thread
@@ -17,6 +18,8 @@ from django.core.management import CommandError, call_command
 from tests.prove.serving import MODEL, Serve, Served, rewriting
 from training_worker.prove.synthesis import recipes
 from training_worker.prove.synthesis.shards import kept_until_done
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -95,6 +98,43 @@ def test_imported_calls_are_said_to_be_not_certified(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="so no recipe takes them"):
         said("synthesize", "few", out=tmp_path / "set", abstention=tmp_path / "theirs", processes=1)
     assert not (tmp_path / "set" / "train.jsonl").exists()
+
+
+def test_imported_calls_are_certified_by_a_server_that_the_operator_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "list_accounts", "arguments": "{}"}}
+    lost = {"id": "1", "type": "function", "function": {"name": "get_account", "arguments": '{"account": "ACC-0"}'}}
+    tools = [{"name": "list_accounts"}, {"name": "get_account"}]
+    chats = [{"role": "user", "content": "Do it"}, {"role": "assistant", "tool_calls": [call]}]
+    rows = [{"messages": chats, "tools": tools}, {"messages": [chats[0], {**chats[1], "tool_calls": [lost]}]}]
+    file = write(tmp_path / "chats.jsonl", [one | {"tools": tools} for one in rows])
+    given = {"format": "openai", "out": tmp_path / "theirs", "server": ["bank"]}
+    monkeypatch.delenv("PROVE_EXTERNAL", raising=False)
+    with pytest.raises(CommandError, match="PROVE_EXTERNAL is not set"):
+        said("import_data", file, **given)
+    allowed = tmp_path / "servers.toml"
+    monkeypatch.setenv("PROVE_EXTERNAL", str(allowed))
+    with pytest.raises(CommandError, match=r"servers\.toml cannot be read"):
+        said("import_data", file, **given)
+    allowed.write_text('[gone]\ncommand = ["/nowhere/server"]\n')
+    with pytest.raises(CommandError, match="has no server bank; it has gone"):
+        said("import_data", file, **given)
+    with pytest.raises(CommandError, match=r"gone did not start.*Nothing was imported"):
+        said("import_data", file, **given | {"server": ["gone"]})
+    assert not (tmp_path / "theirs").exists()
+    command = json.dumps([sys.executable, "-m", "mcp_servers", "banking", "--size", "small"])
+    allowed.write_text(f"[bank]\ncommand = {command}\nenvironment = {{PYTHONPATH = {json.dumps(str(ROOT))}}}\n")
+    told = said("import_data", file, **given)
+    assert "1 certified: answered alike twice" in told and "1 refused: a call fails (bank)" in told
+    assert ": get_account, step 1" in told and "1 train conversations have calls and are not certified" in told
+    told = said("verify", tmp_path / "theirs")
+    assert "1 were certified on bank at their import" in told and "0 of 0 hold" in told
+    assert "  1 refused: a call fails" in told
+    report = json.loads(said("verify", tmp_path / "theirs", json=True))
+    assert report["elsewhere"] == {"bank": 1} and report["checks"] == {"same": 1, "refused": 1}
+    card = (tmp_path / "theirs" / "README.md").read_text()
+    assert "on fresh sessions of bank" in card and "| calls refused: a call fails | 1 | 0 |" in card
 
 
 def test_a_file_with_bad_rows_is_refused_and_leaves_nothing(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.servers.models import LiveSession
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.verdict import judge
-from training_worker.prove.trajectory import Example, Failure, ForeignTool, Step, ToolCall, WorldRef
+from training_worker.prove.trajectory import Example, Failure, ForeignTool, ServerCheck, Step, ToolCall, WorldRef
 
 from .examples import abstention, chain, dataset_of, examples
 
@@ -195,6 +195,22 @@ def test_imported_calls_are_shown_as_recorded_and_have_no_reward(
     for words in ("cannot be replayed", "As recorded", "its calls are not certified", "landed", "Oslo"):
         assert words in page.text
     assert "Executed" not in page.text
+
+
+def test_what_a_server_of_others_made_of_imported_calls_is_shown(
+    project: Project, victor: User, as_user: SignIn
+) -> None:
+    steps = (Step((ToolCall("fly", {"to": "Rome"}),), 0, ("landed",)),)
+    check = ServerCheck(servers=("air",), verdict="differs", step=0, call="fly", told=("- <b>1</b>", "+ 2"))
+    shaky = imported(steps=steps, kind="chain", source="openai", check=check)
+    page = as_user(victor).get(at(dataset_of(project, [shaky]), shaky))
+    for words in ("not deterministic", "at <code>fly</code> in step 1", "- &lt;b&gt;1&lt;/b&gt;", "not certified"):
+        assert words in page.text
+    assert page.context["verdict"].reward is None
+    sure = imported(steps=steps, kind="chain", source="openai", check=ServerCheck(servers=("air",), verdict="same"))
+    page = as_user(victor).get(at(dataset_of(project, [sure]), sure))
+    assert "are certified: answered alike twice" in page.text and "not certified" not in page.text
+    assert page.context["verdict"].reward is None and "not available here yet" in page.text
 
 
 def test_a_viewer_cannot_open_its_world(project: Project, victor: User, as_user: SignIn) -> None:

@@ -2,6 +2,8 @@
 
 make bench                                       against baselines of our own
 make bench ARGS="--bfcl --tau2 ../tau2-bench"    and against BFCL (from PyPI) and a checkout of tau2-bench
+make bench ARGS="--verifiers"                    and against verifiers (from PyPI)
+make bench ARGS="--step"                         and what takes the time of a training step on this CPU
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import platform
 import statistics
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from mcp import Client
@@ -24,7 +26,7 @@ from mcp_servers.world import World
 
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import peers, servers, synthesis
+from . import peers, rollouts, servers, step, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -76,13 +78,18 @@ def main(argv: list[str] | None = None) -> int:
     parser = ArgumentParser("make bench", description="How fast the parts are.")
     parser.add_argument("--bfcl", action="store_true", help="measure BFCL, too; it is installed apart")
     parser.add_argument("--tau2", type=Path, metavar="CHECKOUT", help="measure this checkout of tau2-bench, too")
+    parser.add_argument("--verifiers", action="store_true", help="measure verifiers, too; it is installed apart")
+    parser.add_argument("--step", action="store_true", help="measure a few steps of GRPO, too; needs torch")
     parser.add_argument("--folder", type=Path, default=Path("data/bench"), help="where the peers' environments are")
     options = parser.parse_args(argv)
     console = Console()
-    for table in (against_baselines(), servers_table(), by_size(), synthesis_table(options.folder / "graph")):
+    graph = options.folder / "graph"
+    for table in (against_baselines(), servers_table(), by_size(), synthesis_table(graph), rollouts_table(graph)):
         console.print(table)
+    if options.step:
+        console.print(step_table(options.folder))
     try:
-        for table in against_peers(options.folder, options.bfcl, options.tau2):
+        for table in against_peers(options.folder, options.bfcl, options.tau2, options.verifiers):
             console.print(table)
     except peers.PeerFailed as error:
         console.print(str(error), style="red")
@@ -136,7 +143,24 @@ def synthesis_table(graph: Path) -> Table:
     return table
 
 
-def against_peers(folder: Path, bfcl: bool, tau2: Path | None) -> Iterator[Table]:
+def rollouts_table(graph: Path) -> Table:
+    """A training batch of scripted rollouts."""
+    table = Table("what", "ours", title=f"a batch of {rollouts.PROMPTS} x {rollouts.GROUP} rollouts, 10 calls each")
+    table.add_row("executed and scored, on one core", f"{rollouts.batch(rollouts.conversations(graph)):.2f} s")
+    return table
+
+
+def step_table(folder: Path) -> Table:
+    """What takes the time of a training step: medians over the steps, and the shares of it."""
+    parts = step.parts(folder)
+    whole = sum(parts.values())
+    table = Table("part", "seconds", "share", title=f"a step of GRPO with the warm policy, {step.BATCH}")
+    for name, value in parts.items():
+        table.add_row(name, f"{value:.3f}", f"{value / whole:.1%}")
+    return table
+
+
+def against_peers(folder: Path, bfcl: bool, tau2: Path | None, verifiers: bool) -> Iterator[Table]:
     """Our median call, opening and digest beside the peers', in alternating rounds."""
     table = Table("what", "ours", "peer", "ratio", title=f"beside peers, medians of {ROUNDS} alternating rounds")
     if bfcl:
@@ -149,15 +173,33 @@ def against_peers(folder: Path, bfcl: bool, tau2: Path | None) -> Iterator[Table
             measured = [(one_call(), servers.open_all(), *peer.measure()) for _ in range(ROUNDS)]
         add(table, "one call", "tau2 retail", [(call, theirs) for call, _, theirs, _, _ in measured])
         add(table, "open a session", "tau2 retail, load", [(opened, load) for _, opened, _, load, _ in measured])
+    if verifiers:
+        for what, theirs, rounds in rollouts_against_verifiers(folder):
+            add(table, what, theirs, rounds)
     if table.rows:
         yield table
+
+
+def rollouts_against_verifiers(folder: Path) -> Iterator[tuple[str, str, list[tuple[float, ...]]]]:
+    """Rollouts whose tools cost next to nothing, and rollouts in the same worlds, in seconds of a core: by rounds."""
+    examples = rollouts.conversations(folder / "graph")
+    kinds = ([rollouts.light()] * len(examples), examples)
+    scripts = [[rollouts.script(one, rollouts.CALLS) for one in kind] for kind in kinds]
+    tasks = rollouts.leave_tasks(folder, examples)
+    with peers.verifiers(folder, rollouts.CALLS, rollouts.GROUP, tasks) as peer:
+        rounds = [
+            ([rollouts.seconds_of(kind, time.process_time) for kind in scripts], peer.measure()) for _ in range(ROUNDS)
+        ]
+    for place, theirs in enumerate(("a tool that adds to a number", "the same worlds")):
+        what = f"rollout of {rollouts.CALLS} calls, {('list_accounts', 'ground truth')[place]}"
+        yield what, f"verifiers, {theirs}", [(mine[place], other[place]) for mine, other in rounds]
 
 
 def one_call() -> float:
     return statistics.median(servers.calls_by_tool().values())
 
 
-def add(table: Table, what: str, peer: str, rounds: list[tuple[float, float]]) -> None:
+def add(table: Table, what: str, peer: str, rounds: Sequence[tuple[float, ...]]) -> None:
     ours, theirs = (statistics.median(column) for column in zip(*rounds, strict=True))
     table.add_row(what, micro(ours), f"{micro(theirs)}  {peer}", f"{theirs / ours:,.1f}x")
 

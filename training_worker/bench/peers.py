@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BFCL = ("--no-deps", "bfcl-eval==2026.3.23", "mpmath==1.4.1")
+VERIFIERS = ("verifiers==0.1.14", "faker==40.54.0", "python-dateutil==2.9.0.post0", "networkx==3.6.1")
 TAU2 = (
     *("pydantic", "loguru", "deepdiff", "addict", "pyyaml", "toml", "python-dotenv", "docstring_parser", "fastapi"),
     *("rich", "tenacity", "pandas", "litellm<1.82.7", "requests", "psutil", "tabulate", "typer", "httpx", "numpy"),
@@ -56,11 +58,20 @@ def tau2(folder: Path, checkout: Path) -> Iterator[Peer]:
     yield from running("tau2", environment(folder / "tau2", TAU2), HERE / "peer_tau2.py", str(checkout.resolve()))
 
 
+@contextmanager
+def verifiers(folder: Path, calls: int, group: int, tasks: Path) -> Iterator[Peer]:
+    """verifiers' StatefulToolEnv, from PyPI, with our worlds behind its tools; `tasks` names worlds and calls."""
+    python = environment(folder / "verifiers", VERIFIERS)
+    yield from running(
+        "verifiers", python, HERE / "peer_verifiers.py", str(calls), str(group), str(tasks), paths=HERE.parents[1]
+    )
+
+
 def environment(folder: Path, packages: tuple[str, ...]) -> Path:
     """The interpreter of an environment with these packages, made when it is not there."""
     python, ready = folder / "bin" / "python", folder / "ready"
     if not ready.exists():
-        print(f"installing {packages[0] if len(packages) > 3 else packages[1]} and others into {folder}", flush=True)
+        print(f"installing {packages[packages[0] == '--no-deps']} and others into {folder}", flush=True)
         install = [str(python), "-m", "pip", "install", "-q", *packages]
         for command in ([sys.executable, "-m", "venv", str(folder)], install):
             done = subprocess.run(command, capture_output=True, text=True)
@@ -70,10 +81,11 @@ def environment(folder: Path, packages: tuple[str, ...]) -> Path:
     return python
 
 
-def running(name: str, python: Path, script: Path, *arguments: str) -> Iterator[Peer]:
-    command = [str(python), str(script), *arguments]
+def running(name: str, python: Path, script: Path, *arguments: str, paths: Path | None = None) -> Iterator[Peer]:
+    """A peer's process while it is measured; it imports from `paths`, too."""
+    command, given = [str(python), str(script), *arguments], {**os.environ, "PYTHONPATH": str(paths or "")}
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=given
     ) as process:
         yield Peer(name, process)
         process.kill()

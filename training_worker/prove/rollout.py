@@ -49,6 +49,10 @@ class NotCertified(UnreadableData):
     """An imported conversation with calls, where one is asked for that can be run."""
 
 
+class NotLive(UnreadableData):
+    """A conversation certified on servers that others wrote, where one is asked for that has rollouts here."""
+
+
 class Prompt:
     """What a model is shown of an example before it speaks. Raises StaleExample."""
 
@@ -64,7 +68,7 @@ class Prompt:
 
 
 class Attempt:
-    """One running rollout. Raises StaleExample and NotCertified.
+    """One running rollout. Raises StaleExample, NotCertified and NotLive.
 
     The tools of an imported example are not live: a call of one is judged by its form and refused. `shorten` makes of
     an observation what the model is shown; `clock` tells seconds.
@@ -82,6 +86,11 @@ class Attempt:
         if not example.certified:
             raise NotCertified(
                 f"{example.id} was imported with calls that cannot be run here, so it has no rollouts. "
+                "Train on it with supervision, or leave it out."
+            )
+        if not example.runs_here:
+            raise NotLive(
+                f"{example.id} is certified on servers that others wrote, where rollouts are not available yet. "
                 "Train on it with supervision, or leave it out."
             )
         prompt = Prompt(example)

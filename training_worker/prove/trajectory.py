@@ -23,6 +23,7 @@ Level = Literal["complete", "missing", "minimal"]
 Recovery = Literal["corrected", "other_tool", "gave_up"]
 Boundary = Literal["policy", "environment", "infrastructure"]
 End = Literal["answered", "assistant_turns", "calls", "tokens", "infrastructure"]
+Verdict = Literal["same", "differs", "refused", "otherwise", "not_checked"]
 
 
 class UnreadableData(Exception):
@@ -94,6 +95,23 @@ class ForeignTool:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServerCheck:
+    """What servers that others wrote made of an imported conversation's calls, replayed twice on fresh sessions.
+
+    `same`: no call failed, and both times each gave the same reply, which is the recorded one where there is one;
+    `differs`: not deterministic; `refused`: a call fails; `otherwise`: the replies are not those recorded;
+    `not_checked`: a server broke, so nothing is known. `step` (from 0) and `call` name the first call that decided it,
+    `told` has lines that differ ("-" first, "+" then), the refusal, or what broke.
+    """
+
+    servers: tuple[str, ...]
+    verdict: Verdict
+    step: int | None = None
+    call: str = ""
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Example:
     """A replay-validated conversation to train on or be measured by.
 
@@ -106,7 +124,7 @@ class Example:
     were met on the way.
 
     One that others made names the format it came in as its `source`. It has a world without servers, and may have
-    `tools` of its own and a `system` text.
+    `tools` of its own and a `system` text; `check` is there once its calls were replayed on servers that others wrote.
     """
 
     id: str
@@ -129,6 +147,7 @@ class Example:
     source: str = ""
     system: str = ""
     tools: tuple[ForeignTool, ...] = ()
+    check: Annotated[ServerCheck | None, Field(exclude_if=lambda check: check is None)] = None
 
     @property
     def abstains(self) -> bool:
@@ -136,7 +155,12 @@ class Example:
 
     @property
     def certified(self) -> bool:
-        """Whether what it says can be shown by running it: an imported conversation with calls cannot be replayed."""
+        """Whether what it says was shown by running it: an imported conversation's calls on the servers it is from."""
+        return self.runs_here or (self.check is not None and self.check.verdict == "same")
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether it can have rollouts: the tools of an imported conversation are not live here."""
         return self.abstains or not self.source
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from ..importers.certify import VERDICTS
 from ..importers.formats import FORMATS
 from ..synthesis.manifest import Manifest
 
@@ -23,6 +24,10 @@ Conversations that others made, imported by PROVE Studio from `{file}` ({title})
 nothing can be run. Those in which nothing is to be called have a reward, 1 for calling nothing; those with
 calls are **not certified**: they can be reviewed and learned from with supervision, and no recipe or rollout
 takes them."""
+CHECKED = """\
+Each conversation with calls was replayed twice, on fresh sessions of {servers}, at its import. Those whose calls
+succeeded and were answered alike both times, and as recorded, are **certified** by that, so what they say of these
+servers was shown; rollouts on such servers are not available yet."""
 MIXED = """\
 {count:,} of the conversations in which nothing is to be called are not ours: they were imported ({sources}),
 and the licence of their source holds for them."""
@@ -92,6 +97,8 @@ def body(manifest: Manifest, plots: Iterable[tuple[str, str]]) -> list[str]:
     else:
         name = str(manifest.settings["format"])
         parts = [IMPORTED.format(file=manifest.settings["file"], title=FORMATS[name].title)]
+        if servers := manifest.settings.get("servers"):
+            parts.append(CHECKED.format(servers=", ".join(servers)))
     parts += ["## Use", LOADING, "## What is in it", counts(manifest)]
     parts += [f"![{told}]({PLOTS}/{name})" for name, told in plots]
     parts += ["## How it was made", made(manifest), "## Limits", LIMITS if manifest.servers else IMPORTED_LIMITS]
@@ -119,6 +126,9 @@ def counts(manifest: Manifest) -> str:
             rows.append([f"{name}: {value}", *(f"{one.get(value, 0):,}" for one in found)])
     rows.append(["tools called", *(f"{len(one.tools):,}" for one in manifest.splits.values())])
     rows.append(["not certified", *(f"{one.not_certified:,}" for one in manifest.splits.values())])
+    for verdict, told in VERDICTS.items():
+        checked = [one.checks.get(verdict, 0) for one in manifest.splits.values()]
+        rows += [[f"calls {told}", *(f"{count:,}" for count in checked)]] if any(checked) else []
     rows.append(["drawn", *(f"{one.drawn:,}" for one in manifest.splits.values())])
     rows.append(["duplicates", *(f"{one.duplicates:,}" for one in manifest.splits.values())])
     rows.append(["dropped", *(f"{sum(one.dropped.values()):,}" for one in manifest.splits.values())])

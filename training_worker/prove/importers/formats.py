@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -127,14 +127,21 @@ def make(
     split: Split | None = None,
     *,
     replacing: bool = False,
+    servers: Sequence[str] = (),
+    certify: Callable[[list[Example]], list[Example]] = list,
 ) -> Manifest:
-    """A data set of a file that others made. Raises UnreadableData, Taken unless `replacing`."""
+    """A data set of a file that others made, its examples as `certify` gives them back.
+
+    `servers` names those that `certify` asks. Raises UnreadableData, Taken unless `replacing`, and what `certify` does.
+    """
     free(folder, replacing)
     found = load(path, format, answers, split)
     settings = {"format": format.name, "file": path.name, "sha256": file_digest(path), "rows": found.rows}
+    settings |= {"servers": list(servers)} if servers else {}
+    examples = certify(found.examples)
 
     def split_of(side: Split) -> tuple[list[Example], Drawn]:
-        mine = [example for example in found.examples if example.split == side]
+        mine = [example for example in examples if example.split == side]
         left = dict(sorted(found.left_out.items())) if side == "train" else {}
         return mine, Drawn(drawn=len(mine) + sum(left.values()), dropped=left)
 

@@ -12,9 +12,11 @@ from urllib.parse import unquote
 from ..trajectory import Json
 
 ANYTHING: dict[str, Any] = {}
+COMBINING = frozenset(("allOf", "$ref", "anyOf", "oneOf"))
+NONE: frozenset[str] = frozenset()
 
 
-def compatible(value: Json, schema: Any, root: Any, seen: frozenset[str] = frozenset()) -> bool:
+def compatible(value: Json, schema: Any, root: Any, seen: frozenset[str] = NONE) -> bool:
     """Whether `value` has the types `schema` asks for; `root` is the document that its local references point into.
 
     `seen` holds the references followed since the last step into the value: one that leads back to itself asks for
@@ -24,16 +26,23 @@ def compatible(value: Json, schema: Any, root: Any, seen: frozenset[str] = froze
         return schema is not False
     if not (of_type(value, schema.get("type", ())) and complete(value, schema.get("required", ()))):
         return False
+    if not COMBINING.isdisjoint(schema) and not combined(value, schema, root, seen):
+        return False
+    if isinstance(value, dict | list):
+        return all(compatible(part, inner, root) for part, inner in parts(value, schema))
+    return True
+
+
+def combined(value: Json, schema: dict[str, Any], root: Any, seen: frozenset[str]) -> bool:
+    """Whether a value fits what a schema is put together from."""
     together = list(schema.get("allOf", ()))
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference not in seen:
         together.append(resolve(reference, root))
         seen = seen | {reference}
     alternatives = [schema[key] for key in ("anyOf", "oneOf") if key in schema]
-    return (
-        all(compatible(value, each, root, seen) for each in together)
-        and all(any(compatible(value, each, root, seen) for each in group) for group in alternatives)
-        and all(compatible(part, inner, root) for part, inner in parts(value, schema))
+    return all(compatible(value, each, root, seen) for each in together) and all(
+        any(compatible(value, each, root, seen) for each in group) for group in alternatives
     )
 
 
@@ -44,7 +53,9 @@ def complete(value: Json, required: Any) -> bool:
 
 def of_type(value: Json, wanted: Any) -> bool:
     """Whether a value is of one of the types named; no name asks for nothing, an unknown one is left to the server."""
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
+    if isinstance(wanted, str):
+        return is_a(value, wanted)
+    names = list(wanted)
     return not names or any(is_a(value, name) for name in names)
 
 

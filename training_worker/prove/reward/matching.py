@@ -74,12 +74,15 @@ def match(steps: Sequence[Step], edges: Iterable[tuple[int, int]], calls: Sequen
 
 def choose(step: int, expected: dict[str, Json], free: dict[int, dict[str, Json]], after: int) -> Pair | None:
     """The best of the free calls for one ground-truth call, or None when none carries all its keys."""
-    able = (
-        Pair(step, position, len(expected), differing(expected, given))
-        for position, given in free.items()
-        if expected.keys() <= given.keys()
-    )
-    return min(able, key=lambda pair: (pair.position <= after, len(pair.wrong), pair.position), default=None)
+    best, least = None, (True, len(expected) + 1)
+    for position, given in free.items():  # the earliest first, so it wins where others are as good
+        if expected.keys() <= given.keys():
+            wrong = differing(expected, given)
+            if (rank := (position <= after, len(wrong))) < least:
+                best, least = Pair(step, position, len(expected), wrong), rank
+            if least == (False, 0):
+                break
+    return best
 
 
 def predecessors(steps: int, edges: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from mcp_servers.catalogue import TOOLS
 
@@ -26,7 +29,8 @@ class Part:
     """What one split holds, and what became of other draws.
 
     Conversations are counted by kind, steps, server, tool (once for each call), turns, knob, information level,
-    persona, origin ("" is synthesis) and by how failures met on the way were recovered from (once for each failure).
+    persona, origin ("" is synthesis) and by how failures met on the way were recovered from (once for each failure);
+    `checks` are imported ones with calls by what servers of others made of them.
     """
 
     conversations: int
@@ -46,6 +50,7 @@ class Part:
     duplicates: int
     duplicates_by_name: int
     dropped: COUNTS
+    checks: Annotated[COUNTS, Field(exclude_if=lambda checks: not checks)] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +85,7 @@ class Drawn:
 
 def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
     """Count a split; one pass, nothing is kept of an example."""
-    kinds, servers, tools, knobs, levels, personas, failures, sources = (Counter[str]() for _ in range(8))
+    kinds, servers, tools, knobs, levels, personas, failures, sources, checks = (Counter[str]() for _ in range(9))
     steps, turns = Counter[int](), Counter[int]()
     conversations = not_certified = 0
     for example in examples:
@@ -96,6 +101,7 @@ def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
         tools.update(called)
         servers.update({TOOLS[name][0].name for name in called if name in TOOLS and not example.source})
         knobs.update(knobs_of(example))
+        checks.update([example.check.verdict] if example.check else [])
         failures.update(failure.recovery for failure in example.failures)
     return Part(
         conversations=conversations,
@@ -111,6 +117,7 @@ def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
         failures=by_name(failures),
         sources=by_name(sources),
         not_certified=not_certified,
+        checks=by_name(checks),
         **asdict(drawn),
     )
 

@@ -17,7 +17,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.world import World
 
 from ..rollout import oracle
-from ..trajectory import BadLine, Example, ToolCall, each_line
+from ..trajectory import BadLine, Example, ToolCall, Verdict, each_line
 from .dataset import Progress
 from .folder import changed, read
 from .validate import LARGEST, Rejected, holds, provenance
@@ -64,12 +64,16 @@ class Group:
 class Replayed:
     """What became of a data set in a replay; `not_certified` are imported conversations with calls, not replayed.
 
+    `elsewhere` counts those that servers of others certified at their import, by these servers' names: not replayed
+    either, since those are not ours to start; `checks` are all that such servers were asked about, by verdict.
     Of bad lines and of the conversations that drifted it names the first ones, and counts all.
     """
 
     total: int
     held: int = 0
     not_certified: int = 0
+    elsewhere: dict[str, int] = field(default_factory=dict)
+    checks: dict[Verdict, int] = field(default_factory=dict)
     groups: dict[Cause, Group] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
     bad: int = 0
@@ -80,8 +84,12 @@ class Replayed:
         return sum(group.count for group in self.groups.values())
 
     @property
+    def not_replayed(self) -> int:
+        return self.not_certified + sum(self.elsewhere.values())
+
+    @property
     def holds(self) -> bool:
-        read = self.held + self.not_certified + self.drifted + self.bad
+        read = self.held + self.not_replayed + self.drifted + self.bad
         return not (self.drifted or self.bad or self.changed) and read == self.total
 
     def add(self, drift: Drift) -> None:
@@ -89,6 +97,16 @@ class Replayed:
         group.count += 1
         if len(group.examples) < FIRST_IDS:
             group.examples.append(drift.example)
+
+    def add_foreign(self, example: Example) -> None:
+        check = example.check
+        if check:
+            self.checks[check.verdict] = self.checks.get(check.verdict, 0) + 1
+        if check and example.certified:
+            servers = ", ".join(check.servers)
+            self.elsewhere[servers] = self.elsewhere.get(servers, 0) + 1
+        else:
+            self.not_certified += 1
 
     def add_bad(self, line: BadLine) -> None:
         self.bad += 1
@@ -103,8 +121,8 @@ def verify(folder: Path, progress: Progress = lambda done, total: None) -> Repla
     for done, example in enumerate(lines(folder, list(known.splits)), 1):
         if isinstance(example, BadLine):
             found.add_bad(example)
-        elif not example.certified:
-            found.not_certified += 1
+        elif not example.runs_here:
+            found.add_foreign(example)
         elif drift := drift_of(example):
             found.add(drift)
         else:

@@ -1,14 +1,22 @@
 """A data set of a file that others made: all of its rows, or none and what is wrong with which."""
 
 from argparse import ArgumentParser
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from mcp_servers.kit import ServerFailed
+from prove_web.env import envstr
 from training_worker.prove.export.publish import publish
+from training_worker.prove.importers import certify
 from training_worker.prove.importers.formats import FORMATS, make
 from training_worker.prove.synthesis import folder
-from training_worker.prove.trajectory import UnreadableData
+from training_worker.prove.trajectory import Example, UnreadableData
+from training_worker.terminal import counted
+
+EXTERNAL = "PROVE_EXTERNAL"
 
 
 class Command(BaseCommand):
@@ -24,13 +32,17 @@ class Command(BaseCommand):
         parser.add_argument("--answers", type=Path, help="bfcl: the possible answers; possible_answer/FILE by default")
         parser.add_argument("--split", choices=folder.SPLITS, help="of all rows; benchmarks are held out by default")
         parser.add_argument("--replace", action="store_true", help="replace the finished data set that is there")
+        help = f"a server of {EXTERNAL} that has its tools: calls are replayed there twice, to certify them; repeatable"
+        parser.add_argument("--server", action="append", default=[], metavar="NAME", help=help)
 
-    def handle(self, *args: object, **options: object) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
         path, out = Path(str(options["file"])), Path(str(options["out"])).absolute()
         answers = Path(str(options["answers"])) if options["answers"] else None
-        split, replacing = options["split"], bool(options["replace"])
+        split, replacing, names = options["split"], bool(options["replace"]), [str(name) for name in options["server"]]
+        format, checked = FORMATS[str(options["format"])], list[Example]()
         try:
-            manifest = make(path, out, FORMATS[str(options["format"])], answers, split, replacing=replacing)
+            asks = asking(names, checked)
+            manifest = make(path, out, format, answers, split, replacing=replacing, servers=names, certify=asks)
             publish(out)
         except (UnreadableData, folder.Taken) as reason:
             raise CommandError(str(reason)) from None
@@ -45,4 +57,34 @@ class Command(BaseCommand):
                     f"{one.not_certified:,} {side.replace('_', '-')} conversations have calls and are not certified: "
                     "to review and to learn from with supervision, not for recipes and rollouts"
                 )
+        for line in certify.told(checked):
+            self.stdout.write(line)
         self.stdout.write(f"in {out}")
+
+
+def asking(names: list[str], checked: list[Example]) -> Callable[[list[Example]], list[Example]]:
+    """What marks the examples by these servers and puts them into `checked`. Raises CommandError."""
+    if not names:
+        return list
+    from mcp_servers.external import external_servers
+
+    if not (path := envstr(EXTERNAL, "")):
+        raise CommandError(f"{EXTERNAL} is not set: it names the file with the servers that the operator allows.")
+    try:
+        known = external_servers(Path(path))
+    except ValueError as error:
+        raise CommandError(f"{EXTERNAL}: {error}") from None
+    if missing := [name for name in names if name not in known]:
+        raise CommandError(f"{path} has no server {', '.join(missing)}; it has {', '.join(known) or 'none'}.")
+
+    def asks(examples: list[Example]) -> list[Example]:
+        try:
+            with counted("replay") as progress:
+                checked.extend(certify.certify(examples, [known[name] for name in names], progress))
+        except ServerFailed as reason:
+            raise CommandError(f"{reason} Nothing was imported.") from None
+        except KeyboardInterrupt:
+            raise CommandError("stopped; nothing was imported", returncode=130) from None
+        return checked
+
+    return asks

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.management.reading import told_in_a_line
+from training_worker.prove.importers.certify import VERDICTS
 from training_worker.prove.synthesis.replay import CAUSES, Replayed, verify
 from training_worker.terminal import counted
 
@@ -46,4 +47,7 @@ def told(found: Replayed) -> str:
             lines += [f"    {line}" for line in group.first.diff]
     if found.not_certified:
         lines.append(f"{found.not_certified:,} were imported with calls and cannot be replayed: not certified")
-    return "\n".join([*lines, f"{found.held:,} of {found.total - found.not_certified:,} hold"])
+    for servers, count in found.elsewhere.items():
+        lines.append(f"{count:,} were certified on {servers} at their import; only our servers are replayed here")
+    lines += [f"  {count:,} {VERDICTS[verdict]}" for verdict, count in found.checks.items() if verdict != "same"]
+    return "\n".join([*lines, f"{found.held:,} of {found.total - found.not_replayed:,} hold"])

@@ -1,0 +1,93 @@
+"""Rollouts of a scripted policy, run in real worlds and scored: a training batch of them, and one beside verifiers'."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+
+from mcp_servers.catalogue import fingerprint
+
+from ..prove.chat import HERMES
+from ..prove.graph import load_or_build
+from ..prove.rollout import Attempt
+from ..prove.synthesis.recipes import PLANS
+from ..prove.synthesis.shards import Draws
+from ..prove.trajectory import Example, Rollout, Step, ToolCall, WorldRef, write_lines
+
+PROMPTS, GROUP = 16, 16  # the paper's batch
+LONGEST = 4  # steps of a conversation, at least
+CALLS = 5  # of a rollout beside verifiers'
+TASKS = "rollouts.jsonl"
+Script = tuple[Example, tuple[str, ...]]
+
+
+def conversations(folder: Path) -> list[Example]:
+    """The first of the recipe `1k` that have long chains. The graph is kept in the folder."""
+    draws = Draws(load_or_build(folder), PLANS["1k"].recipe, "train")
+    made = (draws.one(index, None, None).example for index in range(20 * PROMPTS))
+    return list(islice((one for one in made if one and len(one.steps) >= LONGEST), PROMPTS))
+
+
+def light() -> Example:
+    """A conversation that asks five times for what costs next to nothing to tell."""
+    where, name = WorldRef(7, ("banking",)), "list_accounts"
+    return Example(
+        id="light",
+        kind="chain",
+        split="train",
+        world=where,
+        turns=("Which accounts do I have?",),
+        steps=(Step((ToolCall(name, {}),)),) * CALLS,
+        edges=(),
+        candidates=(name,),
+        answers=("Done.",),
+        digests=(),
+        fingerprint=fingerprint(where.servers),
+    )
+
+
+def calls_of(example: Example, count: int) -> list[ToolCall]:
+    """The calls of its ground truth, again and again, until there are so many."""
+    return list(islice(cycle(call for step in example.steps for call in step.calls), count))
+
+
+def script(example: Example, count: int, together: int = 1) -> Script:
+    """What a policy says that makes so many calls, some in one turn, and then answers."""
+    made = calls_of(example, count)
+    turns = (HERMES.write(made[start : start + together]) for start in range(0, count, together))
+    return example, (*turns, *example.answers)
+
+
+def roll(example: Example, texts: Sequence[str]) -> Rollout:
+    """One rollout, from a fresh world to its reward."""
+    attempt = Attempt(example)
+    for text in texts:
+        attempt.answer(text)
+    return attempt.finish()
+
+
+def seconds_of(scripts: Sequence[Script], clock: Callable[[], float]) -> float:
+    """Seconds of one rollout, in a batch with a group for each script."""
+    start = clock()
+    for example, texts in scripts:
+        for _ in range(GROUP):
+            roll(example, texts)
+    return (clock() - start) / (GROUP * len(scripts))
+
+
+def batch(examples: Sequence[Example]) -> float:
+    """Seconds of one core for a batch of rollouts with ten calls each, two in a turn."""
+    scripts = [script(example, 10, 2) for example in examples]
+    for one in scripts:
+        made = roll(*one)
+        assert made.valid and made.end == "answered" and len(made.calls) == 10, made.error
+    return min(seconds_of(scripts, time.process_time) for _ in range(3)) * GROUP * len(scripts)
+
+
+def leave_tasks(folder: Path, examples: Sequence[Example]) -> Path:
+    """A file with the worlds and calls of these conversations, for a peer that makes the same calls."""
+    path = folder / TASKS
+    write_lines(path, [{"world": one.world, "calls": calls_of(one, CALLS)} for one in examples])
+    return path

@@ -1,0 +1,176 @@
+"""What servers that others wrote make of imported calls: each conversation is replayed twice, on fresh sessions.
+
+A server's replies are the same both times, or it is not deterministic and its conversation proves nothing. What breaks
+between us and a server is no reply: then nothing is known of the conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from typing import Any, Protocol
+
+from mcp_servers.kit import Reply, ServerFailed
+
+from ..synthesis.dataset import Progress
+from ..synthesis.replay import difference
+from ..trajectory import Example, ServerCheck, ToolCall, Verdict
+
+VERDICTS: dict[Verdict, str] = {
+    "same": "certified: answered alike twice, as recorded where something was",
+    "differs": "not deterministic: answered otherwise the second time",
+    "refused": "refused: a call fails",
+    "otherwise": "answered otherwise than recorded",
+    "not_checked": "not checked: a server broke",
+}
+PATIENCE = 5  # conversations in a row on which a server may break, before the others are left alone
+WIDTH, BEFORE = 160, 40
+LONG = 20_000  # characters of two replies that are not compared line by line
+FIRST = 5  # conversations of each verdict that are named
+
+
+class Session(Protocol):
+    """One running server for one caller; `call` raises ServerFailed for all that is no reply."""
+
+    @property
+    def tools(self) -> Mapping[str, Any]: ...
+    def call(self, name: str, arguments: dict[str, Any]) -> Reply: ...
+    def close(self) -> None: ...
+
+
+class Opens(Protocol):
+    """A server that gives each caller a fresh session; raises ServerFailed."""
+
+    @property
+    def name(self) -> str: ...
+    def open(self) -> Session: ...
+
+
+def certify(
+    examples: Iterable[Example], servers: Sequence[Opens], progress: Progress = lambda done, total: None
+) -> list[Example]:
+    """The examples, those with calls marked. Raises ServerFailed when a server cannot be opened to begin with."""
+    for server in servers:
+        server.open().close()
+    found = list(examples)
+    due, broke = sum(not example.abstains for example in found), ""
+    marked, done, in_a_row = list[Example](), 0, 0
+    for example in found:
+        if example.abstains:
+            marked.append(example)
+            continue
+        if in_a_row < PATIENCE:
+            check = checked(example, servers)
+            in_a_row = in_a_row + 1 if check.verdict == "not_checked" else 0
+            broke = check.told[0] if in_a_row else ""
+        else:
+            reason = f"Not tried, after {PATIENCE} in a row on which a server broke. {broke}"
+            check = ServerCheck(servers=names(servers), verdict="not_checked", told=(reason,))
+        marked.append(replace(example, check=check))
+        progress(done := done + 1, due)
+    return marked
+
+
+def names(servers: Sequence[Opens]) -> tuple[str, ...]:
+    return tuple(server.name for server in servers)
+
+
+def checked(example: Example, servers: Sequence[Opens]) -> ServerCheck:
+    """The verdict on one example. Raises nothing."""
+    calls = [(index, call) for index, step in enumerate(example.steps) for call in step.calls]
+    try:
+        first, second = (replayed([call for _, call in calls], servers) for _ in range(2))
+    except ServerFailed as error:
+        return ServerCheck(servers=names(servers), verdict="not_checked", told=(str(error)[:WIDTH],))
+    recorded = [text for step in example.steps for text in padded(step.observations, len(step.calls))]
+    judged: dict[Verdict, ServerCheck] = {}
+    for (index, call), one, other, then in zip(calls, first, second, recorded, strict=True):
+        if found := fault(one, other, then):
+            verdict, told = found
+            at = ServerCheck(servers=names(servers), verdict=verdict, step=index, call=call.name, told=told)
+            judged.setdefault(verdict, at)
+    worst = next((judged[verdict] for verdict in ("differs", "refused", "otherwise") if verdict in judged), None)
+    return worst or ServerCheck(servers=names(servers), verdict="same")
+
+
+def replayed(calls: Iterable[ToolCall], servers: Sequence[Opens]) -> list[Reply]:
+    """What fresh sessions answer to the calls in order, each made of the first server that has its tool."""
+    with ExitStack() as opened:
+        sessions = [opened.enter_context(closing(server.open())) for server in servers]
+        return [asked(sessions, call) or unknown(call, servers) for call in calls]
+
+
+def asked(sessions: Iterable[Session], call: ToolCall) -> Reply | None:
+    able = (session for session in sessions if call.name in session.tools)
+    return next((session.call(call.name, call.arguments or {}) for session in able), None)
+
+
+def unknown(call: ToolCall, servers: Sequence[Opens]) -> Reply:
+    return Reply(False, json.dumps(f"There is no tool {call.name[:100]} on {', '.join(names(servers))}."))
+
+
+def padded(texts: Sequence[str], size: int) -> list[str | None]:
+    """The recorded results of a step's calls; None for each where they are not all there."""
+    return list(texts) if len(texts) == size else [None] * size
+
+
+def fault(one: Reply, other: Reply, recorded: str | None) -> tuple[Verdict, tuple[str, ...]] | None:
+    """What is wrong with a call that was answered so in two replays, and what to show of it."""
+    if one.ok != other.ok:
+        return "differs", tuple(
+            f"{sign} {'succeeds' if reply.ok else 'fails'}: {shown(reply.text)}"
+            for sign, reply in (("-", one), ("+", other))
+        )
+    if one.text != other.text:
+        return "differs", apart(one.text, other.text)
+    if not one.ok:
+        return "refused", (shown(one.text),)
+    if recorded is not None and canonical(recorded) != canonical(one.text):
+        return "otherwise", apart(recorded, one.text)
+    return None
+
+
+def canonical(text: str) -> str:
+    """A reply in one way of writing: JSON, or a text as JSON, whatever its spaces and the order of its keys."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = text
+    return json.dumps(value, sort_keys=True)
+
+
+def apart(then: str, now: str) -> tuple[str, ...]:
+    """The lines that differ, "-" then and "+" now; of long texts the part around the first character that does."""
+    if len(then) + len(now) < LONG:
+        lines = tuple(shown(line) for line in difference(then, now))
+        before, after = ([line[1:] for line in lines if line.startswith(sign)] for sign in "-+")
+        if before != after:
+            return lines
+    common = next((at for at, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), min(len(then), len(now)))
+    start = max(0, common - BEFORE)
+    return tuple(f"{sign} ...{shown(text[start:])}" for sign, text in (("-", then), ("+", now)))
+
+
+def shown(text: str) -> str:
+    """A stranger's text on one line, cut, without control characters and halves of surrogate pairs."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text[:WIDTH])
+
+
+def told(examples: Iterable[Example]) -> list[str]:
+    """The verdicts in lines: how many, and of those not certified the first, by conversation, step and call."""
+    found: dict[Verdict, list[tuple[str, ServerCheck]]] = {verdict: [] for verdict in VERDICTS}
+    for example in examples:
+        if example.check:
+            found[example.check.verdict].append((example.id, example.check))
+    lines = []
+    for verdict, group in found.items():
+        if group:
+            lines.append(f"{len(group):,} {VERDICTS[verdict]} ({', '.join(group[0][1].servers)})")
+        for id, check in group[: FIRST if verdict != "same" else 0]:
+            where = f": {check.call}, step {check.step + 1}" if check.step is not None else ""
+            lines += [f"  {id}{where}", *(f"    {line}" for line in check.told)]
+        if verdict != "same" and len(group) > FIRST:
+            lines.append(f"  and {len(group) - FIRST:,} more")
+    return lines
