@@ -24,7 +24,7 @@ from mcp_servers.world import World
 
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import peers, servers, synthesis
+from . import peers, rescoring, servers, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -81,6 +81,7 @@ def main(argv: list[str] | None = None) -> int:
     console = Console()
     for table in (against_baselines(), servers_table(), by_size(), synthesis_table(options.folder / "graph")):
         console.print(table)
+    console.print(rescoring_table(options.folder / "graph"))
     try:
         for table in against_peers(options.folder, options.bfcl, options.tau2):
             console.print(table)
@@ -133,6 +134,17 @@ def synthesis_table(graph: Path) -> Table:
     title = f"{synthesis.CONVERSATIONS} conversations of the recipe 1k, median over rounds of {synthesis.ROUND}"
     table = Table("what", "ours", title=title)
     table.add_row("conversations a second and core", f"{synthesis.per_second(graph):.0f}")
+    return table
+
+
+def rescoring_table(graph: Path) -> Table:
+    """What rewards cost: of stored rollouts again, and at the end of one."""
+    count = rescoring.EXAMPLES * rescoring.GROUP
+    title = f"{count:,} rollouts of {rescoring.EXAMPLES} conversations scored again on one core; one rollout live"
+    table = Table("reward", "seconds in all", "one, its world open", title=title)
+    seconds, one = rescoring.per_form(graph)
+    for name in seconds:
+        table.add_row(name, f"{seconds[name]:.2f}", f"{one[name]:,.0f} us")
     return table
 
 
