@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
+from training_worker.prove.provenance import says, spoken
 from training_worker.prove.synthesis.language import (
     PERSONAS,
     choose,
     clause,
     default_ask,
     fields,
-    says,
     sentence,
-    spoken,
 )
 
 tools = pytest.mark.parametrize("tool", [tool for _, tool in TOOLS.values()], ids=lambda tool: tool.name)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from training_worker.prove.graph import load_or_build
+from training_worker.prove.provenance import says, spoken, ways_to_say
 from training_worker.prove.rollout import demonstration
 from training_worker.prove.synthesis.compare import commonest, distinct
 from training_worker.prove.synthesis.dataset import assemble
@@ -24,11 +25,8 @@ from training_worker.prove.synthesis.language import (
     PERSONAS,
     left_open,
     long_day,
-    says,
     singular,
-    spoken,
     vague,
-    ways_to_say,
 )
 from training_worker.prove.synthesis.language import (
     given as given_back,

@@ -109,6 +109,12 @@ def test_a_parallel_step_is_where_the_last_of_its_calls_is() -> None:
     assert orchestration(steps, edges, done(LOOK, tell)) == 0.0
 
 
+def test_a_call_does_not_come_after_itself() -> None:
+    again, edges = [step(LOOK), step(LOOK)], [(0, 1)]
+    assert orchestration(again, edges, done(LOOK)) == 0.5 and orchestration(again, edges, done(LOOK, LOOK)) == 1.0
+    assert orchestration(again, [], done(LOOK)) == 1.0
+
+
 def test_steps_that_need_each_other_are_never_matched() -> None:
     assert orchestration([step(LOOK), step(PAY)], [(0, 1), (1, 0)], done(LOOK, PAY, LOOK, PAY)) == 0.0
 

@@ -72,7 +72,7 @@ def test_an_observation_is_cut_by_tokens_with_a_mark_in_what_is_shown_and_in_wha
 
 
 @settings(deadline=None)
-@given(st.text(st.characters(), max_size=60), st.integers(0, 30))
+@given(st.text(st.characters(codec="utf-8"), max_size=60), st.integers(0, 30))
 def test_cutting_keeps_a_beginning_of_at_most_so_many_tokens_and_says_how_much_is_gone(text: str, most: int) -> None:
     shown = cut_tokens(TOKENIZER, text, most)
     kept, _, rest = shown.rpartition("... [cut: ")

@@ -26,7 +26,7 @@ from mcp_servers.world import World
 
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import peers, rollouts, servers, step, synthesis
+from . import peers, rescoring, rollouts, servers, step, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -86,6 +86,7 @@ def main(argv: list[str] | None = None) -> int:
     graph = options.folder / "graph"
     for table in (against_baselines(), servers_table(), by_size(), synthesis_table(graph), rollouts_table(graph)):
         console.print(table)
+    console.print(rescoring_table(graph))
     if options.step:
         console.print(step_table(options.folder))
     try:
@@ -157,6 +158,17 @@ def step_table(folder: Path) -> Table:
     table = Table("part", "seconds", "share", title=f"a step of GRPO with the warm policy, {step.BATCH}")
     for name, value in parts.items():
         table.add_row(name, f"{value:.3f}", f"{value / whole:.1%}")
+    return table
+
+
+def rescoring_table(graph: Path) -> Table:
+    """What rewards cost: of stored rollouts again, and at the end of one."""
+    count = rescoring.EXAMPLES * rescoring.GROUP
+    title = f"{count:,} rollouts of {rescoring.EXAMPLES} conversations scored again on one core; one rollout live"
+    table = Table("reward", "seconds in all", "one, its world open", title=title)
+    seconds, one = rescoring.per_form(graph)
+    for name in seconds:
+        table.add_row(name, f"{seconds[name]:.2f}", f"{one[name]:,.0f} us")
     return table
 
 

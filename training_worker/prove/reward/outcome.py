@@ -83,6 +83,11 @@ def _truth(key: _Key) -> Truth:
     return Truth(called, still, example)
 
 
+def forget_truths() -> None:
+    """As in a new process: for measurements."""
+    _truth.cache_clear()
+
+
 def succeeded(calls: Iterable[ExecutedCall]) -> list[ToolCall]:
     """The calls that a server accepted."""
     return [made.call for made in calls if made.level == LEVELS]

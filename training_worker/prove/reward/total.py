@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from math import fsum
 
 from ..trajectory import Evidence, ExecutedCall, Reward, Step
@@ -33,22 +32,19 @@ def score(
     matching = match(steps, edges, calls)
     if abstains(steps):
         return Reward(total=abstention(calls), abstention=True, evidence=explain(steps, calls, matching))
-    bare = Reward(
-        total=0.0,
-        validity=validity(calls),
-        coverage=coverage(matching),
-        efficiency=efficiency(len(calls), sum(matching.sizes), weights.alpha, weights.beta),
-        name=name(steps, calls),
-        arguments=arguments(matching),
+    v, c = validity(calls), coverage(matching)
+    f = efficiency(len(calls), sum(matching.sizes), weights.alpha, weights.beta)
+    m, a = name(steps, calls), arguments(matching)
+    return Reward(
+        total=fsum(getattr(weights, part) * value for part, value in zip(COMPONENTS, (v, c, f, m, a), strict=True)),
+        validity=v,
+        coverage=c,
+        efficiency=f,
+        name=m,
+        arguments=a,
         evidence=explain(steps, calls, matching),
         missed_steps=tuple(g for g in range(len(steps)) if not matching.matched(g)),
     )
-    return replace(bare, total=weigh(bare, weights))
-
-
-def weigh(reward: Reward, weights: RewardConfig) -> float:
-    """The weighted sum of the five components."""
-    return fsum(getattr(weights, part) * getattr(reward, part) for part in COMPONENTS)
 
 
 def explain(steps: Sequence[Step], calls: Sequence[ExecutedCall], matching: Matching) -> tuple[Evidence, ...]:
