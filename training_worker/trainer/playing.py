@@ -137,9 +137,7 @@ def rollouts(
         backend = VLLMBackend(trainer.vllm_generation, family_of(tokenizer).stop, config.temperature, push=False)
     else:
         temperature = config.temperature
-        backend = backend_for(
-            model, tokenizer, config.backend, temperature=temperature, generator=generator, rows=rows
-        )
+        backend = backend_for(model, tokenizer, config.backend, temperature=temperature, generator=generator, rows=rows)
     return sample(
         model,
         tokenizer,
