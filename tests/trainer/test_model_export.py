@@ -76,6 +76,7 @@ def test_a_merged_export_says_what_the_policy_says_and_needs_nothing_else(run: G
         assert said in card.text
 
 
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")  # peft asks by transformers' old name
 def test_an_adapter_is_exported_alone_and_finds_its_model(run: GRPORun, tmp_path: Path) -> None:
     out = export(run.out, tmp_path / "adapter")
     assert (out / "adapter_model.safetensors").exists() and not (out / "model.safetensors").exists()

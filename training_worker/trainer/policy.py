@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,7 +115,9 @@ def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
 
     base = load_policy(Path(str(read_json(folder / ADAPTER_CONFIG).get("base_model_name_or_path"))), dtype)
     check_weights([folder / ADAPTER])
-    adapted = PeftModel.from_pretrained(base.model, str(folder))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of transformers, for a name that peft asks by
+        adapted = PeftModel.from_pretrained(base.model, str(folder))
     card = read_json(folder / CARD) if (folder / CARD).is_file() else {}
     return Policy(adapted.merge_and_unload(), base.tokenizer, card)
 
