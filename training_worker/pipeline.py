@@ -225,7 +225,8 @@ def shared(train: Sequence[Example], held_out: Sequence[Example]) -> list[str]:
 
 def digest_of(policy: Path) -> str:
     """Names a policy by its weights and its tokenizer."""
-    files = (policy / "model.safetensors", policy / "tokenizer.json")
+    weights = sorted(policy.glob("*.safetensors")) or [policy / "model.safetensors"]  # an adapter's, or several
+    files = (*weights, policy / "tokenizer.json")
     return "+".join(file_digest(path) if path.exists() else "missing" for path in files)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from training_worker.trainer.grouped import group_logprobs
 from training_worker.trainer.grpo import Event, GRPORun, train
 from training_worker.trainer.metrics import batch_metrics
 from training_worker.trainer.policy import load_policy, save_policy
-from training_worker.trainer.run_folder import RunMismatch
+from training_worker.trainer.run_folder import RunFolder, RunMismatch
 from training_worker.trainer.sampler import TokenLimits, sample
 from training_worker.trainer.stopping import Stop
 from training_worker.trainer.update import GroupedTrainer, as_batch
@@ -196,3 +197,23 @@ def test_a_kl_term_is_told_and_starts_at_nothing(run: GRPORun) -> None:
     train(replace(run, max_steps=2, beta=0.01, prompts=4), lambda event: None, attempt=Bank)
     first, second = (line["kl"] for line in lines(run))
     assert first == pytest.approx(0, abs=1e-6) and second > 0
+
+
+def test_a_disk_that_is_full_leaves_the_checkpoint_before(run: GRPORun) -> None:
+    """A limit on the size of files stands for the disk: the weights of the second checkpoint no longer fit."""
+    train(replace(run, max_steps=2), lambda event: None, attempt=Bank)
+    [kept] = (run.out / "checkpoints").glob("checkpoint-*")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(event: Event) -> None:
+        if event["event"] == "step" and event["step"] == 4:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+
+    try:
+        with pytest.raises(Exception, match=r"(?i)file too large|os error 27|enforce fail"):
+            train(run, fill, attempt=Bank)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    newest = RunFolder(run.out).newest()
+    assert newest and newest.folder == kept
+    assert train(run, lambda event: None, attempt=Bank).step == 4

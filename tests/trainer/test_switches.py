@@ -124,6 +124,10 @@ def weights(folder: Path) -> torch.Tensor:
     return torch.cat([p.detach().flatten() for p in load_policy(folder).model.parameters()])
 
 
+def lines(run: GRPORun) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run.out / "metrics.jsonl").read_text().splitlines()]
+
+
 def test_dr_grpo_divides_by_the_longest_completion_and_dapo_by_the_tokens_there_are(first: Step, run: GRPORun) -> None:
     dapo, fixed = first(), first(loss="dr_grpo")
     rollouts = first_rollouts(run)
@@ -314,7 +318,7 @@ def test_a_killed_run_goes_on_with_its_pools_curriculum_resampling_and_adapters(
     with pytest.raises(Killed):
         train(run, kill, attempt=uneven)
     train(run, lambda event: None, attempt=uneven)
-    ours, theirs = ([json.loads(line) for line in (one.out / "metrics.jsonl").open()] for one in (run, whole))
+    ours, theirs = (lines(one) for one in (run, whole))
     clocks = {name for name in ours[0] if name.endswith("_s")}
     for mine, other in zip(ours, theirs, strict=True):
         assert {name: mine[name] for name in mine.keys() - clocks} == {

@@ -12,13 +12,15 @@ import os
 import socket
 import sys
 import traceback
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..trainer.stopping import on_signals
 from .launch import FIRST, is_first, launch, processes
 from .lifeline import die_with_parent
 from .spool import ENDED, SpoolWriter, spool_path
-from .work import FAILED, SPEC, STOPPED, Stopped, Tell
+from .work import FAILED, SPEC, STOPPED, Refused, Result, Stopped, Tell
 
 
 def main() -> int:
@@ -42,14 +44,12 @@ def main() -> int:
 
 def attempt(folder: Path, tell: Tell) -> int:
     """Do the work and tell how it ended."""
-    from . import dataset, graph, run
     from .failure import explain
 
-    kinds = {"graph": graph.work, "dataset": dataset.work, "run": run.work}
     try:
         order = json.loads((folder / SPEC).read_text("utf-8"))
         (folder / "out").mkdir(exist_ok=True)
-        result = kinds[order["kind"]](order["spec"], folder, tell)
+        result = kind_of(order["kind"])(order["spec"], folder, tell)
         tell(ENDED, state="done", error="", result=result)
         return 0
     except (Stopped, KeyboardInterrupt):
@@ -58,6 +58,19 @@ def attempt(folder: Path, tell: Tell) -> int:
         traceback.print_exc()
         tell(ENDED, state="failed", error=explain(error, folder), result={})
         return FAILED
+
+
+def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
+    """The work of one kind: only what it needs is imported."""
+    if kind == "run":
+        from .run import work
+    elif kind == "dataset":
+        from .dataset import work
+    elif kind == "graph":
+        from .graph import work
+    else:
+        raise Refused(f"This worker does not know how to make a {kind}.")
+    return work
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ TRL computes advantages, loss and updates; `rollout_func` hands it what was samp
 
 from __future__ import annotations
 
+import gc
 import logging
 import warnings
 from contextlib import nullcontext
@@ -71,6 +72,7 @@ def train(
     lora = config.lora_rank > 0
     policy = load_policy(config.policy, torch.bfloat16 if lora and config.precision == "bf16" else torch.float32)
     examples = [one for one in read_lines(Example, config.data) if one.split == "train"]
+    gc.freeze()  # what was imported and read stays: no collection has to look at it again
     player = Player(config, policy.tokenizer, examples, attempt, folder, rows_at_once(config, device))
     with nullcontext(stop) if stop else on_signals() as asked:
         loop = Loop(config, player, folder, on_event, asked)

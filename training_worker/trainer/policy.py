@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,15 +57,19 @@ def save_policy(
     write_whole(folder / CARD, json.dumps(card, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
 
 
-def load_policy(folder: Path, dtype: torch.dtype = torch.float32) -> Policy:
-    """Read a policy, with its adapter merged if it has one. Raises UnreadablePolicy."""
+def load_policy(folder: Path, dtype: torch.dtype = torch.float32, *, needs_card: bool = True) -> Policy:
+    """Read a policy, with its adapter merged if it has one. Raises UnreadablePolicy.
+
+    `needs_card` is off for a checkpoint, which is known to be whole by other means.
+    """
     of_others = not (folder / CARD).is_file() and is_within(folder, roots())
     if of_others:
         check_folder(folder)
     elif (folder / ADAPTER).is_file():
         return load_adapted(folder, dtype)
-    elif missing := missing_files(folder):
+    elif missing := [name for name in missing_files(folder) if needs_card or name != CARD]:
         raise UnreadablePolicy(f"{folder} is not a policy: {', '.join(missing)} missing. {REMEDY}")
+    of_others = of_others or not (folder / CARD).is_file()
     remedy = "Copy the whole folder again." if of_others else REMEDY
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -110,8 +115,11 @@ def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
 
     base = load_policy(Path(str(read_json(folder / ADAPTER_CONFIG).get("base_model_name_or_path"))), dtype)
     check_weights([folder / ADAPTER])
-    adapted = PeftModel.from_pretrained(base.model, str(folder))
-    return Policy(adapted.merge_and_unload(), base.tokenizer, read_json(folder / CARD))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of transformers, for a name that peft asks by
+        adapted = PeftModel.from_pretrained(base.model, str(folder))
+    card = read_json(folder / CARD) if (folder / CARD).is_file() else {}
+    return Policy(adapted.merge_and_unload(), base.tokenizer, card)
 
 
 def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:

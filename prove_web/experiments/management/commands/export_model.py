@@ -1,0 +1,41 @@
+"""A trained policy as a Hugging Face folder: a child process does the work, so that Django never loads torch."""
+
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+
+class Command(BaseCommand):
+    """`manage.py export_model RUN_OR_CHECKPOINT OUT [--merge] [--licence ID]`: RUN may be the id of a run's job."""
+
+    help = "Write a trained policy with its model card as a folder that transformers loads."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("source", help="folder of a run, of one of its checkpoints, or of a policy; or a job's id")
+        parser.add_argument("out", type=Path, help="the folder to write, which must not be there")
+        parser.add_argument("--merge", action="store_true", help="add a LoRA adapter to the weights of its model")
+        parser.add_argument("--licence", default="", help="identifier of the licence, such as apache-2.0")
+
+    def handle(self, *args: object, **options: object) -> None:
+        source = folder_of(str(options["source"]))
+        command = [sys.executable, "-m", "training_worker.trainer.export", str(source)]
+        command += [str(Path(str(options["out"])).absolute()), f"--licence={options['licence']}"]
+        command += ["--merge"] if options["merge"] else []
+        environment = {**os.environ, "PROVE_DATA": str(settings.PROVE_DATA)}
+        done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            lines = done.stderr.strip().splitlines()
+            raise CommandError(lines[-1] if lines else "The export ended without a word.")
+        self.stdout.write(f"{options['out']} loads with AutoModelForCausalLM.from_pretrained; README.md is its card")
+
+
+def folder_of(source: str) -> Path:
+    """The folder that is meant: a path, or the id of a job."""
+    job = Path(settings.PROVE_DATA) / "jobs" / source
+    return job.absolute() if "/" not in source and job.is_dir() else Path(source).absolute()
