@@ -20,14 +20,16 @@ import torch
 from datasets import Dataset
 from transformers import PrinterCallback, ProgressCallback, Qwen3ForCausalLM, TrainerCallback
 
+from ..prove.advantage import advantages
 from ..prove.rollout import Attempt
 from ..prove.trajectory import Example
 from .grpo_run import GRPORun, file_digest, identity, order, trainable
 from .memory import keep_memory
 from .metrics import batch_metrics
+from .pieces import piece_of
 from .policy import Policy, load_policy, save_policy
 from .run_folder import Checkpoint, RunFolder
-from .sampler import Conversation, sample
+from .sampler import Conversation, Sample, sample
 from .stopping import Stop, on_signals
 from .update import GroupedTrainer, arguments, as_batch, totals
 
@@ -157,10 +159,19 @@ class Loop(TrainerCallback):
             attempt=self.attempt,
         )
         seconds = time.perf_counter() - began
-        self.folder.keep_rollouts(self.step + 1, [one.rollout for one in samples])
+        batch = as_batch(samples, group)
+        self.keep(samples, batch["total"])
         tokens = sum(len(one.completion_ids) for one in samples)
         self.batch = {**batch_metrics(samples, group), "rollout_s": seconds, "tokens_per_s": tokens / seconds}
-        return as_batch(samples, group)
+        return batch
+
+    def keep(self, samples: Sequence[Sample], rewards: Sequence[float | None]) -> None:
+        """Keep the rollouts of the step to come, with the advantages that TRL will make of these rewards."""
+        config, step = self.config, self.step + 1
+        earned = advantages(rewards, config.group, config.scale_rewards)
+        piece, keep = piece_of(self.tokenizer), config.keep_tokens
+        told = self.folder.keep_rollouts(step, samples, earned, config.group, tokens=keep, piece=piece)
+        self.on_event({"event": "rollouts", **told})
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self.perhaps_evaluate()

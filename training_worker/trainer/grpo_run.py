@@ -10,12 +10,13 @@ from typing import Any, Literal
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from ..prove.store.folder import Tokens
 from ..prove.trajectory import Example, file_digest, read_lines
 from .conversation import prompt_ids
 from .sampler import Conversation, TokenLimits
 
 Credit = Literal["rollout", "branch"]  # see credit.py
-MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads"}  # without being another run
+MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "keep_tokens"}  # without being another run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,7 @@ class GRPORun:
     """One GRPO run. It ends after `max_steps` or `minutes` of training, whichever comes first, across resumes.
 
     `decay` is the share of the run, at its end, over which the learning rate falls linearly to a tenth.
+    `keep_tokens` says of which steps tokens and log-probabilities are kept beside the rollouts: none, the last, or all.
     """
 
     policy: Path
@@ -47,6 +49,7 @@ class GRPORun:
     max_steps: int = 350
     minutes: float | None = None
     checkpoint_every: int = 10
+    keep_tokens: Tokens = "last"
     threads: int = 2
 
 
