@@ -44,7 +44,6 @@ def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
         "sort": sort if sort in SORTS else "asked",
         "only": only,
         "scale": found.config.get("scale_rewards", "none"),
-        "indexed": found.groups.filter(step=step).exists(),
     }
     return render(request, "experiments/rollouts.html", context)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import fsspec
@@ -47,8 +47,9 @@ class Storage:
 
     def get(self, name: str) -> bytes:
         """What a file holds. Raises StorageFailed, FileNotFoundError."""
+        checked(name)
         with self.opened() as (files, folder):
-            return bytes(files.cat_file(f"{folder}/{checked(name)}"))
+            return bytes(files.cat_file(f"{folder}/{name}"))
 
     def names(self) -> list[str]:
         """The files in this folder; none where there is no folder. Raises StorageFailed."""
@@ -61,11 +62,9 @@ class Storage:
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there. Raises StorageFailed."""
-        try:
-            with self.opened() as (files, folder):
-                files.rm_file(f"{folder}/{checked(name)}")
-        except FileNotFoundError:
-            pass
+        checked(name)
+        with suppress(FileNotFoundError), self.opened() as (files, folder):
+            files.rm_file(f"{folder}/{name}")
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Any, str]]:
