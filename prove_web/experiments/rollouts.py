@@ -42,7 +42,8 @@ class NoRollouts(Exception):
 class Member:
     """One rollout of a group. `index` counts the step's rollouts from 1, `place` those of its group.
 
-    `advantage` is the one it was trained with; None in a group that a failure of the environment made void.
+    `advantage` is the one it was trained with; None in a group that was not, be it that a failure of the environment
+    made it void, or that the run left it out.
     """
 
     index: int
@@ -77,6 +78,11 @@ class Group:
     name: str
     members: tuple[Member, ...]
     example: Example | None = None
+
+    @property
+    def unused(self) -> bool:
+        """Whether nothing was learned from it although all of its rollouts have a reward."""
+        return not self.void and all(member.advantage is None for member in self.members)
 
     @cached_property
     def rewards(self) -> list[float]:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from training_worker.prove.advantage import advantages
+from training_worker.prove.advantage import advantages, component_advantages
 from training_worker.prove.store.folder import RolloutFolder, read_one, read_rollouts, step_name, tokens_name
 from training_worker.prove.store.kept import Kept, Tokens, summarise
 from training_worker.prove.store.parquet import DamagedFile
@@ -262,3 +262,25 @@ def test_advantages_are_divided_by_the_deviation_of_a_sample() -> None:
     divisor = 0.5**0.5 + 1e-4
     assert advantages([0.0, 1.0, None, 1.0], 2, "batch") == pytest.approx([-0.5 / divisor, 0.5 / divisor, None, None])
     assert advantages([0.0, 1.0, 3.0, 3.0], 2, "group") == pytest.approx([-0.5 / divisor, 0.5 / divisor, 0, 0])
+
+
+PARTS = st.fixed_dictionaries({"validity": st.integers(0, 9), "name": st.integers(0, 9)})
+
+
+@given(parts=st.lists(PARTS, min_size=4, max_size=16), factor=st.sampled_from([0.1, 10.0]))
+def test_components_that_are_normalised_one_by_one_count_by_their_weight_and_not_by_their_size(
+    parts: list[dict[str, int]], factor: float
+) -> None:
+    weights = {"validity": 0.5, "name": 0.2}
+    parts = parts[: len(parts) // 4 * 4]
+    found = component_advantages(parts, weights, 4)
+    larger = [{**one, "name": factor * one["name"]} for one in parts]
+    assert [one or 0.0 for one in component_advantages(larger, weights, 4)] == pytest.approx(found, abs=0.02)
+    assert isclose(sum(one or 0.0 for one in found), 0, abs_tol=1e-6)
+
+
+def test_a_group_with_a_rollout_without_components_is_void_and_tells_nothing_of_others() -> None:
+    parts = [{"name": 1.0}, {"name": 0.0}, None, {"name": 1.0}]
+    found = component_advantages(parts, {"name": 1.0}, 2)
+    assert found[2:] == [None, None] and found[:2] == component_advantages(parts[:2], {"name": 1.0}, 2)
+    assert found[0] == pytest.approx(0.7071, abs=1e-3)

@@ -24,7 +24,7 @@ from mcp_servers.world import World
 
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import peers, servers, synthesis
+from . import peers, servers, store, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -79,7 +79,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=Path("data/bench"), help="where the peers' environments are")
     options = parser.parse_args(argv)
     console = Console()
-    for table in (against_baselines(), servers_table(), by_size(), synthesis_table(options.folder / "graph")):
+    graph = options.folder / "graph"
+    for table in (against_baselines(), servers_table(), by_size(), synthesis_table(graph), store_table(graph)):
         console.print(table)
     try:
         for table in against_peers(options.folder, options.bfcl, options.tau2):
@@ -133,6 +134,18 @@ def synthesis_table(graph: Path) -> Table:
     title = f"{synthesis.CONVERSATIONS} conversations of the recipe 1k, median over rounds of {synthesis.ROUND}"
     table = Table("what", "ours", title=title)
     table.add_row("conversations a second and core", f"{synthesis.per_second(graph):.0f}")
+    return table
+
+
+def store_table(graph: Path) -> Table:
+    """What keeping and reading rollouts costs."""
+    found, step = store.measure(graph), store.PROMPTS * store.GROUP
+    table = Table("what", "ours", title=f"the store of rollouts, a step of {step}")
+    table.add_row("a rollout on disk", f"{found.kept:,.0f} bytes, of {found.plain:,.0f} as JSON")
+    table.add_row(f"a run of {store.STEPS} steps", f"{found.kept * step * store.STEPS / 1e6:,.0f} MB")
+    table.add_row("keep the rollouts of a step", f"{found.keep_s * 1e3:,.1f} ms")
+    table.add_row("read one rollout", f"{found.one_s * 1e3:,.2f} ms")
+    table.add_row(f"read {store.MANY:,} rollouts to score them", f"{found.many_s:,.2f} s")
     return table
 
 

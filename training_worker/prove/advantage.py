@@ -6,7 +6,8 @@ are those of TRL's GRPOTrainer, which computes them for itself; these are kept b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import fsum
 from statistics import fmean, stdev
 from typing import Literal
 
@@ -32,6 +33,30 @@ def advantages(rewards: Sequence[float | None], group: int, scale: Scale) -> lis
         mean = fmean(known)
         found += [(reward - mean) / divisor for reward in known]
     return found
+
+
+def component_advantages(
+    parts: Sequence[Mapping[str, float] | None], weights: Mapping[str, float], group: int
+) -> list[float | None]:
+    """Advantages of rewards whose components are normalised one by one (GDPO, arXiv 2601.05242, section 3).
+
+    Each component is put on its group's mean and deviation; the weighted sums then on those of the batch. All are None
+    in a group that has a rollout without components.
+    """
+    sums: list[float | None] = []
+    for start in range(0, len(parts), group):
+        members = [one for one in parts[start : start + group] if one is not None]
+        if len(members) < len(parts[start : start + group]):
+            sums += [None] * len(parts[start : start + group])
+            continue
+        columns = {name: [one[name] for one in members if name in one] for name in weights}
+        scales = {name: (fmean(found), deviation(found) + SMALL) for name, found in columns.items() if found}
+        sums += [
+            fsum(weights[name] * (one[name] - scales[name][0]) / scales[name][1] for name in one) for one in members
+        ]
+    known = [one for one in sums if one is not None]
+    mean, scale = fmean(known) if known else 0.0, deviation(known) + SMALL
+    return [None if one is None else (one - mean) / scale for one in sums]
 
 
 def deviation(values: Sequence[float]) -> float:

@@ -68,7 +68,7 @@ def train(
     quiet()
     keep_memory()
     torch.set_num_threads(config.threads)
-    folder = RunFolder(config.out)
+    folder = RunFolder(config.out, lambda told: on_event({"event": "rollouts", **told}))
     folder.open(identity(config))
     start = folder.newest()
     folder.rewind(start.step if start else 0)
@@ -170,8 +170,7 @@ class Loop(TrainerCallback):
         config, step = self.config, self.step + 1
         earned = advantages(rewards, config.group, config.scale_rewards)
         piece, keep = piece_of(self.tokenizer), config.keep_tokens
-        told = self.folder.keep_rollouts(step, samples, earned, config.group, tokens=keep, piece=piece)
-        self.on_event({"event": "rollouts", **told})
+        self.folder.keep_rollouts(step, samples, earned, config.group, tokens=keep, piece=piece)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self.perhaps_evaluate()

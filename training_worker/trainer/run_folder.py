@@ -38,8 +38,10 @@ class Checkpoint:
 
 
 class RunFolder:
-    def __init__(self, path: Path):
-        self.path = path
+    """`on_kept` hears what is told of the rollouts of each step (see prove/store/folder.py)."""
+
+    def __init__(self, path: Path, on_kept: Callable[[dict[str, Any]], None] = lambda told: None):
+        self.path, self.on_kept = path, on_kept
         self.metrics = path / "metrics.jsonl"
         self.rollouts = path / "rollouts"
         self.store = RolloutFolder(self.rollouts)
@@ -105,11 +107,8 @@ class RunFolder:
         *,
         tokens: KeepTokens = "last",
         piece: Callable[[int], str] = str,
-    ) -> dict[str, Any]:
-        """Keep the rollouts of a step, groups of this size; what is told of them. `piece` tells a token's text.
-
-        Raises OSError.
-        """
+    ) -> None:
+        """Keep the rollouts of a step, groups of this size; `piece` tells a token's text. Raises OSError."""
         kept = [
             Kept(
                 rollout=one.rollout,
@@ -124,4 +123,4 @@ class RunFolder:
             )
             for place, (one, advantage) in enumerate(zip(samples, advantages, strict=True))
         ]
-        return self.store.keep(step, kept, tokens, piece)
+        self.on_kept(self.store.keep(step, kept, tokens, piece))

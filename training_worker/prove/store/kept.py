@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from ..trajectory import Boundary, End, Reward, Rollout
 
@@ -43,7 +43,8 @@ class Summary:
     """A rollout in short. `index` counts the rollouts of its step from 1, `place` those of its group.
 
     `tools` and `levels` say of each call its tool ("" where there was no name) and the validity level it reached.
-    Reward and components are None where a failure that was not the policy's left none; tokens are counts.
+    Reward and components are None where a failure that was not the policy's left none; tokens are counts. `terms` is
+    what a reward is made of beside its components.
     """
 
     index: int
@@ -62,6 +63,7 @@ class Summary:
     model_tokens: int | None = None
     completion_tokens: int | None = None
     seconds: float | None = None
+    terms: dict[str, float] = field(default_factory=dict)
 
     @property
     def failed_calls(self) -> int:
@@ -96,4 +98,5 @@ def summary(one: Kept, index: int, place: int) -> Summary:
         model_tokens=sum(tokens.env_mask),
         completion_tokens=len(tokens.completion_ids),
         seconds=one.seconds,
+        terms=dict(getattr(reward, "terms", None) or {}),  # what a form of reward has beside the components
     )

@@ -19,7 +19,7 @@ from .kept import COMPONENTS, Kept, Summary, summarise
 from .parquet import damaged, reading, row_of, write
 
 ROWS = 64  # of a row group
-BESIDE = ("components", "tools", "levels")  # fields of Summary that are no column of their own type
+BESIDE = ("components", "tools", "levels", "terms")  # fields of Summary that are no column of their own type
 TYPES = {
     "index": pa.int32(),
     "group": pa.int32(),
@@ -37,9 +37,10 @@ TYPES = {
 }
 DERIVED = {"calls": pa.int32(), "failed_calls": pa.int32(), "truncated": pa.bool_()}  # for those who read the file
 CALLS = {"tools": pa.list_(pa.string()), "levels": pa.list_(pa.int8())}
+TERMS = {"terms": pa.map_(pa.string(), pa.float64())}
 TEXT = {"record": pa.string(), "transcript": pa.string()}
 GRADED = {name: pa.float64() for name in COMPONENTS}
-SCHEMA = pa.schema(list({**TYPES, **GRADED, **DERIVED, **CALLS, **TEXT}.items()))
+SCHEMA = pa.schema(list({**TYPES, **GRADED, **DERIVED, **CALLS, **TERMS, **TEXT}.items()))
 REPEATED = ("example", "end", "failed_at", "tools.list.element")
 PLAIN = [one.name for one in fields(Summary) if one.name not in BESIDE]
 
@@ -55,6 +56,7 @@ def write_step(path: Path, rollouts: Sequence[Kept]) -> str:
         "truncated": [one.end == "tokens" for one in summaries],
         "tools": [one.tools for one in summaries],
         "levels": [one.levels for one in summaries],
+        "terms": [list(one.terms.items()) for one in summaries],
         "record": [record(one.rollout) for one in rollouts],
         "transcript": [adapter(tuple[Message, ...]).dump_json(one.rollout.transcript) for one in rollouts],
     }
@@ -71,14 +73,15 @@ def read_summaries(path: Path) -> list[Summary]:
     with reading(path) as file:
         known = set(file.schema_arrow.names)
         components = [name for name in COMPONENTS if name in known]
-        names = [name for name in (*PLAIN, *CALLS) if name in known]
+        names = [name for name in (*PLAIN, *CALLS, *TERMS) if name in known]
         rows = file.read(columns=[*names, *components], use_threads=False).to_pylist()
     return [
         Summary(
-            **{name: row[name] for name in names if name not in CALLS},
+            **{name: row[name] for name in names if name not in BESIDE},
             tools=tuple(row["tools"]),
             levels=tuple(row["levels"]),
             components={name: row[name] for name in components},
+            terms=dict(row.get("terms") or ()),
         )
         for row in rows
     ]
