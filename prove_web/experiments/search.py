@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
@@ -23,6 +25,7 @@ SIGNS: dict[str, Callable[[float, float], bool]] = {
 LOOKUPS = {"<=": "lte", ">=": "gte", "<": "lt", ">": "gt", "=": "exact"}
 WORD = re.compile(rf"({'|'.join(NAMES)}):(\S+)")
 BOUND = re.compile(rf"({'|'.join(NUMBERS)})(<=|>=|<|>|=)(-?\d+(?:\.\d*)?|-?\.\d+)")
+COLUMNS = ("step", "number", "first", "example", "size", "rollouts")
 LONGEST = 500  # characters of a query
 
 
@@ -60,9 +63,60 @@ class Query:
             groups = groups.filter(possible(name, sign, bound))
         return groups
 
-    def holds(self, hit: Hit) -> bool:
-        return all(value in hit.words(name) for name, value in self.names) and all(
-            (told := hit.number(name)) is not None and SIGNS[sign](told, bound) for name, sign, bound in self.bounds
+    def places(self, row: Row) -> list[int]:
+        """Which rollouts of a group it holds of, counted from 0."""
+        found = list(range(row.size))
+        for name, value in self.names:
+            told = row.words(name)
+            found = [place for place in found if value in told[place]]
+        for name, sign, bound in self.bounds:
+            numbers, holds = row.numbers(name), SIGNS[sign]
+            found = [place for place in found if numbers[place] is not None and holds(numbers[place], bound)]
+        return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """One group of the index, as it is looked through."""
+
+    step: int
+    group: int
+    first: int
+    example: str
+    size: int
+    told: dict[str, list[Any]]
+
+    def words(self, name: str) -> Sequence[Sequence[str]]:
+        """Of each rollout the words that a name may be."""
+        match name:
+            case "tool":
+                return self.told["tools"]
+            case "end":
+                return [(end,) for end in self.told["end"]]
+        return [(self.example,)] * self.size
+
+    def numbers(self, name: str) -> Sequence[Any]:
+        """Of each rollout a number; None where it has none."""
+        match name:
+            case "step":
+                return [self.step] * self.size
+            case "calls":
+                return [len(tools) for tools in self.told["tools"]]
+        return self.told[{"failed": "failed_calls", "tokens": "model_tokens"}.get(name, name)]
+
+    def hit(self, place: int) -> Hit:
+        one = {name: values[place] for name, values in self.told.items()}
+        return Hit(
+            step=self.step,
+            group=self.group,
+            index=self.first + place,
+            example=self.example,
+            reward=one["reward"],
+            advantage=one["advantage"],
+            end=one["end"],
+            failed=one["failed_calls"],
+            tokens=one["model_tokens"],
+            tools=tuple(one["tools"]),
         )
 
 
@@ -76,7 +130,7 @@ def possible(name: str, sign: str, value: float) -> Q:
     return Q()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Hit:
     """One rollout of the index."""
 
@@ -89,40 +143,45 @@ class Hit:
     end: str
     failed: int
     tokens: int | None
-    tools: tuple[str, ...] = field(default=())
+    tools: tuple[str, ...]
+
+
+class Found(Sequence[Hit]):
+    """The rollouts of a run that a query holds of; each is made when it is looked at, since a page shows but a few."""
+
+    def __init__(self, run: Run, query: Query, order: str = "step"):
+        groups = query.narrowed(run.groups.order_by("step", "number"))
+        rows = groups.values_list(*COLUMNS).iterator()
+        self.places = [(row, place) for row in (Row(*values) for values in rows) for place in query.places(row)]
+        self.order(order)
+
+    def order(self, order: str) -> None:
+        """By step, or by reward; rollouts without a reward come last either way."""
+        if order == "-step":
+            self.places.sort(key=lambda each: -each[0].step)
+        elif order in ("reward", "-reward"):
+            sign = -1 if order == "-reward" else 1
+            self.places.sort(key=lambda each: (reward_at(*each) is None, sign * (reward_at(*each) or 0.0)))
 
     @property
-    def calls(self) -> int:
-        return len(self.tools)
+    def steps(self) -> int:
+        return len({row.step for row, _ in self.places})
 
-    def words(self, name: str) -> tuple[str, ...]:
-        return {"tool": self.tools, "end": (self.end,), "example": (self.example,)}[name]
+    @property
+    def mean(self) -> float | None:
+        rewards = [reward for each in self.places if (reward := reward_at(*each)) is not None]
+        return fmean(rewards) if rewards else None
 
-    def number(self, name: str) -> float | None:
-        value: float | None = getattr(self, name)
-        return value
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [row.hit(place) for row, place in self.places[at]]
+        row, place = self.places[at]
+        return row.hit(place)
 
 
-def hits(run: Run, query: Query) -> list[Hit]:
-    """The rollouts of a run that the query holds of, by step and index."""
-    rows = query.narrowed(run.groups.order_by("step", "number"))
-    return [hit for row in rows.iterator() for hit in members(row) if query.holds(hit)]
-
-
-def members(row: RolloutGroup) -> Iterator[Hit]:
-    """The rollouts of one group of the index."""
-    told = row.rollouts
-    lists = (told[name] for name in ("reward", "advantage", "end", "failed_calls", "model_tokens", "tools"))
-    for place, (reward, advantage, end, failed, tokens, tools) in enumerate(zip(*lists, strict=True)):
-        yield Hit(
-            row.step,
-            row.number,
-            row.first + place,
-            row.example,
-            reward,
-            advantage,
-            end,
-            failed,
-            tokens,
-            tuple(tools),
-        )
+def reward_at(row: Row, place: int) -> float | None:
+    reward: float | None = row.told["reward"][place]
+    return reward

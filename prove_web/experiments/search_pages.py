@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -16,7 +15,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from .detail import run_of
 from .models import RolloutGroup, Run
 from .rollouts import Group, Member, examples_of
-from .search import Hit, Query, hits, members
+from .search import Found, Query
 
 ROWS = 50
 STEPS = 100
@@ -29,32 +28,19 @@ HINTS = ("reward<0.5", "end:tokens", "failed>0", "calls=0")
 def found_rollouts(request: ProjectRequest, run: int) -> HttpResponse:
     found, text = run_of(request.project, run), request.GET.get("q", "").strip()
     query, order = Query.of(text), request.GET.get("order", "step")
-    told = [] if query.strange else ordered(hits(found, query), order)
-    rewards = [hit.reward for hit in told if hit.reward is not None]
+    told = Found(found, query, order) if not query.strange else []
     context: dict[str, Any] = {
         "run": found,
         "q": text,
         "query": query,
         "page": Paginator(told, ROWS).get_page(request.GET.get("page")),
-        "count": len(told),
-        "steps": len({hit.step for hit in told}),
-        "mean": fmean(rewards) if rewards else None,
+        "told": told,
         "orders": ORDERS,
         "order": order if order in ORDERS else "step",
         "hints": HINTS,
         "indexed": found.groups.exists(),
     }
     return render(request, "experiments/found.html", context, status=422 if query.strange else 200)
-
-
-def ordered(found: list[Hit], order: str) -> list[Hit]:
-    """Rollouts without a reward come last either way."""
-    if order == "-step":
-        return sorted(found, key=lambda hit: (-hit.step, hit.index))
-    if order in ("reward", "-reward"):
-        sign = -1 if order == "-reward" else 1
-        return sorted(found, key=lambda hit: (hit.reward is None, sign * (hit.reward or 0), hit.step, hit.index))
-    return found
 
 
 @in_project(Action.VIEW)
@@ -70,7 +56,9 @@ def over_the_run(request: ProjectRequest, run: int, example: str) -> HttpRespons
 
 def group_of(row: RolloutGroup) -> Group:
     """A group of the index as the pages show groups."""
-    found = (Member(hit.index, place, hit.reward, hit.advantage, hit.end) for place, hit in enumerate(members(row), 1))
+    told = row.rollouts
+    lists = zip(told["reward"], told["advantage"], told["end"], strict=True)
+    found = (Member(row.first + place, place + 1, *each) for place, each in enumerate(lists))
     return Group(row.number, row.example, tuple(found))
 
 

@@ -1,4 +1,4 @@
-"""The store of rollouts: what a step of the paper's size takes on disk and to write, to read one of, and to read all."""
+"""The store of rollouts: a step of the paper's size on disk and to write, one rollout to read, and very many.
 
 The rollouts are of a scripted policy on real worlds: the ground truth, with calls in between that help nobody.
 """
