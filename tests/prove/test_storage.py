@@ -77,7 +77,7 @@ def test_a_url_that_is_none_and_a_package_that_is_missing_are_named_with_the_rem
 ) -> None:
     monkeypatch.delenv("PROVE_STORAGE", raising=False)
     assert configured() is None is configured("")
-    for wrong in ("/srv/prove", "nonsense://x", "s3"):
+    for wrong in ("/srv/prove", "nonsense://x", "s3", "file://srv/prove"):
         with pytest.raises(StorageFailed, match=r"is no URL of a storage\. Write file:///folder or s3://bucket/prefix"):
             configured(wrong)
     monkeypatch.setitem(sys.modules, "s3fs", None)  # as where it is not installed

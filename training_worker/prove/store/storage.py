@@ -96,7 +96,8 @@ def configured(url: str | None = None) -> Storage | None:
     if not url:
         return None
     protocol = url.partition("://")[0]
-    if "://" not in url or protocol not in fsspec.available_protocols():
+    local = protocol in ("file", "local") and not url.startswith(f"{protocol}:///")
+    if "://" not in url or local or protocol not in fsspec.available_protocols():
         raise StorageFailed(f"{VARIABLE}={url!r} is no URL of a storage. Write file:///folder or s3://bucket/prefix.")
     storage = Storage(url)
     try:
