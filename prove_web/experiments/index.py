@@ -12,7 +12,7 @@ from typing import Any
 
 from .models import RolloutGroup, Run, StepRollouts
 
-FILE = ("file", "digest", "bytes", "tokens")
+FILE = ("file", "digest", "bytes", "tokens", "tokens_digest")
 LISTS = ("reward", "advantage", "end", "failed_calls", "model_tokens", "tools")
 
 

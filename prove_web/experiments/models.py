@@ -66,6 +66,7 @@ class StepRollouts(models.Model):
     digest = models.CharField(max_length=64)
     bytes = models.PositiveBigIntegerField()
     tokens = models.CharField(max_length=40, blank=True)  # the file of their tokens, which may be gone by now
+    tokens_digest = models.CharField(max_length=64, blank=True)
 
     class Meta:
         ordering = ["step"]

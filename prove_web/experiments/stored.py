@@ -34,14 +34,14 @@ class StoredRun:
         known = self.run.kept.filter(step=step).first()
         if known is None or not known.tokens:
             raise FileNotFoundError
-        return self.copy(known.tokens)
+        return self.copy(known.tokens, known.tokens_digest)
 
-    def copy(self, name: str, digest: str = "") -> Path:
+    def copy(self, name: str, digest: str) -> Path:
         """A file of this run on this machine; one here that is not the one told of counts only without a storage."""
         if step_of(name) is None:
             raise FileNotFoundError
         here, storage = self.local.path / name, configured(settings.PROVE_STORAGE)
-        if here.is_file() and (storage is None or not digest or file_digest(here) == digest):
+        if here.is_file() and (storage is None or file_digest(here) == digest):
             return here
         if storage is None:
             raise FileNotFoundError

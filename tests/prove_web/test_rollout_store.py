@@ -95,7 +95,7 @@ def told(seq: int, number: int, *rewards: float) -> Told:
     group = {"number": 1, "first": 1, "example": "one", "reward": list(rewards), "advantage": list(rewards)}
     group |= {name: [0 for _ in rewards] for name in ("failed_calls", "model_tokens")}
     group |= {"end": ["answered" for _ in rewards], "tools": [["look"] for _ in rewards]}
-    file = {"file": f"step-{number:06d}.parquet", "digest": "0" * 64, "bytes": 10, "tokens": ""}
+    file = {"file": f"step-{number:06d}.parquet", "digest": "0" * 64, "bytes": 10, "tokens": "", "tokens_digest": ""}
     return event(seq, "rollouts", step=number, **file, groups=[group])
 
 
@@ -155,6 +155,18 @@ def test_the_rollouts_survive_the_workers_machine(run: Run, victors: Client, far
     assert store.steps() == [1, 2, 3, 4]
     read = list(read_rollouts(store, store.steps(), transcripts=True))
     assert read == [one for rollouts in steps.values() for one in rollouts]
+
+
+def test_the_tokens_of_two_runs_are_not_mistaken_for_each_other(
+    run: Run, victors: Client, far: Storage, settings: LazySettings
+) -> None:
+    other = run_of(run.project, [0.5] * 4, config={"group": 2})
+    for one, word in ((run, "first"), (other, "second")):
+        keep_rollouts(one, 4, [saying(chain(), word), lazy(chain())])
+        bring(one.job.out / "rollouts", Storage(settings.PROVE_STORAGE) / str(one.job_id) / "rollouts")
+        shutil.rmtree(one.job.folder)
+    shown = [text_of(victors, address(one, "rollout-tokens", 4, 1)) for one in (run, other)]
+    assert [text.count(">f</span>") for text in shown] == [1, 0]
 
 
 def test_a_file_here_that_is_not_the_one_told_of_is_not_shown(run: Run, victors: Client, far: Storage) -> None:

@@ -26,7 +26,7 @@ class Cache:
             os.utime(copy)
             return copy
         data = storage.get(name)
-        if digest and hashlib.sha256(data).hexdigest() != digest:
+        if hashlib.sha256(data).hexdigest() != digest:
             raise DamagedFile(
                 f"The file {name} in the storage ({len(data):,} bytes) is not the one that the run wrote. "
                 "Put back a copy of it; other steps are not affected."

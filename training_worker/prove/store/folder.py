@@ -72,6 +72,7 @@ class RolloutFolder:
             "digest": file_digest(file),
             "bytes": file.stat().st_size,
             "tokens": tokens.name if tokens.is_file() else "",
+            "tokens_digest": file_digest(tokens) if tokens.is_file() else "",
             "groups": [group_told(members) for members in grouped(read_summaries(file))],
         }
 
