@@ -161,12 +161,12 @@ def test_the_tokens_of_two_runs_are_not_mistaken_for_each_other(
     run: Run, victors: Client, far: Storage, settings: LazySettings
 ) -> None:
     other = run_of(run.project, [0.5] * 4, config={"group": 2})
-    for one, word in ((run, "first"), (other, "second")):
+    for one, word in ((run, "zzzz"), (other, "qqq")):
         keep_rollouts(one, 4, [saying(chain(), word), lazy(chain())])
         bring(one.job.out / "rollouts", Storage(settings.PROVE_STORAGE) / str(one.job_id) / "rollouts")
         shutil.rmtree(one.job.folder)
     shown = [text_of(victors, address(one, "rollout-tokens", 4, 1)) for one in (run, other)]
-    assert [text.count(">f</span>") for text in shown] == [1, 0]
+    assert [(text.count(">z</span>"), text.count(">q</span>")) for text in shown] == [(4, 0), (0, 3)]
 
 
 def test_a_file_here_that_is_not_the_one_told_of_is_not_shown(run: Run, victors: Client, far: Storage) -> None:

@@ -22,9 +22,10 @@ class Event:
     started: host, pid, device | progress: done, total (0 when unknown), line, seconds_left (null when unknown) |
     step: step and the metrics of that step | rollouts: step, its file in the store (file, digest, bytes), that of its
     tokens (tokens, tokens_digest; "" without), and groups (each in short, see store/folder.py) | rewound: step, after
-    which all of these are void | held_out: step and means over held-out worlds | checkpoint: step, bytes | storage: waiting (files that
-    are not in the storage yet), error ("" when it is well) | ended: state, error, result. After `lost`, for no fault
-    of the job, another attempt should be made; so it should after `interrupted`, when the worker was shut down.
+    which all of these are void | held_out: step and means over held-out worlds | checkpoint: step, bytes | storage:
+    waiting (files that are not in the storage yet), error ("" when it is well) | ended: state, error, result. After
+    `lost`, for no fault of the job, another attempt should be made; so it should after `interrupted`, when the worker
+    was shut down.
     """
 
     seq: int
