@@ -1,6 +1,7 @@
 """Django's settings: all of them from the environment, each with a default that works on a laptop.
 
 PROVE_DATA     the folder that everything is written to (default: data/ beside manage.py)
+PROVE_STORAGE  where rollouts outlive the worker's machine, file:///folder or s3://bucket/prefix (default: with the run)
 PROVE_DEBUG    1 shows error pages with details; never set it where others can reach the site
 PROVE_PORT     the port of `manage.py serve` (default: 8000)
 PROVE_MCP_PORT the port of the MCP gateway (default: 8765, or another where that is taken)
@@ -27,6 +28,7 @@ from prove_web.secret import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 PROVE_DATA = Path(envstr("PROVE_DATA", str(BASE_DIR / "data"))).expanduser().resolve()
+PROVE_STORAGE = envstr("PROVE_STORAGE", "")
 REDIS_URL = envstr("REDIS_URL", embedded_url(PROVE_DATA))
 
 DEBUG = envbool("PROVE_DEBUG", False)

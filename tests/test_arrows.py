@@ -38,6 +38,7 @@ OUTSIDE = {
     "training_worker.prove.synthesis.agreement": {"networkx", "sklearn"},
     "training_worker.prove.export": {"matplotlib", "pyarrow"},
     "training_worker.prove.importers": {"pydantic", "pyarrow"},
+    "training_worker.prove.store": {"fsspec", "pyarrow", "pydantic"},
     "training_worker.trainer": {
         *{"torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "safetensors"},
         *{"numpy", "scipy", "rich", "jinja2", "psutil", "huggingface_hub"},

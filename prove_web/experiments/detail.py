@@ -72,6 +72,7 @@ def moving(run: Run) -> dict[str, Any]:
         "cuts": cuts(run),
         "checkpoints": checkpoints(run.job),
         "notable": notable(run),
+        "storage": run.job.events.filter(kind="storage").values_list("data", flat=True).last() or {},
         "last_step": run.points.order_by("-step").values_list("step", flat=True).first(),
     }
 

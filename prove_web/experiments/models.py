@@ -55,3 +55,46 @@ class HeldOut(models.Model):
     class Meta:
         ordering = ["step"]
         constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_measurement_per_step")]
+
+
+class StepRollouts(models.Model):
+    """The file of a step's rollouts as the worker told of it: its name in the store, digest and size."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="kept")
+    step = models.PositiveIntegerField()
+    file = models.CharField(max_length=40)
+    digest = models.CharField(max_length=64)
+    bytes = models.PositiveBigIntegerField()
+    tokens = models.CharField(max_length=40, blank=True)  # the file of their tokens, which may be gone by now
+    tokens_digest = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        ordering = ["step"]
+        constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_file_per_step")]
+
+
+class RolloutGroup(models.Model):
+    """The rollouts of one prompt in one step, in short: what the rollouts of a run are found by.
+
+    `first` is the index of its first rollout in the step, from 1. `rollouts` has a list for each thing, with one entry
+    per rollout (see training_worker/prove/store/folder.py); `tools` and `ends` are comma-separated, with a comma at
+    both ends; `low`, `high` and `mean` are of the rewards, null where there is none.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="groups")
+    step = models.PositiveIntegerField()
+    number = models.PositiveIntegerField()
+    first = models.PositiveIntegerField()
+    example = models.CharField(max_length=80)
+    size = models.PositiveIntegerField()
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    mean = models.FloatField(null=True)
+    tools = models.TextField(blank=True)
+    ends = models.CharField(max_length=200, blank=True)
+    rollouts = models.JSONField()
+
+    class Meta:
+        ordering = ["step", "number"]
+        constraints = [models.UniqueConstraint(fields=["run", "step", "number"], name="one_group_per_number")]
+        indexes = [models.Index(fields=["run", "example"])]

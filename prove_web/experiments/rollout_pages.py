@@ -16,7 +16,7 @@ from training_worker.prove.trajectory import dumps
 from .detail import run_of
 from .ledger import ledger
 from .models import Run
-from .rollouts import Group, Member, NoRollouts, examples_of, groups_of, truth
+from .rollouts import Group, Member, NoRollouts, examples_of, groups_of, rollout_of, truth
 
 SORTS = {
     "asked": "As asked",
@@ -43,6 +43,7 @@ def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
         "summary": summary(groups),
         "sort": sort if sort in SORTS else "asked",
         "only": only,
+        "scale": found.config.get("scale_rewards", "none"),
     }
     return render(request, "experiments/rollouts.html", context)
 
@@ -89,22 +90,24 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
     found = run_of(request.project, run)
     try:
         groups = groups_of(found, step)
+        group, member = place_of(groups, index)
+        whole = rollout_of(found, step, index)
     except NoRollouts as error:
         context = {"run": found, "step": step, "why": str(error), "around": neighbours(found, step)}
         return render(request, "experiments/rollouts.html", context, status=404)
-    group, member = place_of(groups, index)
+    assert whole is not None  # its summary is there
     example = examples_of(found, [group.name]).get(group.name)
     context = {
         "run": found,
         "step": step,
         "group": group,
         "member": member,
-        "rollout": member.rollout,
+        "rollout": whole,
         "example": example,
-        "turns": of_rollout(member.rollout, example) if example else [],
-        "steps": truth(example, member.rollout) if example else [],
-        "ledger": ledger(member.rollout, example),
-        "raw": dumps(member.rollout),
+        "turns": of_rollout(whole, example) if example else [],
+        "steps": truth(example, whole) if example else [],
+        "ledger": ledger(whole, example),
+        "raw": dumps(whole),
         "count": sum(len(each.members) for each in groups),
     }
     return render(request, "experiments/rollout.html", context)

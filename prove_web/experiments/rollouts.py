@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from training_worker.prove.trajectory import Example, Rollout, ToolCall, UnreadableData, adapter, read_lines
+from django.conf import settings
+
+from training_worker.prove.store.folder import OLD, grouped, read_one
+from training_worker.prove.store.kept import SUCCEEDED, Summary
+from training_worker.prove.store.old import read_old
+from training_worker.prove.store.parquet import DamagedFile
+from training_worker.prove.store.steps import read_summaries
+from training_worker.prove.store.storage import StorageFailed
+from training_worker.prove.store.tokens import TokenRow, read_tokens
+from training_worker.prove.trajectory import Example, Rollout, ToolCall, UnreadableData, adapter
 
 from .forms import DEFAULTS
 from .models import Run
+from .stored import StoredRun
 
 EQUAL = 1e-6  # a group whose rewards spread less than this carries no signal
 LARGEST_REWARD = 1.3
+AWAY = (
+    "The storage that has this run's rollouts does not answer; its curves are kept here. "
+    "Try again later; the log of the web process says more to who runs the site."
+)
+log = logging.getLogger(__name__)
 
 
 class NoRollouts(Exception):
@@ -26,22 +42,21 @@ class NoRollouts(Exception):
 class Member:
     """One rollout of a group. `index` counts the step's rollouts from 1, `place` those of its group.
 
-    `advantage` is its reward minus the group's mean; None in a group that a failure of the environment made void.
+    `advantage` is the one it was trained with; None in a group that was not, be it that a failure of the environment
+    made it void, or that the run left it out.
     """
 
     index: int
     place: int
-    rollout: Rollout
+    reward: float | None
     advantage: float | None
-
-    @property
-    def reward(self) -> float | None:
-        return self.rollout.reward.total if self.rollout.reward else None
+    end: str
+    calls: tuple[tuple[str, bool], ...] = ()  # the tool of each, and whether it succeeded
 
     @property
     def x(self) -> float:
         """Where its reward lies on an axis 100 wide."""
-        return round(100 * max(0.0, min(1.0, (self.reward or 0) / LARGEST_REWARD)), 2)
+        return along(self.reward or 0)
 
     @property
     def y(self) -> float:
@@ -60,12 +75,14 @@ class Group:
     """The rollouts of one prompt; `number` counts the step's groups from 1."""
 
     number: int
+    name: str
     members: tuple[Member, ...]
     example: Example | None = None
 
     @property
-    def name(self) -> str:
-        return self.members[0].rollout.example
+    def unused(self) -> bool:
+        """Whether nothing was learned from it although all of its rollouts have a reward."""
+        return not self.void and all(member.advantage is None for member in self.members)
 
     @cached_property
     def rewards(self) -> list[float]:
@@ -81,7 +98,7 @@ class Group:
 
     @property
     def mean_x(self) -> float:
-        return round(100 * max(0.0, min(1.0, self.mean / LARGEST_REWARD)), 2)
+        return along(self.mean)
 
     @property
     def spread(self) -> float:
@@ -93,43 +110,69 @@ class Group:
         return not self.void and self.spread <= EQUAL
 
 
+def along(reward: float) -> float:
+    return round(100 * max(0.0, min(1.0, reward / LARGEST_REWARD)), 2)
+
+
 def size_of_groups(run: Run) -> int:
     return int(run.config.get("group", DEFAULTS["group"]))
 
 
-def file_of(run: Run, step: int) -> Path:
-    return run.job.out / "rollouts" / f"step-{step:06d}.jsonl"
-
-
 def groups_of(run: Run, step: int) -> list[Group]:
     """The groups of a step in the order they were asked. Raises NoRollouts."""
+    with explained(run, step):
+        file = StoredRun(run).file(step)
+        summaries = read_old(file, size_of_groups(run)) if file.suffix == OLD else read_summaries(file)
+    return [group_of(members) for members in grouped(summaries)]
+
+
+def rollout_of(run: Run, step: int, index: int) -> Rollout | None:
+    """One whole rollout, counted from 1; None where there are fewer. Raises NoRollouts."""
+    with explained(run, step):
+        return read_one(StoredRun(run), step, index)
+
+
+def tokens_of(run: Run, step: int, index: int) -> TokenRow | None:
+    """The tokens of one rollout; None where they were not kept, or not for so long. Raises NoRollouts."""
+    with explained(run, step):
+        try:
+            return read_tokens(StoredRun(run).tokens(step), index)
+        except FileNotFoundError:
+            return None
+
+
+@contextmanager
+def explained(run: Run, step: int) -> Iterator[None]:
+    """Whatever stands between a reader and a step's rollouts, said in words. Raises NoRollouts."""
     try:
-        rollouts = list(read_lines(Rollout, file_of(run, step)))
+        yield
     except FileNotFoundError:
         raise NoRollouts(why_missing(run, step)) from None
+    except StorageFailed as error:
+        log.warning("The rollouts of run %s, step %s: %s", run.pk, step, error)
+        raise NoRollouts(AWAY) from error
+    except DamagedFile as error:
+        raise NoRollouts(str(error)) from error
     except (OSError, UnreadableData) as error:
         raise NoRollouts("The file of this step's rollouts cannot be read; it may be damaged.") from error
-    size = size_of_groups(run)
-    parts = [rollouts[i : i + size] for i in range(0, len(rollouts), size)]
-    return [group_of(number, part, (number - 1) * size) for number, part in enumerate(parts, 1)]
 
 
-def group_of(number: int, rollouts: Sequence[Rollout], before: int) -> Group:
-    totals = [rollout.reward.total for rollout in rollouts if rollout.reward]
-    mean = fmean(totals) if len(totals) == len(rollouts) else None
-    return Group(
-        number,
-        tuple(
-            Member(before + place, place, rollout, rollout.reward.total - mean if mean is not None else None)
-            for place, rollout in enumerate(rollouts, 1)
-        ),
-    )
+def group_of(members: Sequence[Summary]) -> Group:
+    return Group(members[0].group, members[0].example, tuple(map(member_of, members)))
+
+
+def member_of(one: Summary) -> Member:
+    calls = zip(one.tools, (level >= SUCCEEDED for level in one.levels), strict=True)
+    return Member(one.index, one.place, one.reward, one.advantage, one.end, tuple(calls))
 
 
 def why_missing(run: Run, step: int) -> str:
     reached = run.points.order_by("-step").values_list("step", flat=True).first() or 0
     if step > reached:
         return f"Run {run.number} has not done step {step} yet; it is at step {reached}."
+    if run.kept.filter(step=step).exists():
+        where = "the storage" if settings.PROVE_STORAGE else "the run's folder"
+        return f"The file of the rollouts of step {step} is not in {where} (any more, or yet); its curves are kept."
     if not run.job.folder.exists():
         return "The run's folder is gone from the data folder, and its rollouts with it."
     return f"There is no file of the rollouts of step {step} in the run's folder; its curves are kept all the same."

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from . import detail, launching, listing, queries, rollout_pages, tools
+from . import detail, launching, listing, queries, rollout_pages, search_pages, token_pages, tools
 
 urlpatterns = [
     path("runs/", listing.runs, name="runs"),
@@ -12,6 +12,9 @@ urlpatterns = [
     path("runs/<int:run>/metric/", queries.run_metric, name="run-metric"),
     path("runs/<int:run>/tools/", tools.run_tools, name="run-tools"),
     path("runs/<int:run>/checkpoints/<int:step>/", detail.checkpoint, name="checkpoint"),
+    path("runs/<int:run>/rollouts/", search_pages.found_rollouts, name="run-rollouts"),
+    path("runs/<int:run>/examples/<str:example>/", search_pages.over_the_run, name="run-example"),
     path("runs/<int:run>/rollouts/<int:step>/", rollout_pages.rollouts, name="rollouts"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/", rollout_pages.rollout, name="rollout"),
+    path("runs/<int:run>/rollouts/<int:step>/<int:index>/tokens/", token_pages.tokens, name="rollout-tokens"),
 ]

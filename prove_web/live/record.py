@@ -13,6 +13,7 @@ from django.db.models import IntegerField, Max
 from django.db.models.functions import Cast
 from django.utils import timezone
 
+from prove_web.experiments.index import slim
 from prove_web.experiments.recording import record_curves
 
 from . import messages
@@ -64,7 +65,7 @@ def store(job: Job, fresh: Sequence[Told]) -> None:
     if job.failures and furthest(fresh) > furthest_before(job):
         job.failures = 0
     JobEvent.objects.bulk_create(
-        JobEvent(job=job, attempt=job.attempt, seq=e["seq"], kind=e["kind"], at=moment(e["at"]), data=e["data"])
+        JobEvent(job=job, attempt=job.attempt, seq=e["seq"], kind=e["kind"], at=moment(e["at"]), data=slim(e))
         for e in fresh
     )
     record_curves(job, fresh)

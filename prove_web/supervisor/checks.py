@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from training_worker.prove.store.storage import StorageFailed, configured
+
 from .program import Refused
 
 DATA_VERSION = 1  # of the data folder's layout; a folder of a higher one is left alone
@@ -98,6 +100,14 @@ def why_no_port(error: OSError, host: str, port: int, setting: str) -> str:
     if error.errno == errno.EACCES:
         return f"port {port} is for root alone: choose one from 1024 up with {setting}"
     return f"cannot listen on {host} port {port} ({error.strerror}): choose others with --host and {setting}"
+
+
+def storage(url: str) -> None:
+    """Whether rollouts can be kept where PROVE_STORAGE says. Raises Refused."""
+    try:
+        configured(url)
+    except StorageFailed as error:
+        raise Refused(str(error)) from None
 
 
 def cpu_workers(number: int) -> None:

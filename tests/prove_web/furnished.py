@@ -11,9 +11,9 @@ from prove_web.servers.models import LiveSession
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.rollout import oracle
-from training_worker.prove.trajectory import write_lines
 
 from .examples import abstention
+from .trained import keep_rollouts
 
 STEP = 3
 
@@ -29,7 +29,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     trained = Job.objects.create(kind=Kind.RUN, title="Run", **done)
     run = Run.objects.create(project=project, number=number, name="Run", dataset=dataset, job=trained, config={})
     Point.objects.create(run=run, step=STEP, metrics={"reward": 0.5})
-    leave_results(trained)
+    leave_results(run)
     session = LiveSession.objects.create(servers=["banking"], seed=number, fingerprint="", **made)
     waiting = Job.objects.create(kind=Kind.GRAPH, title="Graph", **made)
     return {
@@ -48,10 +48,9 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     }
 
 
-def leave_results(job: Job) -> None:
+def leave_results(run: Run) -> None:
     """What a trainer leaves behind: the rollouts of a step and a checkpoint."""
-    rollouts, checkpoint = job.out / "rollouts", job.out / "checkpoints" / f"checkpoint-{STEP}"
-    for folder in (rollouts, checkpoint):
-        folder.mkdir(parents=True)
-    write_lines(rollouts / f"step-{STEP:06d}.jsonl", [oracle(abstention())])
+    keep_rollouts(run, STEP, [oracle(abstention())])
+    checkpoint = run.job.out / "checkpoints" / f"checkpoint-{STEP}"
+    checkpoint.mkdir(parents=True)
     (checkpoint / "progress.json").write_text(f'{{"step": {STEP}}}\n', encoding="utf-8")

@@ -1,9 +1,11 @@
 """The rollouts of a step: groups with advantages, one rollout with its conversation and its ledger."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import isclose
 from pathlib import Path
+from statistics import stdev
 
 import pytest
 from django.conf import LazySettings
@@ -21,7 +23,7 @@ from training_worker.prove.reward import score
 from training_worker.prove.trajectory import Example, ExecutedCall, Rollout, ToolCall
 
 from .examples import abstention, chain, dataset_of, examples
-from .trained import calling, good, keep_rollouts, run_of, saying
+from .trained import calling, good, keep_old_rollouts, keep_rollouts, run_of, saying
 
 pytestmark = pytest.mark.django_db
 
@@ -97,8 +99,9 @@ def test_the_groups_of_a_step_cost_a_fixed_number_of_questions(
     run: Run, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     keep_rollouts(run, STEP, [good(chain()), lazy(chain())] * 12)
-    with django_assert_max_num_queries(12):
-        read(victors, page(run))
+    for url in (page(run), page(run, 3)):
+        with django_assert_max_num_queries(13):
+            read(victors, url)
 
 
 @pytest.mark.parametrize(
@@ -111,12 +114,48 @@ def test_rollouts_that_are_not_there_say_why(step: int, said: str, run: Run, vic
         assert answer.status_code == 404 and said in answer.content.decode()
 
 
-def test_a_file_that_is_missing_or_damaged_says_so_without_telling_where_it_lies(run: Run, victors: Client) -> None:
-    keep_rollouts(run, 1, [good(abstention())] * 2)
+@pytest.mark.parametrize(
+    ("keep", "name", "says"),
+    [
+        (keep_rollouts, "step-000001.parquet", "The file step-000001.parquet (12 bytes) is damaged or was cut short"),
+        (keep_old_rollouts, "step-000001.jsonl", "cannot be read"),
+    ],
+)
+def test_a_file_that_is_missing_or_damaged_says_so_without_telling_where_it_lies(
+    keep: Callable[..., None], name: str, says: str, run: Run, victors: Client
+) -> None:
+    keep(run, 1, [good(abstention())] * 2)
     assert "There is no file of the rollouts of step 2" in victors.get(page(run, step=2)).content.decode()
-    (run.job.out / "rollouts" / "step-000001.jsonl").write_text('{"example": ', "utf-8")
-    text = victors.get(page(run, step=1)).content.decode()
-    assert "cannot be read" in text and str(run.job.folder) not in text
+    (run.job.out / "rollouts" / name).write_text('{"example": ', "utf-8")
+    for url in (page(run, step=1), page(run, 1, step=1)):
+        answer = victors.get(url)
+        text = answer.content.decode()
+        assert answer.status_code == 404 and says in text and str(run.job.folder) not in text
+    (run.job.out / "rollouts" / name).unlink()
+    assert victors.get(page(run, 1, step=1)).status_code == 404
+
+
+def test_the_rollouts_of_a_run_without_a_store_are_shown_as_ever(run: Run, victors: Client) -> None:
+    made = [good(chain()), lazy(chain()), good(abstention()), good(abstention())]
+    keep_old_rollouts(run, STEP, made)
+    old, old_pages = groups_of(run, STEP), [read(victors, page(run, index)) for index in (None, 2)]
+    keep_rollouts(run, STEP, made)
+    assert groups_of(run, STEP) == old
+    new_pages = [read(victors, page(run, index)) for index in (None, 2)]
+    assert [tidied(text) for text in new_pages] == [tidied(text) for text in old_pages]
+
+
+def tidied(text: str) -> str:
+    """A page without what is new each time it is made."""
+    return re.sub(r'nonce="[^"]*"|csrfmiddlewaretoken" value="[^"]*"|"X-CSRFToken": "[^"]*"', "", text)
+
+
+def test_the_advantage_is_the_one_it_was_trained_with(run: Run) -> None:
+    keep_rollouts(run, STEP, [good(chain()), lazy(chain())], scale="group")
+    (group,) = groups_of(run, STEP)
+    deviation = stdev(group.rewards)
+    expected = [(reward - group.mean) / (deviation + 1e-4) for reward in group.rewards]
+    assert [member.advantage for member in group.members] == pytest.approx(expected)
 
 
 def test_a_rollout_shows_its_conversation_its_siblings_and_what_it_was_asked(run: Run, victors: Client) -> None:

@@ -130,3 +130,10 @@ def test_pages_and_gateway_have_ports_of_their_own() -> None:
     with pytest.raises(Refused, match=f"port {pages} is for the pages already.*PROVE_MCP_PORT"):
         checks.gateway_port("127.0.0.1", pages, pages)
     assert checks.gateway_port("127.0.0.1", None, checks.GATEWAY_PORT) != checks.GATEWAY_PORT
+
+
+def test_a_storage_that_is_none_is_refused_before_anything_starts() -> None:
+    checks.storage("")
+    checks.storage("file:///srv/prove")
+    with pytest.raises(Refused, match="PROVE_STORAGE='/srv/prove' is no URL of a storage"):
+        checks.storage("/srv/prove")

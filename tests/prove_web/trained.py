@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prove_web.accounts.models import Project, User
+from prove_web.experiments.index import record_rollouts
 from prove_web.experiments.models import HeldOut, Point, Run
+from prove_web.experiments.rollouts import size_of_groups
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
+from training_worker.prove.advantage import Scale, advantages
 from training_worker.prove.chat import write_calls
 from training_worker.prove.rollout import Attempt, oracle
+from training_worker.prove.store.folder import RolloutFolder
+from training_worker.prove.store.kept import Kept, Tokens
 from training_worker.prove.trajectory import Example, Rollout, ToolCall, write_lines
 
 from .examples import dataset_of
@@ -62,7 +67,33 @@ def measure(run: Run, **rewards: float) -> None:
         HeldOut.objects.create(run=run, step=int(name.removeprefix("step_")), metrics={"reward": reward})
 
 
-def keep_rollouts(run: Run, step: int, rollouts: Sequence[Rollout]) -> None:
+def keep_rollouts(run: Run, step: int, rollouts: Sequence[Rollout], scale: Scale = "none") -> None:
+    """Keep them as a trainer does, and record what its job tells of them."""
+    folder = RolloutFolder(run.job.out / "rollouts")
+    folder.path.mkdir(parents=True, exist_ok=True)
+    size = size_of_groups(run)
+    earned = advantages([one.reward.total if one.reward else None for one in rollouts], size, scale)
+    kept = [
+        Kept(rollout=one, group=place // size + 1, advantage=earned[place], tokens=spoken(one))
+        for place, one in enumerate(rollouts)
+    ]
+    record_rollouts(run, {step: folder.keep(step, kept, "last", chr)})
+
+
+def spoken(rollout: Rollout) -> Tokens:
+    """A character a token: what was said first is the prompt, and each assistant text was a coin's toss a token."""
+    first, *rest = rollout.transcript
+    said = [(ord(letter), one.role == "assistant") for one in rest for letter in one.content]
+    return Tokens(
+        prompt_ids=[ord(letter) for letter in first.content],
+        completion_ids=[token for token, _ in said],
+        env_mask=[int(model) for _, model in said],
+        logprobs=[-0.5 if model else 0.0 for _, model in said],
+    )
+
+
+def keep_old_rollouts(run: Run, step: int, rollouts: Sequence[Rollout]) -> None:
+    """As runs kept them before they had a store, untold."""
     folder = run.job.out / "rollouts"
     folder.mkdir(parents=True, exist_ok=True)
     write_lines(folder / f"step-{step:06d}.jsonl", rollouts)

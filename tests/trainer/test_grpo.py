@@ -13,7 +13,10 @@ import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.metrics import METRICS, TERMS, TOOLS
-from training_worker.prove.trajectory import Example, Rollout, read_lines, write_lines
+from training_worker.prove.store.folder import RolloutFolder, read_rollouts, step_name, tokens_name
+from training_worker.prove.store.steps import read_summaries
+from training_worker.prove.store.tokens import read_tokens
+from training_worker.prove.trajectory import Example, Rollout, write_lines
 from training_worker.trainer.grouped import group_logprobs
 from training_worker.trainer.grpo import Event, GRPORun, train
 from training_worker.trainer.metrics import batch_metrics
@@ -73,7 +76,8 @@ def without_times(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rollouts_of(run: GRPORun) -> list[list[Rollout]]:
-    return [list(read_lines(Rollout, file)) for file in sorted((run.out / "rollouts").iterdir())]
+    store = RolloutFolder(run.out / "rollouts")
+    return [list(read_rollouts(store, [step], transcripts=True)) for step in store.steps()]
 
 
 def test_a_run_moves_the_policy_and_tells_every_step(run: GRPORun) -> None:
@@ -217,3 +221,35 @@ def test_a_disk_that_is_full_leaves_the_checkpoint_before(run: GRPORun) -> None:
     newest = RunFolder(run.out).newest()
     assert newest and newest.folder == kept
     assert train(run, lambda event: None, attempt=Bank).step == 4
+
+
+@pytest.mark.parametrize("scale", ["none", "group", "batch"])
+def test_the_advantages_that_are_kept_are_those_that_trl_trains_with(
+    scale: Any, run: GRPORun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[float] = []
+    loss = GroupedTrainer._compute_loss
+
+    def watched(self: GroupedTrainer, model: Any, inputs: dict[str, Any]) -> Any:
+        used.extend(inputs["advantages"].tolist())
+        return loss(self, model, inputs)
+
+    monkeypatch.setattr(GroupedTrainer, "_compute_loss", watched)
+    train(replace(run, max_steps=1, prompts=4, scale_rewards=scale), lambda event: None, attempt=Bank)
+    kept = read_summaries(run.out / "rollouts" / step_name(1))
+    assert any(used) and len({one.group for one in kept}) == 4
+    assert sorted(one.advantage or 0.0 for one in kept) == pytest.approx(sorted(used), abs=1e-5)
+
+
+def test_the_tokens_of_the_last_step_are_kept_as_they_were_sampled(run: GRPORun) -> None:
+    told: list[Event] = []
+    train(replace(run, max_steps=2), told.append, attempt=Bank)
+    folder = run.out / "rollouts"
+    assert [file.name for file in folder.glob("tokens-*")] == [tokens_name(2)]
+    for index, one in enumerate(read_summaries(folder / step_name(2)), 1):
+        row = read_tokens(folder / tokens_name(2), index)
+        assert row is not None and len(row.completion) == one.completion_tokens
+        assert sum(token.model for token in row.completion) == one.model_tokens
+        assert all(token.logprob is not None and token.logprob <= 0 for token in row.completion if token.model)
+        assert "".join(token.text for token in row.prompt).count("<|im_start|>") >= 2
+    assert [event["step"] for event in told if event["event"] == "rollouts"] == [1, 2]

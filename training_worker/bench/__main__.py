@@ -26,7 +26,7 @@ from mcp_servers.world import World
 
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import peers, rescoring, rollouts, servers, step, synthesis
+from . import peers, rescoring, rollouts, servers, step, store, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -84,7 +84,8 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     console = Console()
     graph = options.folder / "graph"
-    for table in (against_baselines(), servers_table(), by_size(), synthesis_table(graph), rollouts_table(graph)):
+    tables = (against_baselines(), servers_table(), by_size(), synthesis_table(graph), rollouts_table(graph))
+    for table in (*tables, store_table(graph)):
         console.print(table)
     console.print(rescoring_table(graph))
     if options.step:
@@ -169,6 +170,18 @@ def rescoring_table(graph: Path) -> Table:
     seconds, one = rescoring.per_form(graph)
     for name in seconds:
         table.add_row(name, f"{seconds[name]:.2f}", f"{one[name]:,.0f} us")
+    return table
+
+
+def store_table(graph: Path) -> Table:
+    """What keeping and reading rollouts costs."""
+    found, step = store.measure(graph), store.PROMPTS * store.GROUP
+    table = Table("what", "ours", title=f"the store of rollouts, a step of {step}")
+    table.add_row("a rollout on disk", f"{found.kept:,.0f} bytes, of {found.plain:,.0f} as JSON")
+    table.add_row(f"a run of {store.STEPS} steps", f"{found.kept * step * store.STEPS / 1e6:,.0f} MB")
+    table.add_row("keep the rollouts of a step", f"{found.keep_s * 1e3:,.1f} ms")
+    table.add_row("read one rollout", f"{found.one_s * 1e3:,.2f} ms")
+    table.add_row(f"read {store.MANY:,} rollouts to score them", f"{found.many_s:,.2f} s")
     return table
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..prove.synthesis.folder import check
 from ..prove.trajectory import Example, UnreadableData, loads, read_lines
 from .launch import is_first
+from .storing import Storing
 from .work import Refused, Result, Stopped, Tell, known, whole
 
 if TYPE_CHECKING:
@@ -45,13 +46,17 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
     pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
     watch = Watch(config.out, examples, policy, pace, tell)
+    step = tell_history(config, watch, tell) if is_first() else 0
+    storing = Storing(config.out / "rollouts", folder.name, step, tell)
     if is_first():
-        tell_history(config, watch, tell)
-    on_event = Told(tell, pace, config)
+        storing.tell_before(step)
+    on_event = Told(tell, pace, config, storing)
     try:
         trained = train(config, on_event, stop=tell.stop, evaluate=watch, evaluate_every=every)
     except RunMismatch as error:
         raise Refused("This run was begun with other settings or data. Launch a new run.") from error
+    finally:
+        storing.finish()
     if trained.ended == "stopped":
         raise Stopped
     result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": trained.ended}
@@ -101,8 +106,8 @@ def held_out_examples(config: GRPORun) -> list[Example]:
     return list(read_lines(Example, path)) if path.exists() else []
 
 
-def tell_history(config: GRPORun, watch: Watch, tell: Tell) -> None:
-    """What earlier attempts did up to the checkpoint this one goes on from: they may not have lived to tell it."""
+def tell_history(config: GRPORun, watch: Watch, tell: Tell) -> int:
+    """What earlier attempts did up to the step this one goes on from, which it gives: they may not have told it."""
     from ..trainer.run_folder import RunFolder
 
     folder = RunFolder(config.out)
@@ -115,13 +120,14 @@ def tell_history(config: GRPORun, watch: Watch, tell: Tell) -> None:
     watch.rewind(step)
     if start:
         tell("checkpoint", step=step, bytes=size_of(start.folder))
+    return step
 
 
 class Told:
     """Passes on what the trainer tells, and how long it will still take."""
 
-    def __init__(self, tell: Tell, pace: Pace, config: GRPORun):
-        self.tell, self.pace, self.config = tell, pace, config
+    def __init__(self, tell: Tell, pace: Pace, config: GRPORun, storing: Storing):
+        self.tell, self.pace, self.config, self.storing = tell, pace, config, storing
 
     def __call__(self, event: dict[str, Any]) -> None:
         data = {name: value for name, value in event.items() if name != "event"}
@@ -129,6 +135,8 @@ class Told:
             self.pace.stepped(data)
             self.tell("step", **data)
             self.progress(data)
+        elif event["event"] == "rollouts":
+            self.storing.kept(data)
         elif event["event"] == "checkpoint":
             self.tell("checkpoint", step=data["step"], bytes=size_of(Path(data["path"])))
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-Kind = Literal["started", "progress", "step", "rewound", "held_out", "checkpoint", "ended"]
+Kind = Literal["started", "progress", "step", "rollouts", "rewound", "held_out", "checkpoint", "storage", "ended"]
 Ended = Literal["done", "stopped", "failed", "lost", "interrupted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -20,9 +20,12 @@ class Event:
     """One line of an attempt's events. `at` is ISO 8601 in UTC; what `data` holds depends on the kind.
 
     started: host, pid, device | progress: done, total (0 when unknown), line, seconds_left (null when unknown) |
-    step: step and the metrics of that step | rewound: step, after which all points are void | held_out: step and
-    means over held-out worlds | checkpoint: step, bytes | ended: state, error, result. After `lost`, for no fault
-    of the job, another attempt should be made; so it should after `interrupted`, when the worker was shut down.
+    step: step and the metrics of that step | rollouts: step, its file in the store (file, digest, bytes), that of its
+    tokens (tokens, tokens_digest; "" without), and groups (each in short, see store/folder.py) | rewound: step, after
+    which all of these are void | held_out: step and means over held-out worlds | checkpoint: step, bytes | storage:
+    waiting (files that are not in the storage yet), error ("" when it is well) | ended: state, error, result. After
+    `lost`, for no fault of the job, another attempt should be made; so it should after `interrupted`, when the worker
+    was shut down.
     """
 
     seq: int

@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from .store.folder import step_name
+from .store.steps import read_step
 from .trajectory import BadLine, Example, Rollout, UnreadableData, each_line, file_digest, read_lines
 
-STEP = re.compile(r"step-(\d+)\.jsonl")
+STEP = re.compile(r"step-(\d+)\.(jsonl|parquet)")
 
 
 def files_of(path: Path) -> list[tuple[int, Path]]:
@@ -21,13 +23,13 @@ def files_of(path: Path) -> list[tuple[int, Path]]:
     folder = path / "rollouts" if (path / "rollouts").is_dir() else path
     files = [(int(found[1]), file) for file in folder.glob("*") if (found := STEP.fullmatch(file.name))]
     if not files:
-        raise UnreadableData(f"{path} has no rollouts: name a run's folder, or a file such as step-000001.jsonl in it.")
+        raise UnreadableData(f"{path} has no rollouts: name a run's folder, or a file such as {step_name(1)} in it.")
     return sorted(files)
 
 
 def rollouts_in(file: Path) -> list[Rollout]:
     """The rollouts of one step, group after group. Raises UnreadableData naming the line that is none."""
-    return list(whole(file))
+    return list(read_step(file, transcripts=True) if file.suffix == ".parquet" else whole(file))
 
 
 def whole(file: Path) -> Iterator[Rollout]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, pstdev
 from time import perf_counter
 
+from ..prove.advantage import advantages, component_advantages
 from ..prove.trajectory import Example
 from .asking import solved
 from .grpo_run import GRPORun
@@ -33,6 +34,17 @@ def has_signal(members: Sequence[Sample], config: GRPORun) -> bool:
     names = [name for name, weight in weights_of(config.reward).items() if weight]
     columns = [[reward[name] for reward in rewards] for name in names if name in rewards[0]]
     return any(pstdev(column) > EQUAL for column in columns)
+
+
+def advantages_of(groups: Sequence[Group], config: GRPORun) -> list[float | None]:
+    """What TRL makes of the rewards of a batch, rollout by rollout; None in a group that counts nowhere."""
+    out = invalid if config.zero_variance == "keep" else lambda members: not has_signal(members, config)
+    told = [None if out(members) else one.rollout.reward for members in groups for one in members]
+    if config.normalise == "components":
+        parts = [None if reward is None else parts_of(reward) for reward in told]
+        return component_advantages(parts, weights_of(config.reward), config.group)
+    rewards = [None if reward is None else reward.total for reward in told]
+    return advantages(rewards, config.group, config.scale_rewards)
 
 
 def pass_rate(members: Sequence[Sample]) -> float:

@@ -67,7 +67,7 @@ def train(
     torch.set_num_threads(config.threads)
     check_settings(config)
     device = device_of(config)
-    folder, start = opened(config)
+    folder, start = opened(config, on_event)
     require_memory(config, device)
     lora = config.lora_rank > 0
     policy = load_policy(config.policy, torch.bfloat16 if lora and config.precision == "bf16" else torch.float32)
@@ -84,9 +84,9 @@ def train(
     return finish(config, policy, trainer, loop, ended)
 
 
-def opened(config: GRPORun) -> tuple[RunFolder, Checkpoint | None]:
+def opened(config: GRPORun, on_event: OnEvent) -> tuple[RunFolder, Checkpoint | None]:
     """The run's folder, claimed by the first process, and where the run goes on. Raises RunMismatch."""
-    folder = RunFolder(config.out)
+    folder = RunFolder(config.out, lambda told: on_event({"event": "rollouts", **told}))
     if ranks.is_first():
         folder.open(identity(config), defaults())
         start = folder.newest()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..prove.reward import PAPER, RewardConfig
+from ..prove.store.folder import Tokens
 from ..prove.trajectory import file_digest
 from .sampler import TokenLimits
 
@@ -16,7 +17,7 @@ __all__ = ["Credit", "GRPORun", "TokenLimits", "defaults", "file_digest", "ident
 Credit = Literal["rollout", "branch"]  # see credit.py
 ZeroVariance = Literal["keep", "drop", "resample"]  # see groups.py
 # without being another run
-MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience"}
+MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience", "keep_tokens"}
 PLACES = {"out", "policy", "data"}
 
 
@@ -26,6 +27,7 @@ class GRPORun:
 
     `decay` is the share of the run, at its end, over which the learning rate falls linearly to a tenth.
     `micro_batch` is how many rollouts one forward and backward pass reads; 0 reads all of a process at once.
+    `keep_tokens` says of which steps tokens and log-probabilities are kept beside the rollouts: none, the last, or all.
     """
 
     policy: Path
@@ -67,6 +69,7 @@ class GRPORun:
     minutes: float | None = None
     patience: int = 0
     checkpoint_every: int = 10
+    keep_tokens: Tokens = "last"
     threads: int = 2
 
 

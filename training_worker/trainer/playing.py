@@ -20,10 +20,11 @@ from .backends import Backend, backend_for
 from .backends.vllm import VLLMBackend
 from .conversation import prompt_ids
 from .families import family_of
-from .groups import Collected, Group, apart, collect, has_signal, pass_rate
+from .groups import Collected, Group, advantages_of, apart, collect, has_signal, pass_rate
 from .grpo_run import GRPORun
 from .meter import rolled
 from .metrics import Metrics
+from .pieces import piece_of
 from .placing import plain
 from .run_folder import RunFolder
 from .sampler import Conversation, Sample, sample
@@ -94,14 +95,18 @@ class Player:
     def told(self, found: Sequence[Collected], step: int, seconds: float) -> Metrics:
         """Keep the rollouts of all processes, and measure them."""
         config = self.config
-        samples = [one for part in found for members in part.asked for one in members]
+        groups = [members for part in found for members in part.groups]
+        wasted = [members for part in found for members in part.wasted]
+        samples = list(chain.from_iterable([*groups, *wasted]))
         if ranks.is_first():
-            self.folder.keep_rollouts(step, [one.rollout for one in samples])
+            earned = [*advantages_of(groups, config), *[None] * (len(wasted) * config.group)]
+            piece = piece_of(self.tokenizer)
+            self.folder.keep_rollouts(step, samples, earned, config.group, tokens=config.keep_tokens, piece=piece)
         line = rolled(samples, config.group, seconds, len(found))
         if config.zero_variance != "keep":
-            dead = sum(len(apart(part.groups, config)[1]) for part in found)
-            wasted = sum(len(members) for part in found for members in part.wasted)
-            line |= {"dropped_groups": dead, "wasted_rollouts": wasted, "wasted_s": max(part.seconds for part in found)}
+            dead = len(apart(groups, config)[1])
+            vain = {"wasted_rollouts": len(wasted) * config.group, "wasted_s": max(part.seconds for part in found)}
+            line |= {"dropped_groups": dead, **vain}
         if config.difficulty == "pools":
             line |= self.asking.pools()
         return line

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..prove.trajectory import Rollout, UnreadableData, write_lines
+from ..prove.store.folder import RolloutFolder
+from ..prove.store.folder import Tokens as KeepTokens
+from ..prove.store.kept import Kept, Tokens
+from ..prove.trajectory import UnreadableData
 from .policy import write_whole
+from .sampler import Sample
 
 PROGRESS = "progress.json"
 
@@ -35,10 +38,13 @@ class Checkpoint:
 
 
 class RunFolder:
-    def __init__(self, path: Path):
-        self.path = path
+    """`on_kept` hears what is told of the rollouts of each step (see prove/store/folder.py)."""
+
+    def __init__(self, path: Path, on_kept: Callable[[dict[str, Any]], None] = lambda told: None):
+        self.path, self.on_kept = path, on_kept
         self.metrics = path / "metrics.jsonl"
         self.rollouts = path / "rollouts"
+        self.store = RolloutFolder(self.rollouts)
         self.checkpoints = path / "checkpoints"
 
     def open(self, run: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> None:
@@ -78,10 +84,7 @@ class RunFolder:
         """Forget metrics and rollouts of later steps, and a line that was cut by a kill."""
         if self.metrics.exists():
             write_whole(self.metrics, "".join(f"{json.dumps(line)}\n" for line in self.lines() if line["step"] <= step))
-        for file in self.rollouts.iterdir():
-            number = re.fullmatch(r"step-(\d+)\.jsonl", file.name)
-            if not number or int(number[1]) > step:
-                file.unlink()
+        self.store.rewind(step)
 
     def lines(self) -> Iterable[dict[str, Any]]:
         """The metrics of every step so far; a line cut short by a kill ends them."""
@@ -99,5 +102,29 @@ class RunFolder:
         finally:
             os.close(file)
 
-    def keep_rollouts(self, step: int, rollouts: Iterable[Rollout]) -> None:
-        write_lines(self.rollouts / f"step-{step:06d}.jsonl", rollouts)
+    def keep_rollouts(
+        self,
+        step: int,
+        samples: Sequence[Sample],
+        advantages: Sequence[float | None],
+        group: int,
+        *,
+        tokens: KeepTokens = "last",
+        piece: Callable[[int], str] = str,
+    ) -> None:
+        """Keep the rollouts of a step, groups of this size; `piece` tells a token's text. Raises OSError."""
+        kept = [
+            Kept(
+                rollout=one.rollout,
+                group=place // group + 1,
+                advantage=advantage,
+                tokens=Tokens(
+                    prompt_ids=one.prompt_ids,
+                    completion_ids=one.completion_ids,
+                    env_mask=one.env_mask,
+                    logprobs=one.logprobs,
+                ),
+            )
+            for place, (one, advantage) in enumerate(zip(samples, advantages, strict=True))
+        ]
+        self.on_kept(self.store.keep(step, kept, tokens, piece))

@@ -59,6 +59,7 @@ def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
     data = settings.PROVE_DATA
     checks.cpu_workers(cpu_workers)
     checks.data_folder(data)
+    checks.storage(settings.PROVE_STORAGE)
     first_start.refuse_newer_database()
     embedded = embedded_url(data) == settings.REDIS_URL
     server = valkey.binary() if embedded else None

@@ -1,0 +1,187 @@
+"""Finding rollouts of a run by words like `tool:create_event end:tokens reward<0.5`, over all of its steps."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from .models import RolloutGroup, Run
+
+NAMES = ("tool", "end", "example")
+NUMBERS = ("reward", "advantage", "step", "calls", "failed", "tokens")
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "=": operator.eq,
+}
+LOOKUPS = {"<=": "lte", ">=": "gte", "<": "lt", ">": "gt", "=": "exact"}
+WORD = re.compile(rf"({'|'.join(NAMES)}):(\S+)")
+BOUND = re.compile(rf"({'|'.join(NUMBERS)})(<=|>=|<|>|=)(-?\d+(?:\.\d*)?|-?\.\d+)")
+COLUMNS = ("step", "number", "first", "example", "size", "rollouts")
+LONGEST = 500  # characters of a query
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is looked for: all of it must hold of a rollout. `strange` are the words that say nothing."""
+
+    names: tuple[tuple[str, str], ...] = ()
+    bounds: tuple[tuple[str, str, float], ...] = ()
+    strange: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> Query:
+        names, bounds, strange = [], [], []
+        for word in text[:LONGEST].split():
+            if found := WORD.fullmatch(word):
+                names.append((found[1], found[2]))
+            elif found := BOUND.fullmatch(word):
+                bounds.append((found[1], found[2], float(found[3])))
+            else:
+                strange.append(word)
+        return cls(tuple(names), tuple(bounds), tuple(strange))
+
+    def narrowed(self, groups: QuerySet[RolloutGroup]) -> QuerySet[RolloutGroup]:
+        """The groups that may hold such a rollout, and some that do not."""
+        for name, value in self.names:
+            match name:
+                case "example":
+                    groups = groups.filter(example=value)
+                case "tool":
+                    groups = groups.filter(tools__contains=f",{value},")
+                case "end":
+                    groups = groups.filter(ends__contains=f",{value},")
+        for name, sign, bound in self.bounds:
+            groups = groups.filter(possible(name, sign, bound))
+        return groups
+
+    def places(self, row: Row) -> list[int]:
+        """Which rollouts of a group it holds of, counted from 0."""
+        found = list(range(row.size))
+        for name, value in self.names:
+            told = row.words(name)
+            found = [place for place in found if value in told[place]]
+        for name, sign, bound in self.bounds:
+            numbers, holds = row.numbers(name), SIGNS[sign]
+            found = [place for place in found if numbers[place] is not None and holds(numbers[place], bound)]
+        return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """One group of the index, as it is looked through."""
+
+    step: int
+    group: int
+    first: int
+    example: str
+    size: int
+    told: dict[str, list[Any]]
+
+    def words(self, name: str) -> Sequence[Sequence[str]]:
+        """Of each rollout the words that a name may be."""
+        match name:
+            case "tool":
+                return self.told["tools"]
+            case "end":
+                return [(end,) for end in self.told["end"]]
+        return [(self.example,)] * self.size
+
+    def numbers(self, name: str) -> Sequence[Any]:
+        """Of each rollout a number; None where it has none."""
+        match name:
+            case "step":
+                return [self.step] * self.size
+            case "calls":
+                return [len(tools) for tools in self.told["tools"]]
+        return self.told[{"failed": "failed_calls", "tokens": "model_tokens"}.get(name, name)]
+
+    def hit(self, place: int) -> Hit:
+        one = {name: values[place] for name, values in self.told.items()}
+        return Hit(
+            step=self.step,
+            group=self.group,
+            index=self.first + place,
+            example=self.example,
+            reward=one["reward"],
+            advantage=one["advantage"],
+            end=one["end"],
+            failed=one["failed_calls"],
+            tokens=one["model_tokens"],
+            tools=tuple(one["tools"]),
+        )
+
+
+def possible(name: str, sign: str, value: float) -> Q:
+    """What must be so of a group for one of its rollouts to be within the bound."""
+    if name == "step":
+        return Q(**{f"step__{LOOKUPS[sign]}": value})
+    if name == "reward":
+        above, below = Q(high__gte=value), Q(low__lte=value)
+        return {"<": below, "<=": below, ">": above, ">=": above, "=": above & below}[sign]
+    return Q()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """One rollout of the index."""
+
+    step: int
+    group: int
+    index: int
+    example: str
+    reward: float | None
+    advantage: float | None
+    end: str
+    failed: int
+    tokens: int | None
+    tools: tuple[str, ...]
+
+
+class Found(Sequence[Hit]):
+    """The rollouts of a run that a query holds of; each is made when it is looked at, since a page shows but a few."""
+
+    def __init__(self, run: Run, query: Query, order: str = "step"):
+        groups = query.narrowed(run.groups.order_by("step", "number"))
+        rows = groups.values_list(*COLUMNS).iterator()
+        self.places = [(row, place) for row in (Row(*values) for values in rows) for place in query.places(row)]
+        self.order(order)
+
+    def order(self, order: str) -> None:
+        """By step, or by reward; rollouts without a reward come last either way."""
+        if order == "-step":
+            self.places.sort(key=lambda each: -each[0].step)
+        elif order in ("reward", "-reward"):
+            sign = -1 if order == "-reward" else 1
+            self.places.sort(key=lambda each: (reward_at(*each) is None, sign * (reward_at(*each) or 0.0)))
+
+    @property
+    def steps(self) -> int:
+        return len({row.step for row, _ in self.places})
+
+    @property
+    def mean(self) -> float | None:
+        rewards = [reward for each in self.places if (reward := reward_at(*each)) is not None]
+        return fmean(rewards) if rewards else None
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [row.hit(place) for row, place in self.places[at]]
+        row, place = self.places[at]
+        return row.hit(place)
+
+
+def reward_at(row: Row, place: int) -> float | None:
+    reward: float | None = row.told["reward"][place]
+    return reward

@@ -1,0 +1,69 @@
+"""The rollouts of a run over all steps: those that a query finds, and those of one conversation, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .detail import run_of
+from .models import RolloutGroup, Run
+from .rollouts import Group, Member, examples_of
+from .search import Found, Query
+
+ROWS = 50
+STEPS = 100
+ORDERS = {"step": "By step", "-step": "Newest first", "reward": "Worst first", "-reward": "Best first"}
+HINTS = ("reward<0.5", "end:tokens", "failed>0", "calls=0")
+
+
+@in_project(Action.VIEW)
+@require_safe
+def found_rollouts(request: ProjectRequest, run: int) -> HttpResponse:
+    found, text = run_of(request.project, run), request.GET.get("q", "").strip()
+    query, order = Query.of(text), request.GET.get("order", "step")
+    told = Found(found, query, order) if not query.strange else []
+    context: dict[str, Any] = {
+        "run": found,
+        "q": text,
+        "query": query,
+        "page": Paginator(told, ROWS).get_page(request.GET.get("page")),
+        "told": told,
+        "orders": ORDERS,
+        "order": order if order in ORDERS else "step",
+        "hints": HINTS,
+        "indexed": found.groups.exists(),
+    }
+    return render(request, "experiments/found.html", context, status=422 if query.strange else 200)
+
+
+@in_project(Action.VIEW)
+@require_safe
+def over_the_run(request: ProjectRequest, run: int, example: str) -> HttpResponse:
+    found = run_of(request.project, run)
+    page = Paginator(found.groups.filter(example=example), STEPS).get_page(request.GET.get("page"))
+    groups = [(row.step, group_of(row)) for row in page]
+    known = examples_of(found, [example]).get(example)
+    context = {"run": found, "name": example, "example": known, "page": page, "groups": groups}
+    return render(request, "experiments/over_the_run.html", context | rise(found, example))
+
+
+def group_of(row: RolloutGroup) -> Group:
+    """A group of the index as the pages show groups."""
+    told = row.rollouts
+    lists = zip(told["reward"], told["advantage"], told["end"], strict=True)
+    found = (Member(row.first + place, place + 1, *each) for place, each in enumerate(lists))
+    return Group(row.number, row.example, tuple(found))
+
+
+def rise(run: Run, example: str) -> dict[str, Any]:
+    """The mean reward of the first group of a conversation, and of its last."""
+    means: Sequence[float] = run.groups.filter(example=example, mean__isnull=False).values_list("mean", flat=True)
+    means = list(means)
+    return {"first": means[0], "last": means[-1], "change": means[-1] - means[0]} if len(means) > 1 else {}

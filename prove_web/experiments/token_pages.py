@@ -1,0 +1,79 @@
+"""The tokens of one rollout, on request: what the model wrote with its log-probabilities, and what it was shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.store.tokens import Token, TokenRow
+
+from .detail import run_of
+from .rollouts import NoRollouts, tokens_of
+
+AT_ONCE = 2_000  # tokens in one fragment
+LIKELY = (0.9, 0.5, 0.1)  # where one shade ends and the next begins
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A token as the page shows it; `shade` is 0 for what was almost certain, 3 for what was a surprise."""
+
+    token: Token
+    probability: float | None
+
+    @property
+    def shade(self) -> int:
+        return sum((self.probability or 0.0) < limit for limit in LIKELY)
+
+    @property
+    def text(self) -> str:
+        """With a mark for the end of a line, which is a token like any other."""
+        return self.token.text.replace("\n", "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}\n")
+
+
+@in_project(Action.VIEW)
+@require_safe
+def tokens(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
+    """A fragment; `?after=` goes on where another ended."""
+    found = run_of(request.project, run)
+    try:
+        row = tokens_of(found, step, index)
+    except NoRollouts as error:
+        return render(request, "experiments/tokens.html", {"why": str(error)})
+    if row is None:
+        return render(request, "experiments/tokens.html", {"why": not_kept(found.config)})
+    given = request.GET.get("after", "")
+    after = int(given) if given.isdecimal() and len(given) < 10 else 0
+    return render(request, "experiments/tokens.html", {"run": found, "step": step, "index": index, **part(row, after)})
+
+
+def part(row: TokenRow, after: int) -> dict[str, Any]:
+    """Some of a rollout's tokens; with the first of them, the prompt and what all add up to."""
+    spoken = [token for token in row.completion if token.model and token.logprob is not None]
+    return {
+        "after": after,
+        "prompt": "".join(token.text for token in row.prompt),
+        "prompt_count": len(row.prompt),
+        "count": len(row.completion),
+        "spoken": len(spoken),
+        "mean": sum(token.logprob for token in spoken) / len(spoken) if spoken else None,
+        "tokens": [shown(token) for token in row.completion[after : after + AT_ONCE]],
+        "next": after + AT_ONCE if after + AT_ONCE < len(row.completion) else None,
+    }
+
+
+def shown(token: Token) -> Shown:
+    return Shown(token, exp(token.logprob) if token.logprob is not None else None)
+
+
+def not_kept(config: dict[str, Any]) -> str:
+    """Why there are none, and how another run keeps them."""
+    keeps = config.get("keep_tokens", "last")
+    which = {"none": "no step", "all": "every step"}.get(keeps, "the newest step alone")
+    return f"The tokens of this step are not kept: this run keeps those of {which} (its setting keep_tokens)."

@@ -1,0 +1,224 @@
+"""The storage: whatever a run kept gets there, whole and by itself, however often it is away."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import fsspec
+import pytest
+
+from tests.waiting import eventually
+from training_worker.jobs.spool import SpoolReader, SpoolWriter
+from training_worker.jobs.storing import Storing
+from training_worker.jobs.work import Refused, Tell
+from training_worker.prove.store import __main__ as command
+from training_worker.prove.store.cache import Cache
+from training_worker.prove.store.courier import BROUGHT, Courier, bring, brought, pending
+from training_worker.prove.store.folder import RolloutFolder, step_name, tokens_name
+from training_worker.prove.store.parquet import DamagedFile
+from training_worker.prove.store.storage import Storage, StorageFailed, configured
+from training_worker.prove.trajectory import file_digest
+from training_worker.trainer.stopping import Stop
+
+from .test_store import plain
+
+AT_ONCE = (0.01,)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RolloutFolder:
+    path = tmp_path / "jobs" / "the-job" / "out" / "rollouts"
+    path.mkdir(parents=True)
+    return RolloutFolder(path)
+
+
+@pytest.fixture(params=["file", "memory"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
+    where = f"file://{tmp_path / 'far'}" if request.param == "file" else f"memory://{uuid4().hex}"
+    yield Storage(where) / "the-job" / "rollouts"
+    fsspec.filesystem("memory").store.clear()
+
+
+def away(tmp_path: Path) -> Storage:
+    """A storage whose folder cannot be made, since a file lies in its place."""
+    (tmp_path / "far").write_text("in the way")
+    return Storage(f"file://{tmp_path / 'far'}") / "the-job" / "rollouts"
+
+
+def keep(folder: RolloutFolder, *steps: int, text: str = "a") -> None:
+    for step in steps:
+        folder.keep(step, [plain(f"{text} {step}")], "last", str)
+
+
+def test_what_is_put_there_is_got_again_listed_and_removed(storage: Storage) -> None:
+    assert storage.names() == []
+    storage.put("step-000001.parquet", b"one")
+    storage.put("step-000001.parquet", b"two")
+    assert (storage.get("step-000001.parquet"), storage.names()) == (b"two", ["step-000001.parquet"])
+    storage.remove("step-000001.parquet")
+    storage.remove("step-000001.parquet")
+    assert storage.names() == []
+    with pytest.raises(FileNotFoundError):
+        storage.get("step-000001.parquet")
+
+
+@pytest.mark.parametrize("name", ["../secret", "a/b", "/etc/passwd", "", ".", "..", "s3://other/x", "a\n"])
+def test_a_name_that_leads_elsewhere_is_never_opened(name: str, storage: Storage) -> None:
+    for use in (storage.get, storage.remove, lambda one: storage.put(one, b""), storage.__truediv__):
+        with pytest.raises(ValueError, match="not a name"):
+            use(name)
+
+
+def test_a_url_that_is_none_and_a_package_that_is_missing_are_named_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PROVE_STORAGE", raising=False)
+    assert configured() is None is configured("")
+    for wrong in ("/srv/prove", "nonsense://x", "s3", "file://srv/prove"):
+        with pytest.raises(StorageFailed, match=r"is no URL of a storage\. Write file:///folder or s3://bucket/prefix"):
+            configured(wrong)
+    monkeypatch.setitem(sys.modules, "s3fs", None)  # as where it is not installed
+    with pytest.raises(StorageFailed, match="for s3:// the package s3fs must be installed"):
+        configured("s3://bucket/prefix")
+
+
+def test_a_password_in_the_url_is_never_told() -> None:
+    assert Storage("sftp://me:secret@host/folder").named == "sftp://host/folder"
+
+
+def test_a_storage_that_is_away_says_which_it_is(tmp_path: Path) -> None:
+    with pytest.raises(StorageFailed, match=r"The storage file://.* did not answer"):
+        away(tmp_path).put("step-000001.parquet", b"")
+
+
+def test_a_courier_brings_every_step_and_the_tokens_that_are_kept(folder: RolloutFolder, storage: Storage) -> None:
+    keep(folder, 1, 2)
+    courier = Courier(folder.path, storage, rewound=0, pauses=AT_ONCE)
+    courier.start()
+    eventually(lambda: len(storage.names()) == 3, "the first files")
+    keep(folder, 3)
+    courier.nudge()
+    assert courier.finish(30).waiting == 0 and not courier.is_alive()
+    assert storage.names() == [*map(step_name, (1, 2, 3)), tokens_name(3)]
+    for name in storage.names():
+        assert storage.get(name) == (folder.path / name).read_bytes()
+
+
+def test_a_storage_that_was_away_gets_everything_when_it_is_back(folder: RolloutFolder, tmp_path: Path) -> None:
+    storage = away(tmp_path)
+    keep(folder, 1)
+    courier = Courier(folder.path, storage, rewound=0, pauses=AT_ONCE)
+    courier.start()
+    courier.nudge()
+    eventually(lambda: courier.news.error, "word that the storage is away")
+    assert courier.news.waiting == 2 and "did not answer" in courier.news.error
+    keep(folder, 2)
+    (tmp_path / "far").unlink()
+    assert courier.finish(30) == type(courier.news)(0, "")
+    assert storage.names() == [step_name(1), step_name(2), tokens_name(2)]
+
+
+def test_what_was_brought_is_not_brought_again_and_what_changed_is(folder: RolloutFolder, storage: Storage) -> None:
+    keep(folder, 1, 2)
+    bring(folder.path, storage)
+    assert pending(folder.path) == []
+    with (folder.path / BROUGHT).open("a") as file:
+        file.write('["step-000002.parq')  # a line that a kill cut short
+    keep(folder, 2, text="another")
+    assert pending(folder.path) == [step_name(2)]
+    bring(folder.path, storage)
+    assert storage.get(step_name(2)) == (folder.path / step_name(2)).read_bytes() and pending(folder.path) == []
+    assert brought(folder.path)[step_name(1)] == file_digest(folder.path / step_name(1))
+
+
+def test_steps_that_are_void_leave_the_storage_and_no_other_does(folder: RolloutFolder, storage: Storage) -> None:
+    keep(folder, 1, 2, 3)
+    bring(folder.path, storage)
+    (folder.path / step_name(1)).unlink()  # somebody made room here
+    folder.rewind(2)
+    courier = Courier(folder.path, storage, rewound=2, pauses=AT_ONCE)
+    courier.start()
+    assert courier.finish(30).waiting == 0
+    assert storage.names() == [step_name(1), step_name(2)]
+
+
+def telling(tmp_path: Path) -> tuple[Tell, SpoolReader]:
+    path = tmp_path / "events-1.jsonl"
+    return Tell(SpoolWriter(path), Stop(), 1), SpoolReader(path)
+
+
+def told(reader: SpoolReader, kind: str) -> list[dict[str, object]]:
+    return [event["data"] for event in reader.read() if event["kind"] == kind]
+
+
+def test_a_run_says_once_that_its_storage_is_away_and_goes_on(
+    folder: RolloutFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away(tmp_path)
+    monkeypatch.setenv("PROVE_STORAGE", f"file://{tmp_path / 'far'}")
+    monkeypatch.setattr("training_worker.jobs.storing.PATIENCE", 0.5)
+    tell, reader = telling(tmp_path)
+    storing = Storing(folder.path, "the-job", 0, tell)
+    for step in (1, 2):
+        storing.kept(folder.keep(step, [plain("a")]))
+    storing.finish()
+    assert [one["step"] for one in told(reader, "rollouts")] == [1, 2]
+    (word,) = told(reader, "storage")
+    assert word["waiting"] and "did not answer" in str(word["error"])
+
+    (tmp_path / "far").unlink()  # the next attempt: it tells what was, and brings what is left
+    tell, reader = telling(tmp_path / "jobs")
+    storing = Storing(folder.path, "the-job", 1, tell)
+    storing.tell_before(1)
+    folder.rewind(1)
+    storing.kept(folder.keep(2, [plain("again")]))
+    storing.finish()
+    assert [one["step"] for one in told(reader, "rollouts")] == [1, 2] and told(reader, "storage") == []
+    assert (Storage(f"file://{tmp_path / 'far'}") / "the-job" / "rollouts").names()[:2] == [step_name(1), step_name(2)]
+
+
+def test_a_run_whose_storage_is_set_wrong_is_refused_before_it_starts(
+    folder: RolloutFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROVE_STORAGE", "/srv/prove")
+    with pytest.raises(Refused, match=r"is no URL of a storage.* then resume"):
+        Storing(folder.path, "the-job", 0, telling(tmp_path)[0])
+
+
+def test_the_command_brings_what_runs_could_not(
+    folder: RolloutFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(folder, 1)
+    monkeypatch.setenv("PROVE_DATA", str(tmp_path))
+    monkeypatch.delenv("PROVE_STORAGE", raising=False)
+    assert command.main() == 1 and "names no storage" in capsys.readouterr().err
+    away(tmp_path)
+    monkeypatch.setenv("PROVE_STORAGE", f"file://{tmp_path / 'far'}")
+    assert command.main() == 1 and "did not answer" in capsys.readouterr().err
+    (tmp_path / "far").unlink()
+    assert command.main() == 0 and "2 files brought" in capsys.readouterr().out
+    assert command.main() == 0 and "brought" not in capsys.readouterr().out
+
+
+def test_a_cache_gives_the_same_file_without_asking_again_and_stays_small(storage: Storage, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache", most=250)
+    digests = {}
+    for step in (1, 2, 3):
+        data = str(step).encode() * 100
+        storage.put(step_name(step), data)
+        (tmp_path / "x").write_bytes(data)
+        digests[step] = file_digest(tmp_path / "x")
+    first = cache.file(storage, step_name(1), digests[1])
+    storage.remove(step_name(1))
+    assert cache.file(storage, step_name(1), digests[1]) == first and first.read_bytes() == b"1" * 100
+    for step in (2, 3):
+        cache.file(storage, step_name(step), digests[step])
+    assert len(list(cache.folder.iterdir())) == 2
+    with pytest.raises(FileNotFoundError):
+        cache.file(storage, step_name(9), digests[1])
+    storage.put(step_name(2), b"of another attempt")
+    with pytest.raises(DamagedFile, match=r"step-000002\.parquet in the storage .* is not the one"):
+        cache.file(storage, step_name(2), "0" * 64)

@@ -1,0 +1,333 @@
+"""The rollouts of a whole run: told once, found over all steps, and there when the worker's machine is not."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from django.urls import reverse
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from pytest_django import DjangoAssertNumQueries
+
+from prove_web.accounts.models import Project, User
+from prove_web.experiments.models import RolloutGroup, Run, StepRollouts
+from prove_web.experiments.search import LOOKUPS, NUMBERS, SIGNS, Found, Hit, Query
+from prove_web.experiments.stored import StoredRun
+from prove_web.live.models import JobEvent
+from prove_web.live.record import record
+from training_worker.prove.store.courier import bring
+from training_worker.prove.store.folder import read_rollouts
+from training_worker.prove.store.storage import Storage
+from training_worker.prove.trajectory import Example, Rollout, ToolCall
+
+from .examples import abstention, chain, dataset_of
+from .story import Told, event, run_job, step
+from .trained import calling, good, keep_old_rollouts, keep_rollouts, run_of, saying
+
+pytestmark = pytest.mark.django_db
+
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture
+def victors(victor: User, as_user: SignIn) -> Client:
+    return as_user(victor)
+
+
+@pytest.fixture
+def run(project: Project, settings: LazySettings, tmp_path: Path) -> Run:
+    settings.PROVE_DATA, settings.PROVE_STORAGE = tmp_path / "data", ""
+    return run_of(project, [0.5] * 4, dataset=dataset_of(project, [chain(), abstention()]), config={"group": 2})
+
+
+def lazy(example: Example) -> Rollout:
+    return saying(example, *("Done." for _ in example.turns))
+
+
+def failing(example: Example) -> Rollout:
+    return calling(example, ToolCall("no_such_tool", {}))
+
+
+def cut(example: Example) -> Rollout:
+    return replace(good(example), end="tokens", failed_at="policy")
+
+
+def broken(example: Example) -> Rollout:
+    return replace(good(example), reward=None, failed_at="environment", error="away", end="infrastructure")
+
+
+def fill(run: Run) -> dict[int, list[Rollout]]:
+    """Four steps of different rollouts; in the second one group is void."""
+    steps = {
+        1: [lazy(chain()), failing(chain()), good(abstention()), cut(abstention())],
+        2: [good(chain()), broken(chain()), good(abstention()), good(abstention())],
+        3: [cut(chain()), lazy(chain())],
+        4: [good(chain()), good(chain())],
+    }
+    for number, rollouts in steps.items():
+        keep_rollouts(run, number, rollouts)
+    return steps
+
+
+def address(run: Run, name: str, *parts: Any) -> str:
+    return reverse(name, args=[*run.project.path, run.number, *parts])
+
+
+def text_of(client: Client, url: str, status: int = 200) -> str:
+    answer = client.get(url)
+    assert answer.status_code == status
+    return answer.content.decode()
+
+
+# what is told
+
+
+def told(seq: int, number: int, *rewards: float) -> Told:
+    """What a worker tells of a step with one group."""
+    group = {"number": 1, "first": 1, "example": "one", "reward": list(rewards), "advantage": list(rewards)}
+    group |= {name: [0 for _ in rewards] for name in ("failed_calls", "model_tokens")}
+    group |= {"end": ["answered" for _ in rewards], "tools": [["look"] for _ in rewards]}
+    file = {"file": f"step-{number:06d}.parquet", "digest": "0" * 64, "bytes": 10, "tokens": "", "tokens_digest": ""}
+    return event(seq, "rollouts", step=number, **file, groups=[group])
+
+
+def index(run: Run) -> dict[int, list[float]]:
+    return {row.step: row.rollouts["reward"] for row in RolloutGroup.objects.filter(run=run)}
+
+
+@pytest.mark.usefixtures("broker")
+def test_what_is_told_of_a_step_is_indexed_and_told_again_replaces_itself(project: Project) -> None:
+    job = run_job(project)
+    run = Run.objects.get(job=job)
+    record(str(job.id), 1, [told(1, 1, 0.1), step(2, 1), told(3, 2, 0.2, 0.4), step(4, 2), told(5, 1, 0.3)])
+    assert index(run) == {1: [0.3], 2: [0.2, 0.4]}
+    row = RolloutGroup.objects.get(run=run, step=2)
+    assert (row.size, row.low, row.high, row.tools, row.ends) == (2, 0.2, 0.4, ",look,", ",answered,")
+    assert [one.step for one in run.kept.all()] == [1, 2]
+    stored = JobEvent.objects.filter(job=job, kind="rollouts").first()
+    assert stored.data["file"] == "step-000001.parquet" and "groups" not in stored.data
+
+
+@pytest.mark.usefixtures("broker")
+def test_going_back_voids_the_rollouts_that_came_after(project: Project) -> None:
+    job = run_job(project)
+    run = Run.objects.get(job=job)
+    record(str(job.id), 1, [told(1, 1, 0.1), told(2, 2, 0.2), told(3, 3, 0.3)])
+    record(str(job.id), 1, [told(4, 4, 0.4), event(5, "rewound", step=1), told(6, 2, 0.9)])
+    assert index(run) == {1: [0.1], 2: [0.9]}
+    assert list(StepRollouts.objects.filter(run=run).values_list("step", flat=True)) == [1, 2]
+
+
+def test_a_step_that_is_void_is_said_not_to_be_done(run: Run, victors: Client) -> None:
+    keep_rollouts(run, 4, [good(chain()), lazy(chain())])
+    run.kept.all().delete()
+    run.points.filter(step__gt=2).delete()
+    (run.job.out / "rollouts" / "step-000004.parquet").unlink()
+    assert "has not done step 4 yet; it is at step 2" in text_of(victors, address(run, "rollouts", 4), 404)
+
+
+# far from the worker
+
+
+@pytest.fixture
+def far(run: Run, settings: LazySettings, tmp_path: Path) -> Storage:
+    """The storage that the run's worker brings its rollouts to."""
+    settings.PROVE_STORAGE = f"file://{tmp_path / 'far'}"
+    return Storage(settings.PROVE_STORAGE) / str(run.job_id) / "rollouts"
+
+
+def test_the_rollouts_survive_the_workers_machine(run: Run, victors: Client, far: Storage) -> None:
+    steps = fill(run)
+    bring(run.job.out / "rollouts", far)
+    pages = [address(run, "rollouts", 4), address(run, "rollout", 4, 2), address(run, "rollout-tokens", 4, 2)]
+    before = [len(text_of(victors, url)) for url in pages]
+    shutil.rmtree(run.job.folder)
+    assert [len(text_of(victors, url)) for url in pages] == before
+    store = StoredRun(run)
+    assert store.steps() == [1, 2, 3, 4]
+    read = list(read_rollouts(store, store.steps(), transcripts=True))
+    assert read == [one for rollouts in steps.values() for one in rollouts]
+
+
+def test_the_tokens_of_two_runs_are_not_mistaken_for_each_other(
+    run: Run, victors: Client, far: Storage, settings: LazySettings
+) -> None:
+    other = run_of(run.project, [0.5] * 4, config={"group": 2})
+    for one, word in ((run, "zzzz"), (other, "qqq")):
+        keep_rollouts(one, 4, [saying(chain(), word), lazy(chain())])
+        bring(one.job.out / "rollouts", Storage(settings.PROVE_STORAGE) / str(one.job_id) / "rollouts")
+        shutil.rmtree(one.job.folder)
+    shown = [text_of(victors, address(one, "rollout-tokens", 4, 1)) for one in (run, other)]
+    assert [(text.count(">z</span>"), text.count(">q</span>")) for text in shown] == [(4, 0), (0, 3)]
+
+
+def test_a_file_here_that_is_not_the_one_told_of_is_not_shown(run: Run, victors: Client, far: Storage) -> None:
+    keep_rollouts(run, 4, [good(chain()), lazy(chain())])
+    bring(run.job.out / "rollouts", far)
+    keep_old = run.kept.get(step=4).digest
+    keep_rollouts(run, 4, [good(abstention()), good(abstention())])  # a worker that is void writes on
+    run.kept.filter(step=4).update(digest=keep_old)
+    assert chain().id in text_of(victors, address(run, "rollouts", 4))
+
+
+def test_a_storage_that_is_away_or_has_another_file_says_so_and_not_where_it_is(
+    run: Run, victors: Client, far: Storage, tmp_path: Path
+) -> None:
+    keep_rollouts(run, 4, [good(chain()), lazy(chain())])
+    bring(run.job.out / "rollouts", far)
+    shutil.rmtree(run.job.folder)
+    far.put("step-000004.parquet", b"of another attempt")
+    assert "is not the one that the run wrote" in text_of(victors, address(run, "rollouts", 4), 404)
+    far.remove("step-000004.parquet")
+    assert "step 4 is not in the storage" in text_of(victors, address(run, "rollouts", 4), 404)
+    shutil.rmtree(tmp_path / "far")
+    (tmp_path / "far").write_text("in the way")
+    text = text_of(victors, address(run, "rollout", 4, 1), 404)
+    assert "does not answer" in text and str(tmp_path) not in text
+
+
+def test_a_run_says_that_its_rollouts_wait_for_the_storage(run: Run, victors: Client) -> None:
+    page = run.get_absolute_url()
+    keep_rollouts(run, 4, [good(chain()), lazy(chain())])
+    at = {"job": run.job, "attempt": 1, "kind": "storage", "at": "2026-01-02T03:04:05+00:00"}
+    JobEvent.objects.create(seq=1, data={"waiting": 3, "error": "The storage did not answer."}, **at)
+    assert "3 files of rollouts wait" in text_of(victors, page)
+    JobEvent.objects.create(seq=2, data={"waiting": 0, "error": ""}, **at)
+    assert "files of rollouts wait" not in text_of(victors, page)
+
+
+# over all steps
+
+
+def brute(steps: dict[int, list[Rollout]]) -> list[tuple[int, int, Rollout]]:
+    return [(number, place, one) for number, made in steps.items() for place, one in enumerate(made, 1)]
+
+
+@pytest.mark.parametrize(
+    ("query", "holds"),
+    [
+        ("", lambda step, one: True),
+        ("tool:no_such_tool", lambda step, one: any(made.call.name == "no_such_tool" for made in one.calls)),
+        ("tool:no_such", lambda step, one: False),
+        ("end:tokens", lambda step, one: one.end == "tokens"),
+        ("end:tokens step>1", lambda step, one: one.end == "tokens" and step > 1),
+        ("reward<0.5", lambda step, one: one.reward is not None and one.reward.total < 0.5),
+        ("reward>=1 calls>0", lambda step, one: one.reward is not None and one.reward.total >= 1 and bool(one.calls)),
+        ("calls=0", lambda step, one: not one.calls),
+        ("failed>0", lambda step, one: any(made.level < 3 for made in one.calls)),
+        (f"example:{chain().id} step<=2", lambda step, one: one.example == chain().id and step <= 2),
+        ("step=3", lambda step, one: step == 3),
+    ],
+)
+def test_a_query_finds_the_rollouts_it_holds_of_and_no_other(
+    query: str, holds: Callable[[int, Rollout], bool], run: Run
+) -> None:
+    steps = fill(run)
+    wanted = [(number, place) for number, place, one in brute(steps) if holds(number, one)]
+    assert [(hit.step, hit.index) for hit in Found(run, Query.of(query))] == wanted
+
+
+BOUNDS = st.tuples(st.sampled_from(NUMBERS), st.sampled_from(list(SIGNS)), st.sampled_from([-0.5, 0, 0.5, 1, 1.3, 3]))
+
+
+@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(bounds=st.lists(BOUNDS, min_size=1, max_size=3))
+def test_narrowing_down_in_the_database_loses_nothing(run: Run, bounds: list[tuple[str, str, float]]) -> None:
+    if not run.groups.exists():
+        fill(run)
+    query = Query.of(" ".join(f"{name}{sign}{value:g}" for name, sign, value in bounds))
+    assert not query.strange and set(LOOKUPS) == set(SIGNS)
+    assert list(Found(run, query)) == [hit for hit in Found(run, Query()) if holds_of(query, hit)]
+
+
+def holds_of(query: Query, hit: Hit) -> bool:
+    told = {**vars(hit), "calls": len(hit.tools)}
+    return all(told[name] is not None and SIGNS[sign](told[name], bound) for name, sign, bound in query.bounds)
+
+
+def test_the_page_finds_orders_and_leads_to_each_rollout(run: Run, victors: Client) -> None:
+    fill(run)
+    url = address(run, "run-rollouts")
+
+    def shown(query: str) -> list[Hit]:
+        return list(victors.get(url + query).context["page"].object_list)
+
+    assert len(shown("")) == 12
+    best = [hit.reward for hit in shown("?order=-reward")]
+    assert best[-1] is None and best[:-1] == sorted(best[:-1], reverse=True)
+    assert [hit.step for hit in shown("?order=-step&q=step%3E2")] == [4, 4, 3, 3]
+    text = text_of(victors, url + "?q=end:tokens+step:3", 422)
+    assert "<code>step:3</code>" in text and "says nothing here" in text
+    assert address(run, "rollout", 3, 1) in text_of(victors, url + "?q=end:tokens")
+    assert "No rollout is like that" in text_of(victors, url + "?q=tool:nothing")
+    assert "&lt;script&gt;" in text_of(victors, url + "?q=<script>", 422)
+
+
+def test_one_conversation_is_followed_over_the_run(run: Run, victors: Client) -> None:
+    steps = fill(run)
+    answer = victors.get(address(run, "run-example", chain().id))
+    groups = answer.context["groups"]
+    assert [number for number, _ in groups] == [1, 2, 3, 4]
+    assert [len(group.members) for _, group in groups] == [2, 2, 2, 2]
+    assert [group.void for _, group in groups] == [False, True, False, False]
+    first = [one.reward.total for one in steps[1][:2] if one.reward]
+    assert groups[0][1].rewards == first and answer.context["first"] == pytest.approx(sum(first) / 2)
+    assert chain().turns[0][:20] in answer.content.decode()
+    assert "has not asked it" in text_of(victors, address(run, "run-example", "nothing"))
+
+
+def test_pages_over_a_whole_run_ask_a_fixed_number_of_questions(
+    run: Run, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(1, 31):
+        keep_rollouts(run, number, [good(chain()), lazy(chain())] * 4)
+    for url in (address(run, "run-rollouts") + "?q=reward%3C2", address(run, "run-example", chain().id)):
+        with django_assert_max_num_queries(13):
+            text_of(victors, url)
+
+
+def test_a_run_without_an_index_says_where_its_rollouts_are(run: Run, victors: Client) -> None:
+    keep_old_rollouts(run, 4, [good(chain()), lazy(chain())])
+    assert "no index of its rollouts" in text_of(victors, address(run, "run-rollouts"))
+
+
+# tokens
+
+
+def test_tokens_are_shown_on_request_with_what_the_model_wrote_marked(run: Run, victors: Client) -> None:
+    evil = "<script>alert(1)</script>"
+    keep_rollouts(run, 4, [saying(chain(), evil, "Done.", "Done."), lazy(chain())])
+    url = address(run, "rollout-tokens", 4, 1)
+    assert url in text_of(victors, address(run, "rollout", 4, 1))
+    text = text_of(victors, url)
+    assert "<html" not in text and "<script>" not in text
+    assert text.count('class="token token-1" title="token') == len(f"{evil}Done.Done.")  # exp(-0.5) is 0.61
+    assert "log-probability -0.500, probability 0.607" in text and "&lt;</span>" in text
+    assert "given to the model" in text
+
+
+def test_many_tokens_come_in_parts(run: Run, victors: Client) -> None:
+    keep_rollouts(run, 4, [saying(chain(), "x" * 4_500), lazy(chain())])
+    url = address(run, "rollout-tokens", 4, 1)
+    first, second, third = (text_of(victors, f"{url}?after={after}") for after in ("nonsense", "2000", "4000"))
+    assert "?after=2000" in first and "?after=4000" in second and "?after=" not in third
+    assert (
+        first.count(">x</span>") == second.count(">x</span>") == 2_000 and "Prompt" in first and "Prompt" not in second
+    )
+
+
+@pytest.mark.parametrize(("keeps", "says"), [("last", "of the newest step alone"), ("none", "of no step")])
+def test_tokens_that_were_not_kept_say_which_are(keeps: str, says: str, run: Run, victors: Client) -> None:
+    run.config |= {"keep_tokens": keeps}
+    run.save()
+    fill(run)
+    text = text_of(victors, address(run, "rollout-tokens", 1, 1))
+    assert "are not kept" in text and says in text

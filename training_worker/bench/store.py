@@ -1,0 +1,79 @@
+"""The store of rollouts: a step of the paper's size on disk and to write, one rollout to read, and very many.
+
+The rollouts are of a scripted policy on real worlds: the ground truth, with calls in between that help nobody.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ..prove.chat import write_calls
+from ..prove.graph import load_or_build
+from ..prove.rollout import Attempt, demonstration
+from ..prove.store.folder import RolloutFolder, read_one, read_rollouts
+from ..prove.store.kept import Kept, Tokens
+from ..prove.synthesis.recipes import PLANS
+from ..prove.synthesis.shards import Draws
+from ..prove.trajectory import Example, Rollout, ToolCall, dumps
+from .servers import seconds
+
+PROMPTS, GROUP, STEPS = 16, 16, 350  # the paper's
+STRAY = 0.3  # how often a call that helps nobody comes before one that does
+MANY = 10_000
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Bytes a rollout as JSON and in the store; seconds to keep a step, to read one rollout, and to read many."""
+
+    plain: float
+    kept: float
+    keep_s: float
+    one_s: float
+    many_s: float
+
+
+def measure(graph: Path) -> Measured:
+    """Medians; each reading opens its file anew. The graph is kept in this folder."""
+    step = rollouts(graph)
+    with tempfile.TemporaryDirectory() as place:
+        folder = RolloutFolder(Path(place))
+        keep = statistics.median(seconds(partial(folder.keep, 1, step, "none"), 1) for _ in range(7))
+        one = statistics.median(seconds(partial(read_one, folder, 1, index), 1) for index in range(1, len(step) + 1))
+        times = -(-MANY // len(step))
+        many = seconds(lambda: sum(1 for _ in read_rollouts(folder, [1] * times)), 1)
+        size = folder.file(1).stat().st_size
+    plain = sum(len(dumps(each.rollout)) for each in step)
+    return Measured(plain / len(step), size / len(step), keep, one, many * MANY / (times * len(step)))
+
+
+def rollouts(graph: Path) -> list[Kept]:
+    """One step of the paper's size."""
+    draws, chance = Draws(load_or_build(graph), PLANS["1k"].recipe, "train"), random.Random(SEED)
+    drawn = (one.example for one in draws.make([(place, None, None) for place in range(8 * PROMPTS)]))
+    examples = [example for example in drawn if example is not None and not example.abstains][:PROMPTS]
+    nothing = Tokens(prompt_ids=(), completion_ids=(), env_mask=(), logprobs=())
+    return [
+        Kept(rollout=play(example, chance), group=number, advantage=chance.random(), tokens=nothing)
+        for number, example in enumerate(examples, 1)
+        for _ in range(GROUP)
+    ]
+
+
+def play(example: Example, chance: random.Random) -> Rollout:
+    attempt = Attempt(example)
+    for message in demonstration(example):
+        if message.role != "assistant" or attempt.over:
+            continue
+        while chance.random() < STRAY and not attempt.over:
+            name = example.candidates[int(chance.random() * len(example.candidates))]
+            attempt.answer(write_calls([ToolCall(name, {"query": str(chance.random())})]))
+        if not attempt.over:
+            attempt.answer(message.content)
+    return attempt.finish()

@@ -1,0 +1,66 @@
+"""Files of the storage that were fetched before, by their digest, so that none is ever out of date."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from .parquet import DamagedFile
+from .storage import Storage
+
+MOST = 500_000_000  # bytes
+
+
+class Cache:
+    """A folder of at most so many bytes; what was used least lately goes first. Any process may share it."""
+
+    def __init__(self, folder: Path, most: int = MOST):
+        self.folder, self.most = folder, most
+
+    def file(self, storage: Storage, name: str, digest: str) -> Path:
+        """A copy of a file of the storage. Raises StorageFailed, FileNotFoundError, DamagedFile, OSError."""
+        copy = self.folder / f"{digest}-{name}"
+        if copy.is_file():
+            os.utime(copy)
+            return copy
+        data = storage.get(name)
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise DamagedFile(
+                f"The file {name} in the storage ({len(data):,} bytes) is not the one that the run wrote. "
+                "Put back a copy of it; other steps are not affected."
+            )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partial = copy.with_name(f"{copy.name}.{os.getpid()}.partial")
+        try:
+            partial.write_bytes(data)
+            partial.replace(copy)
+        finally:
+            partial.unlink(missing_ok=True)
+        self.trim(copy)
+        return copy
+
+    def trim(self, newest: Path) -> None:
+        """Remove the oldest until the rest fits; the newest stays in any case."""
+        files = sorted(self.folder.glob("*.parquet"), key=age)
+        size = sum(map(size_of, files))
+        for file in files:
+            if size <= self.most:
+                return
+            if file != newest:
+                size -= size_of(file)
+                with suppress(FileNotFoundError):
+                    file.unlink()
+
+
+def age(file: Path) -> float:
+    with suppress(FileNotFoundError):
+        return file.stat().st_mtime
+    return 0.0
+
+
+def size_of(file: Path) -> int:
+    with suppress(FileNotFoundError):
+        return file.stat().st_size
+    return 0

@@ -1,0 +1,142 @@
+"""Brings a run's files to the storage while the run goes on. When the storage is away they wait here, and none is lost.
+
+What was brought is noted beside the files, so that a later attempt, or another process, brings only what is left.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..trajectory import file_digest
+from .folder import step_of
+from .storage import Storage, StorageFailed
+
+BROUGHT = "brought.jsonl"
+PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # seconds between tries at a storage that does not answer
+
+
+@dataclass(frozen=True)
+class News:
+    """How the bringing stands: how many files still wait, and what the storage last said against them."""
+
+    waiting: int
+    error: str = ""
+
+
+class Courier(threading.Thread):
+    """One thread that brings what is in the folder and is not noted as brought, oldest step first.
+
+    Files of steps after `rewound` that are in the storage alone belong to an attempt that is void; they are removed.
+    """
+
+    def __init__(self, folder: Path, storage: Storage, rewound: int | None = None, pauses: Sequence[float] = PAUSES):
+        super().__init__(name="courier", daemon=True)
+        self.folder, self.storage, self.rewound, self.pauses = folder, storage, rewound, pauses
+        self.state = threading.Condition()
+        self.wanted, self.busy, self.ending, self.failures = True, False, False, 0
+        self.news = News(0)
+
+    def nudge(self) -> None:
+        """There is something new in the folder."""
+        with self.state:
+            self.wanted = True
+            self.state.notify_all()
+
+    def finish(self, patience: float) -> News:
+        """Wait until all is brought, so many seconds at most, and end."""
+        with self.state:
+            self.failures = 0  # the next try is now
+            self.state.notify_all()
+            self.state.wait_for(lambda: not (self.wanted or self.busy or self.news.waiting), patience)
+            self.ending = True
+            self.state.notify_all()
+        self.join(1.0)
+        return self.news
+
+    def run(self) -> None:
+        while self.rest():
+            self.round()
+
+    def rest(self) -> bool:
+        """Wait for something to do, or for the next try; False at the end."""
+        with self.state:
+            if self.failures:
+                pause = self.pauses[min(self.failures, len(self.pauses)) - 1]
+                self.state.wait_for(lambda: self.ending or not self.failures, pause)
+            else:
+                self.state.wait_for(lambda: self.ending or self.wanted)
+            self.wanted, self.busy = False, True
+            return not self.ending
+
+    def round(self) -> None:
+        """Bring what waits, until there is nothing left or the storage fails."""
+        error = ""
+        try:
+            if self.rewound is not None:
+                remove_void(self.folder, self.storage, self.rewound)
+                self.rewound = None
+            bring(self.folder, self.storage)
+        except StorageFailed as failure:
+            error = str(failure)
+        waiting = len(pending(self.folder))
+        with self.state:
+            self.busy, self.failures = False, self.failures + 1 if error else 0
+            self.news = News(waiting, error)
+            self.state.notify_all()
+
+
+def bring(folder: Path, storage: Storage) -> None:
+    """Store every file that waits, and remove the tokens that are no longer kept. Raises StorageFailed."""
+    for name in pending(folder):
+        try:
+            data, digest = (folder / name).read_bytes(), file_digest(folder / name)
+        except FileNotFoundError:
+            continue  # tokens of a step that is not the last any more
+        storage.put(name, data)
+        note(folder, name, digest)
+    for name, digest in brought(folder).items():
+        if digest and name.startswith("tokens-") and not (folder / name).exists():
+            storage.remove(name)
+            note(folder, name, "")
+
+
+def pending(folder: Path) -> list[str]:
+    """The files of the folder that are not in the storage as they are here, by step."""
+    known = brought(folder)
+    names = [file.name for file in folder.glob("*.parquet") if step_of(file.name) is not None]
+    return sorted((name for name in names if changed(folder / name, known)), key=lambda name: (step_of(name), name))
+
+
+def changed(file: Path, known: dict[str, str]) -> bool:
+    try:
+        return known.get(file.name) != file_digest(file)
+    except FileNotFoundError:
+        return False
+
+
+def remove_void(folder: Path, storage: Storage, rewound: int) -> None:
+    for name in storage.names():
+        step = step_of(name)
+        if step is not None and step > rewound and not (folder / name).exists():
+            storage.remove(name)
+
+
+def brought(folder: Path) -> dict[str, str]:
+    """By name the digest of what was stored last; "" for what was removed again. A line cut short says nothing."""
+    found: dict[str, str] = {}
+    if (folder / BROUGHT).is_file():
+        for line in (folder / BROUGHT).read_text("utf-8").splitlines():
+            with suppress(ValueError):
+                name, digest = json.loads(line)
+                found[name] = digest
+    return found
+
+
+def note(folder: Path, name: str, digest: str) -> None:
+    with (folder / BROUGHT).open("a", encoding="utf-8") as file:
+        file.write(f"\n{json.dumps([name, digest])}\n")  # a line before it may have been cut short

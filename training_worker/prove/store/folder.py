@@ -1,0 +1,136 @@
+"""The folder of a run's rollouts: a file for each step, the tokens of as many steps as the run keeps, and no other.
+
+Runs of before had JSON lines, `step-000001.jsonl`; they are read like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from ..trajectory import Rollout, file_digest, read_lines
+from .kept import Kept, Summary
+from .steps import read_rollout, read_step, read_summaries, write_step
+from .tokens import write_tokens
+
+Tokens = Literal["none", "last", "all"]  # of which steps tokens are kept
+NAMES = re.compile(r"(step|tokens)-(\d+)\.(parquet|jsonl)")
+OLD = ".jsonl"
+
+
+def step_name(step: int) -> str:
+    return f"step-{step:06d}.parquet"
+
+
+def tokens_name(step: int) -> str:
+    return f"tokens-{step:06d}.parquet"
+
+
+def step_of(name: str) -> int | None:
+    """The step that a file of the store belongs to; None for any other file."""
+    found = NAMES.fullmatch(name)
+    return int(found[2]) if found else None
+
+
+class RolloutFolder:
+    """The rollouts of one run on this machine."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def keep(
+        self, step: int, rollouts: Sequence[Kept], tokens: Tokens = "last", piece: Callable[[int], str] = str
+    ) -> dict[str, Any]:
+        """Keep the rollouts of a step, in place of any it had; what is told of them (see `told`). Raises OSError."""
+        write_step(self.path / step_name(step), rollouts)
+        if tokens != "none":
+            write_tokens(self.path / tokens_name(step), rollouts, piece)
+        if tokens == "last":
+            for file in self.path.glob("tokens-*.parquet"):
+                if step_of(file.name) != step:
+                    file.unlink()
+        return self.told(step)
+
+    def rewind(self, step: int) -> None:
+        """Forget the rollouts of later steps, and whatever a kill left half written."""
+        for file in self.path.iterdir():
+            number = step_of(file.name)
+            if file.name.endswith(".partial") or (number is not None and number > step):
+                file.unlink()
+
+    def told(self, step: int) -> dict[str, Any]:
+        """What is told of a step: which file, its digest and size, and each group in short, without any text.
+
+        Raises DamagedFile, FileNotFoundError.
+        """
+        file, tokens = self.path / step_name(step), self.path / tokens_name(step)
+        return {
+            "step": step,
+            "file": file.name,
+            "digest": file_digest(file),
+            "bytes": file.stat().st_size,
+            "tokens": tokens.name if tokens.is_file() else "",
+            "tokens_digest": file_digest(tokens) if tokens.is_file() else "",
+            "groups": [group_told(members) for members in grouped(read_summaries(file))],
+        }
+
+    def steps(self) -> list[int]:
+        """The steps whose rollouts are here."""
+        numbers = {step_of(file.name) for file in self.path.glob("step-*")}
+        return sorted(number for number in numbers if number is not None)
+
+    def file(self, step: int) -> Path:
+        """The file of a step. Raises FileNotFoundError."""
+        for file in (self.path / step_name(step), self.path / f"step-{step:06d}{OLD}"):
+            if file.is_file():
+                return file
+        raise FileNotFoundError(f"There is no file of the rollouts of step {step} in {self.path}.")
+
+
+class Files(Protocol):
+    """Whatever knows where the file of a step is: a folder of this machine, or a far one by way of a cache."""
+
+    def file(self, step: int) -> Path: ...
+
+
+def read_rollouts(store: Files, steps: Iterable[int], transcripts: bool = False) -> Iterator[Rollout]:
+    """The rollouts of these steps in order; without transcripts these are empty, and it is faster.
+
+    Raises UnreadableData, FileNotFoundError.
+    """
+    for step in steps:
+        file = store.file(step)
+        yield from read_lines(Rollout, file) if file.suffix == OLD else read_step(file, transcripts)
+
+
+def read_one(store: Files, step: int, index: int) -> Rollout | None:
+    """One rollout of a step, counted from 1; None where there are fewer. Raises UnreadableData, FileNotFoundError."""
+    file = store.file(step)
+    if file.suffix == OLD:
+        return next((one for place, one in enumerate(read_lines(Rollout, file), 1) if place == index), None)
+    return read_rollout(file, index)
+
+
+def grouped(summaries: Sequence[Summary]) -> list[list[Summary]]:
+    """The rollouts of a step by group, in order."""
+    found: dict[int, list[Summary]] = {}
+    for one in summaries:
+        found.setdefault(one.group, []).append(one)
+    return list(found.values())
+
+
+def group_told(members: Sequence[Summary]) -> dict[str, Any]:
+    """A group in short; of its rollouts, which are neighbours, a list for each thing."""
+    return {
+        "number": members[0].group,
+        "first": members[0].index,
+        "example": members[0].example,
+        "reward": [one.reward for one in members],
+        "advantage": [one.advantage for one in members],
+        "end": [one.end for one in members],
+        "failed_calls": [one.failed_calls for one in members],
+        "model_tokens": [one.model_tokens for one in members],
+        "tools": [list(one.tools) for one in members],
+    }

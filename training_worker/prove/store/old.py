@@ -1,0 +1,35 @@
+"""Rollouts as JSON lines, `step-000001.jsonl`, with groups of one size: what runs kept before they had a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..advantage import advantages
+from ..trajectory import Rollout, read_lines
+from .kept import COMPONENTS, Summary
+
+
+def read_old(path: Path, group: int) -> list[Summary]:
+    """The rollouts of a step in short; the advantage is the reward less the mean of the group.
+
+    Raises UnreadableData, FileNotFoundError.
+    """
+    rollouts = list(read_lines(Rollout, path))
+    earned = advantages([one.reward.total if one.reward else None for one in rollouts], group, "none")
+    return [
+        Summary(
+            index=place + 1,
+            group=place // group + 1,
+            place=place % group + 1,
+            example=one.example,
+            reward=one.reward.total if one.reward else None,
+            components={name: getattr(one.reward, name) if one.reward else None for name in COMPONENTS},
+            abstention=bool(one.reward and one.reward.abstention),
+            advantage=advantage,
+            end=one.end,
+            failed_at=one.failed_at,
+            tools=tuple(made.call.name for made in one.calls),
+            levels=tuple(made.level for made in one.calls),
+        )
+        for place, (one, advantage) in enumerate(zip(rollouts, earned, strict=True))
+    ]

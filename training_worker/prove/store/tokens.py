@@ -1,0 +1,77 @@
+"""The tokens of a step's rollouts as a file of its own: large, seldom asked for, and kept as long as the run says.
+
+The file knows the text of every token in it, so that it can be shown where no tokenizer is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from .kept import Kept
+from .parquet import damaged, reading, row_of, write
+
+ROWS = 16  # of a row group
+IDS = pa.list_(pa.int32())
+SCHEMA = pa.schema(
+    [
+        ("prompt_ids", IDS),
+        ("completion_ids", IDS),
+        ("env_mask", pa.list_(pa.bool_())),
+        ("logprobs", pa.list_(pa.float32())),
+    ]
+)
+PIECES = b"pieces"
+
+
+@dataclass(frozen=True)
+class Token:
+    """One token: its id and text, whether the model wrote it, and then the log-probability it had, in nats."""
+
+    id: int
+    text: str
+    model: bool = False
+    logprob: float | None = None
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """The tokens of one rollout."""
+
+    prompt: tuple[Token, ...]
+    completion: tuple[Token, ...]
+
+
+def write_tokens(path: Path, rollouts: Sequence[Kept], piece: Callable[[int], str]) -> str:
+    """Write the tokens of a step; the file's SHA-256. `piece` tells the text of a token. Raises OSError."""
+    tokens = [one.tokens for one in rollouts]
+    used = {id for one in tokens for id in (*one.prompt_ids, *one.completion_ids)}
+    pieces = json.dumps({str(id): piece(id) for id in sorted(used)}, ensure_ascii=True)
+    columns = {
+        "prompt_ids": [one.prompt_ids for one in tokens],
+        "completion_ids": [one.completion_ids for one in tokens],
+        "env_mask": [[bool(flag) for flag in one.env_mask] for one in tokens],
+        "logprobs": [one.logprobs for one in tokens],
+    }
+    return write(path, pa.table(columns, SCHEMA.with_metadata({PIECES: pieces})), ROWS, ["prompt_ids.list.element"])
+
+
+def read_tokens(path: Path, index: int) -> TokenRow | None:
+    """The tokens of one rollout, counted from 1; None where there are fewer. Raises DamagedFile, FileNotFoundError."""
+    with reading(path) as file:
+        row = row_of(file, index - 1, SCHEMA.names) if index > 0 else None
+        told = (file.schema_arrow.metadata or {}).get(PIECES)
+    if row is None:
+        return None
+    if told is None:
+        raise damaged(path, "it does not say what its tokens mean")
+    pieces: dict[str, str] = json.loads(told)
+    spoken = zip(row["completion_ids"], row["env_mask"], row["logprobs"], strict=True)
+    return TokenRow(
+        tuple(Token(id, pieces[str(id)]) for id in row["prompt_ids"]),
+        tuple(Token(id, pieces[str(id)], model, logprob if model else None) for id, model, logprob in spoken),
+    )
