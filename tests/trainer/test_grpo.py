@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.metrics import METRICS, TERMS, TOOLS
-from training_worker.prove.store.folder import RolloutFolder, read_rollouts, step_name, tokens_name
+from training_worker.prove.store.folder import step_name, tokens_name
 from training_worker.prove.store.steps import read_summaries
 from training_worker.prove.store.tokens import read_tokens
 from training_worker.prove.trajectory import Example, Rollout, write_lines
@@ -27,6 +26,7 @@ from training_worker.trainer.stopping import Stop
 from training_worker.trainer.update import GroupedTrainer, as_batch
 
 from .double import Bank
+from .told import lines_of, rollouts_in, without_times
 
 LIMITS = TokenLimits(turn=40, completion=160)
 
@@ -62,22 +62,16 @@ def weights(folder: Path) -> torch.Tensor:
 
 
 def lines(run: GRPORun) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run.out / "metrics.jsonl").read_text().splitlines()]
+    return lines_of(run.out)
 
 
-TIMES = {metric.name for metric in METRICS if metric.group in ("Time", "Machine")}
 SOMETIMES = {"abstention", "kl", *(term.name for term in TERMS)}  # told by runs, machines or steps that have them
 SOMETIMES |= set("token_accuracy epoch gpu_load gpu_memory gpu_memory_peak dropped_groups wasted_rollouts".split())
 SOMETIMES |= set("wasted_s easy_examples middle_examples hard_examples".split())
 
 
-def without_times(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in line.items() if name not in TIMES} for line in lines]
-
-
 def rollouts_of(run: GRPORun) -> list[list[Rollout]]:
-    store = RolloutFolder(run.out / "rollouts")
-    return [list(read_rollouts(store, [step], transcripts=True)) for step in store.steps()]
+    return rollouts_in(run.out)
 
 
 def test_a_run_moves_the_policy_and_tells_every_step(run: GRPORun) -> None:
@@ -235,7 +229,7 @@ def test_the_advantages_that_are_kept_are_those_that_trl_trains_with(
         return loss(self, model, inputs)
 
     monkeypatch.setattr(GroupedTrainer, "_compute_loss", watched)
-    train(replace(run, max_steps=1, prompts=4, scale_rewards=scale), lambda event: None, attempt=Bank)
+    train(replace(run, max_steps=1, prompts=4, scale_rewards=scale, credit="rollout"), lambda event: None, attempt=Bank)
     kept = read_summaries(run.out / "rollouts" / step_name(1))
     assert any(used) and len({one.group for one in kept}) == 4
     assert sorted(one.advantage or 0.0 for one in kept) == pytest.approx(sorted(used), abs=1e-5)

@@ -15,10 +15,13 @@ from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from tests.waiting import PATIENCE
 from training_worker.jobs.launch import as_yaml, configuration, processes
-from training_worker.prove.trajectory import Example, Rollout, read_lines, write_lines
+from training_worker.prove.trajectory import Example, write_lines
 from training_worker.trainer.policy import load_policy, save_policy
 
+from .told import lines_of, rollouts_in
+
 ROOT = Path(__file__).parents[2]
+
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -82,11 +85,10 @@ def test_two_processes_train_as_one_and_the_first_one_tells(
         cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, input="",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == "told step told step told checkpoint told ended".split()
-    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert done.stdout.split() == "told rollouts told step told rollouts told step told checkpoint told ended".split()
+    lines = lines_of(tmp_path / "run")
     assert [line["step"] for line in lines] == [1, 2]
-    for line in lines:
-        rollouts = list(read_lines(Rollout, tmp_path / "run" / "rollouts" / f"step-{line['step']:06d}.jsonl"))
+    for line, rollouts in zip(lines, rollouts_in(tmp_path / "run"), strict=True):
         assert len(rollouts) == 8 + line["wasted_rollouts"], "those of both processes are kept, each once"
         groups = [{rollout.example for rollout in rollouts[i : i + 4]} for i in range(0, len(rollouts), 4)]
         assert all(len(group) == 1 for group in groups)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.waiting import PATIENCE, eventually
 from training_worker.prove.graph import load_or_build
+from training_worker.prove.store.folder import RolloutFolder
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dataset import synthesize
 from training_worker.trainer.curriculum import names, text, values
@@ -98,8 +99,7 @@ def test_after_stop_and_kill_the_run_ends_with_every_step_told_once(story) -> No
     assert last.returncode == 3, last.stdout + last.stderr  # all ran, and an untrained policy gains nothing
     assert f"goes on from the checkpoint of step {story['stopped'][-1]}" in last.stdout
     assert steps(story["data"]) == list(range(1, STEPS + 1))
-    rollouts = sorted(path.name for path in (story["data"] / "pipeline" / "train" / "rollouts").iterdir())
-    assert rollouts == [f"step-{step:06d}.jsonl" for step in range(1, STEPS + 1)]
+    assert RolloutFolder(story["data"] / "pipeline" / "train" / "rollouts").steps() == list(range(1, STEPS + 1))
 
 
 def test_a_run_leaves_a_summary_and_plots(story) -> None:

@@ -28,6 +28,7 @@ from training_worker.trainer.stopping import Stop
 from training_worker.trainer.update import Trainer, as_batch
 
 from .double import Bank
+from .told import lines_of, rollouts_in, without_times
 
 LIMITS = TokenLimits(turn=40, completion=160)
 Step = Callable[..., dict[str, Any]]
@@ -96,8 +97,8 @@ def folder_of(run: GRPORun, attempt: Any, settings: dict[str, Any]) -> Path:
 
 
 def first_rollouts(run: GRPORun, attempt: Any = Bank, **settings: Any) -> list[Rollout]:
-    [file] = (folder_of(run, attempt, settings) / "rollouts").iterdir()
-    return list(read_lines(Rollout, file))
+    [step] = rollouts_in(folder_of(run, attempt, settings))
+    return step
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def weights(folder: Path) -> torch.Tensor:
 
 
 def lines(run: GRPORun) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run.out / "metrics.jsonl").read_text().splitlines()]
+    return lines_of(run.out)
 
 
 def test_dr_grpo_divides_by_the_longest_completion_and_dapo_by_the_tokens_there_are(first: Step, run: GRPORun) -> None:
@@ -319,12 +320,7 @@ def test_a_killed_run_goes_on_with_its_pools_curriculum_resampling_and_adapters(
         train(run, kill, attempt=uneven)
     train(run, lambda event: None, attempt=uneven)
     ours, theirs = (lines(one) for one in (run, whole))
-    clocks = {name for name in ours[0] if name.endswith("_s")}
-    for mine, other in zip(ours, theirs, strict=True):
-        assert {name: mine[name] for name in mine.keys() - clocks} == {
-            name: other[name] for name in other.keys() - clocks
-        }
-    for file in (run.out / "rollouts").iterdir():
-        assert list(read_lines(Rollout, file)) == list(read_lines(Rollout, whole.out / "rollouts" / file.name))
+    assert without_times(ours) == without_times(theirs)
+    assert rollouts_in(run.out) == rollouts_in(whole.out)
     assert torch.equal(weights(run.out / "policy"), weights(whole.out / "policy"))
     assert ours[-1]["middle_examples"] < 40, "pass rates were measured on the way"
