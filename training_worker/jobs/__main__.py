@@ -35,10 +35,10 @@ def main() -> int:
 
 def attempt(folder: Path, tell: Tell) -> int:
     """Do the work and tell how it ended."""
-    from . import dataset, graph, run
+    from . import dataset, graph, run, sft
     from .failure import explain
 
-    kinds = {"graph": graph.work, "dataset": dataset.work, "run": run.work}
+    kinds = {"graph": graph.work, "dataset": dataset.work, "run": run.work, "sft": sft.work}
     try:
         order = json.loads((folder / SPEC).read_text("utf-8"))
         (folder / "out").mkdir(exist_ok=True)

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..prove.synthesis.folder import check
 from ..prove.trajectory import Example, loads, read_lines
+from .policies import policy_folder
 from .work import Refused, Result, Stopped, Tell, known, whole
 
 if TYPE_CHECKING:
     from ..trainer.grpo_run import GRPORun
+    from ..trainer.supervised_run import SupervisedRun
     from .held_out import Watch
     from .pace import Pace
 
-POLICIES = {"warm": Path(__file__).parents[1] / "trainer" / "warm"}
-OWN = {"dataset", "policy", "evaluate_every", "held_out"}  # the rest of a specification are fields of GRPORun
+OWN = {"dataset", "policy", "evaluate_every", "held_out", "patience"}  # the rest are fields of GRPORun
 GIVEN = {"policy", "data", "out", "limits"}  # fields of GRPORun that a specification does not set
 DEFAULTS = {"decay": 0.3}
 LEAST = {"prompts": 1, "group": 2, "max_steps": 1, "checkpoint_every": 1, "threads": 1, "longest_prompt": 1}
@@ -38,19 +39,20 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     config = settings(spec, folder)
     policy, most = load_policy(config.policy), whole(spec, "held_out", 0, default=200)
     examples = fitting(held_out_examples(config), policy, config.longest_prompt, most)
-    every = whole(spec, "evaluate_every", 0, default=20)
+    every, patience = whole(spec, "evaluate_every", 0, default=20), whole(spec, "patience", 0, default=0)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
     pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
-    watch = Watch(config.out, examples, policy, pace, tell)
+    watch = Watch(config.out, examples, policy, pace, tell, patience)
     tell_history(config, watch, tell)
-    on_event = Told(tell, pace, config)
+    on_event = Told(tell, pace)
     try:
-        trained = train(config, on_event, stop=tell.stop, evaluate=watch, evaluate_every=every)
+        trained = train(config, on_event, stop=watch.stop, evaluate=watch, evaluate_every=every)
     except RunMismatch as error:
         raise Refused("This run was begun with other settings or data. Launch a new run.") from error
-    if trained.ended == "stopped":
+    if tell.stop.requested:
         raise Stopped
-    result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": trained.ended}
+    ended = "early" if trained.ended == "stopped" else trained.ended
+    result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": ended}
     if examples:
         result |= Comparison(config.out, examples, pace, tell).result(config.policy, trained.policy)
     return result
@@ -62,14 +64,13 @@ def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
 
     names = {one.name for one in fields(GRPORun)} - GIVEN
     known(spec, OWN | names)
-    if (policy := str(spec.get("policy", "warm"))) not in POLICIES:
-        raise Refused(f"There is no policy {policy!r}. There is: {', '.join(POLICIES)}.")
+    policy = policy_folder(spec.get("policy", "warm"), folder.parent)
     data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
     if not data.is_file():
         raise Refused("The data set's files are not here. Make a data set, then launch the run on it.")
     check(data)
     given = {**DEFAULTS, **{name: value for name, value in spec.items() if name in names}}
-    paths = {"policy": POLICIES[policy], "data": data, "out": folder / "out"}
+    paths = {"policy": policy, "data": data, "out": folder / "out"}
     for name in LEAST.keys() & given:
         whole(given, name, LEAST[name])
     try:
@@ -89,12 +90,12 @@ def job_id(value: Any) -> str:
         raise Refused(f"dataset must be the id of the job that made the data set, not {value!r}.") from None
 
 
-def held_out_examples(config: GRPORun) -> list[Example]:
+def held_out_examples(config: GRPORun | SupervisedRun) -> list[Example]:
     path = config.data.with_name("held_out.jsonl")
     return list(read_lines(Example, path)) if path.exists() else []
 
 
-def tell_history(config: GRPORun, watch: Watch, tell: Tell) -> None:
+def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> None:
     """What earlier attempts did up to the checkpoint this one goes on from: they may not have lived to tell it."""
     from ..trainer.run_folder import RunFolder
 
@@ -113,8 +114,10 @@ def tell_history(config: GRPORun, watch: Watch, tell: Tell) -> None:
 class Told:
     """Passes on what the trainer tells, and how long it will still take."""
 
-    def __init__(self, tell: Tell, pace: Pace, config: GRPORun):
-        self.tell, self.pace, self.config = tell, pace, config
+    headline = "reward"  # the metric that stands in the line of progress
+
+    def __init__(self, tell: Tell, pace: Pace):
+        self.tell, self.pace = tell, pace
 
     def __call__(self, event: dict[str, Any]) -> None:
         data = {name: value for name, value in event.items() if name != "event"}
@@ -128,7 +131,7 @@ class Told:
     def progress(self, line: Mapping[str, Any]) -> None:
         if self.tell.stop.requested:
             return  # the trainer sees it too, and writes a checkpoint first
-        text = f"step {line['step']} of at most {self.config.max_steps}, reward {line['reward']:.2f}"
+        text = f"step {line['step']} of at most {self.pace.config.max_steps}, {self.headline} {line[self.headline]:.2f}"
         self.tell.progress(**self.pace.reading(text))
 
 

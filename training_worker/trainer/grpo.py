@@ -116,7 +116,7 @@ class Loop(TrainerCallback):
             self.generator.set_state(read_state(start.progress["generator"]))
 
     def run(self) -> Ended:
-        if (over := self.over()) is None:
+        if (over := self.over()) is None and not self.stop.requested:
             trainer = GroupedTrainer(
                 credit=self.config.credit,
                 model=self.model,
@@ -188,8 +188,8 @@ class Loop(TrainerCallback):
         line["learning_rate"] = self.learning_rate
         self.folder.note(line)
         self.on_event({"event": "step", **line})
-        self.perhaps_stop(control)
         self.perhaps_evaluate()
+        self.perhaps_stop(control)
 
     def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         path = self.folder.complete(

@@ -12,13 +12,17 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """A request to stop, from a signal or from the code that holds it."""
+    """A request to stop, from a signal, from the code that holds it, or from another one that it follows."""
 
-    def __init__(self) -> None:
-        self.requested = False
+    def __init__(self, followed: Stop | None = None) -> None:
+        self.followed, self.asked = followed, False
+
+    @property
+    def requested(self) -> bool:
+        return self.asked or (self.followed is not None and self.followed.requested)
 
     def request(self) -> None:
-        self.requested = True
+        self.asked = True
 
 
 @contextmanager
