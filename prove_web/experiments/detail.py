@@ -17,16 +17,18 @@ from prove_web.live.advice import advice
 
 from . import evaluation
 from .checkpoints import checkpoints, streamed, zipped
-from .figures import CHARTS, WINDOW, tiles
+from .figures import WINDOW
 from .forms import settings_of
 from .models import Run
 from .points import snapshot
 from .rollouts import notable
+from .starting import title_of
+from .supervised import charts_of, tiles_of
 
 
 def run_of(project: Project, number: int) -> Run:
     found: Run = get_object_or_404(
-        Run.objects.select_related("job__project__organisation", "job__created_by", "job__after", "dataset"),
+        Run.objects.select_related("job__project__organisation", "job__created_by", "job__after", "dataset", "sweep"),
         project=project,
         number=number,
     )
@@ -46,8 +48,9 @@ def run_page(request: ProjectRequest, run: int) -> HttpResponse:
     if request.htmx:
         return render(request, "experiments/run_moving.html", context)
     context |= {
-        "settings": settings_of(found.config),
-        "charts": [asdict(chart) for chart in CHARTS],
+        "settings": settings_of(found.config, found.kind),
+        "start": title_of(found.config.get("policy", "warm"), request.project),
+        "charts": [asdict(chart) for chart in charts_of(found)],
         "points_url": reverse("run-points", args=[*request.project.path, run]),
         "cursor": found.job.events.aggregate(last=Max("id"))["last"] or 0,
     }
@@ -59,7 +62,7 @@ def moving(run: Run) -> dict[str, Any]:
     return {
         "run": run,
         "job": run.job,
-        "tiles": tiles(run),
+        "tiles": tiles_of(run),
         "window": WINDOW,
         "advice": advice(run.job),
         "gains": evaluation.gains(result),

@@ -127,8 +127,8 @@ def written(value: float, how: Format) -> str:
     return f"{value:.3f}"
 
 
-def tiles(run: Run) -> list[Tile]:
-    """The figures as they stand: means over the newest steps, against as many first ones."""
+def tiles(run: Run, headline: Figure = REWARD, others: tuple[Figure, ...] = STEP_FIGURES) -> list[Tile]:
+    """The figures as they stand: means over the newest steps, against as many first ones; held-out reward second."""
     points = run.points.all()
     last = points.order_by("-step").values_list("step", flat=True).first() or 0
     window = min(WINDOW, max(1, last // 2))
@@ -136,8 +136,7 @@ def tiles(run: Run) -> list[Tile]:
     start = [metrics for step, metrics in ends if step <= window]
     newest = [metrics for step, metrics in ends if step > last - window]
     first, *rest = [
-        Tile(figure, mean_of(figure.metric, newest), mean_of(figure.metric, start))
-        for figure in (REWARD, *STEP_FIGURES)
+        Tile(figure, mean_of(figure.metric, newest), mean_of(figure.metric, start)) for figure in (headline, *others)
     ]
     curve = list(run.held_out.values_list("metrics__reward", flat=True)) or [None]
     return [first, Tile(HELD_OUT, curve[-1], curve[0]), *rest]

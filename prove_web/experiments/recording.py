@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from prove_web.live.models import Job, Kind
+from prove_web.live.models import TRAINS, Job
 
 from .models import HeldOut, Point, Run
 
@@ -14,7 +14,7 @@ TABLES: dict[str, Curve] = {"step": Point, "held_out": HeldOut}
 
 
 def record_curves(job: Job, events: Sequence[dict[str, Any]]) -> None:
-    if job.kind != Kind.RUN or not events:
+    if job.kind not in TRAINS or not events:
         return
     run = Run.objects.get(job=job)
     fresh: dict[Curve, dict[int, dict[str, Any]]] = {Point: {}, HeldOut: {}}

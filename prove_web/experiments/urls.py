@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from . import detail, launching, listing, rollout_pages
+from . import detail, launching, listing, rollout_pages, sweep_pages
 
 urlpatterns = [
     path("runs/", listing.runs, name="runs"),
@@ -12,4 +12,8 @@ urlpatterns = [
     path("runs/<int:run>/checkpoints/<int:step>/", detail.checkpoint, name="checkpoint"),
     path("runs/<int:run>/rollouts/<int:step>/", rollout_pages.rollouts, name="rollouts"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/", rollout_pages.rollout, name="rollout"),
+    path("sweeps/", sweep_pages.sweeps, name="sweeps"),
+    path("sweeps/new/", sweep_pages.sweep_new, name="sweep-new"),
+    path("sweeps/<int:sweep>/", sweep_pages.sweep_page, name="sweep"),
+    path("sweeps/<int:sweep>/stop/", sweep_pages.sweep_stop, name="sweep-stop"),
 ]

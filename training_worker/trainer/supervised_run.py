@@ -26,7 +26,7 @@ class SupervisedRun:
     epochs: int = 3
     batch: int = 8
     learning_rate: float = 2e-4
-    warmup_steps: int = 10
+    warmup_steps: int = 3
     decay: float = 0.3
     max_grad_norm: float = 1.0
     longest: int = 2048
