@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .inputs import TIMES
 from .models import RunKind
 
 Value = Callable[[str], Any]
@@ -29,7 +30,7 @@ def rollouts(whole: Callable[[str], int]) -> str:
     prompts, group, steps = whole("prompts"), whole("group"), whole("max_steps")
     a_step = prompts * group
     return (
-        f"{prompts} prompts × {group} rollouts = {a_step:,} rollouts a step; "  # noqa: RUF001
+        f"{prompts} prompts {TIMES} {group} rollouts = {a_step:,} rollouts a step; "
         f"{steps:,} steps at most = {a_step * steps:,} rollouts."
     )
 

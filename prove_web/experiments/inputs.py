@@ -9,6 +9,8 @@ from django import forms
 
 from .defaults import START
 
+TIMES = "\N{MULTIPLICATION SIGN}"
+
 
 def plain(value: Any) -> str:
     """A value as people write it: 6 for 6.0, yes for True; nothing for None."""

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .inputs import TIMES
+
 MOST = 100  # members of a sweep
 MOST_TEXT = 1_000  # characters of one setting's values
 NUMBER = r"[-+]?[\w.]+(?:[eE][-+]?\d+)?"
@@ -103,7 +105,7 @@ def grid(space: Mapping[str, Listed | Range]) -> list[Member]:
     lists = {field: list(one.values) for field, one in space.items() if isinstance(one, Listed)}
     count = math.prod(map(len, lists.values()))
     if count > MOST:
-        by = " × ".join(str(len(values)) for values in lists.values())  # noqa: RUF001
+        by = f" {TIMES} ".join(str(len(values)) for values in lists.values())
         raise BadSpace(
             f"This grid has {count:,} members ({by}); {MOST} are the most. Take fewer values, or draw at random."
         )

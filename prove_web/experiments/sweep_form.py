@@ -100,7 +100,7 @@ class SweepForm(forms.Form):
 
     def members(self, space: dict[str, str]) -> list[Member]:
         """Raises BadSpace."""
-        whole = {name for name, field in RunForm.base_fields.items() if isinstance(field, forms.IntegerField)}
+        whole = {name for name, field in RunForm.base_fields.items() if type(field) is forms.IntegerField}  # no float
         parsed = {field: parse(field, text, field in whole) for field, text in space.items()}
         if self.cleaned_data["method"] == Sweep.Method.GRID:
             return grid(parsed)

@@ -40,12 +40,16 @@ def sweeps(request: ProjectRequest) -> HttpResponse:
 def counted(rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
     """Sweeps with how many members they have, are done, failed or at work, and the best held-out reward of one."""
     after = Cast(KeyTextTransform("after", KeyTransform("sampled", "members__job__result")), FloatField())
-    return rows.select_related("created_by", "project__organisation").annotate(
-        count=Count("members"),
-        done=Count("members", filter=Q(members__job__state=State.DONE)),
-        failed=Count("members", filter=Q(members__job__state__in=(State.FAILED, State.LOST))),
-        active=Count("members", filter=~Q(members__job__state__in=ENDED)),
-        best=Max(after),
+    return (
+        rows.select_related("created_by", "project__organisation")
+        .annotate(
+            count=Count("members"),
+            done=Count("members", filter=Q(members__job__state=State.DONE)),
+            failed=Count("members", filter=Q(members__job__state__in=(State.FAILED, State.LOST))),
+            active=Count("members", filter=~Q(members__job__state__in=ENDED)),
+            best=Max(after),
+        )
+        .order_by("-number")
     )
 
 
