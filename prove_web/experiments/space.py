@@ -112,7 +112,7 @@ def grid(space: Mapping[str, Listed | Range]) -> list[Member]:
     from sklearn.model_selection import ParameterGrid  # a second to import, which other pages need not wait
 
     order = {field: {value: place for place, value in enumerate(values)} for field, values in lists.items()}
-    members = [dict(member) for member in ParameterGrid(lists)]
+    members = [{field: member[field] for field in lists} for member in ParameterGrid(lists)]
     return sorted(members, key=lambda member: [order[field][member[field]] for field in lists])
 
 

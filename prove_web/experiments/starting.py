@@ -49,7 +49,7 @@ class Audit:
 
 def policy_choices(project: Project) -> Choices:
     """Choices in groups: the shipped policy, the models there are, what ended runs of the project left."""
-    found: Choices = [(WARM, "The shipped warm policy, about a million parameters")]
+    found: Choices = [(WARM, "The shipped warm policy")]
     if models := [(name, name) for name in model_folders(Path(settings.PROVE_DATA))]:
         found.append(("Models", models))
     runs = Run.objects.filter(project=project, job__state__in=ENDED).select_related("job").order_by("-number")
