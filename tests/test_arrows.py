@@ -39,7 +39,7 @@ OUTSIDE = {
     "training_worker.prove.importers": {"pydantic", "pyarrow"},
     "training_worker.trainer": {
         *{"torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "safetensors"},
-        *{"numpy", "scipy", "rich"},
+        *{"numpy", "scipy", "rich", "jinja2", "psutil"},
     },
     "prove_web": {"django", "django_filters", "django_htmx"},
     "prove_web.settings": {"django", "csp", "dj_database_url"},

@@ -51,7 +51,7 @@ SWITCHES: dict[str, Value] = {
     "processes": 1,
     "sharding": "ddp",
 }
-LIMITS: dict[str, int] = {"turn": 160, "completion": 1024}  # tokens; sent together, as `limits`
+LIMITS: dict[str, int] = {"turn": 160, "completion": 1024, "observation": 0}  # tokens; sent together, as `limits`
 REWARD: dict[str, Value] = {
     "form": "paper",
     "validity": 0.5,
@@ -82,4 +82,5 @@ OF_SUPERVISED = {*SUPERVISED, "longest"}  # no other kind of run has these
 OF_BOTH = {
     *("name", "kind", "recipe", "dataset", "policy", "minutes", "max_steps", "learning_rate", "decay", "warmup_steps"),
     *("evaluate_every", "held_out", "patience", "seed", "threads", "precision", "gradient_checkpointing"),
+    *("device", "lora_rank", "lora_alpha"),
 }

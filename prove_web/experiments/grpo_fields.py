@@ -68,6 +68,13 @@ class GRPOFields(forms.Form):
     limit_completion = number(
         "Tokens of a rollout", "limit_completion", 16, 262_144, "All turns with tool results. The paper: 16,384."
     )
+    limit_observation = number(
+        "Tokens of a result",
+        "limit_observation",
+        0,
+        131_072,
+        "A tool's result is cut there, visibly; 0: not by tokens.",
+    )
 
 
 SWITCHES = tuple(name for name in GRPOFields.base_fields if name not in BASIC)
@@ -82,4 +89,6 @@ def faults(given: Mapping[str, Any]) -> dict[str, str]:
     turn, whole = given.get("limit_turn"), given.get("limit_completion")
     if turn and whole and turn > whole:
         found["limit_turn"] = f"A turn ({turn}) cannot have more tokens than its rollout ({whole})."
+    if given.get("normalise") == "components" and given.get("scale_rewards") != "none":
+        found["scale_rewards"] = "Components that are normalised are scaled already. Choose No here."
     return found

@@ -11,6 +11,7 @@ from .defaults import CORES, SWITCHES
 from .inputs import choice, number, yes_or_no
 
 SHARDED = ("fsdp", "zero2", "zero3")
+SPREAD = ("fsdp", "zero3")  # in these, rollouts of unequal length would wait for each other for ever
 
 
 class MachineFields(forms.Form):
@@ -60,18 +61,30 @@ class MachineFields(forms.Form):
 NAMES = tuple(MachineFields.base_fields)
 
 
+def title_of(sharding: str) -> str:
+    return str(dict(MachineFields.base_fields["sharding"].choices)[sharding])
+
+
 def faults(given: Mapping[str, Any]) -> dict[str, str]:
     """What does not go together, by field."""
     found = {}
     processes, sharding = given.get("processes") or 1, given.get("sharding")
     if sharding in SHARDED and processes < 2:
-        title = dict(MachineFields.base_fields["sharding"].choices)[sharding]
-        found["sharding"] = f"{title} shares weights between processes; with one there is nobody to share with."
+        found["sharding"] = (
+            f"{title_of(sharding)} shares weights between processes; with one there is nobody to share with."
+        )
+    elif sharding in SPREAD and given.get("backend") != "vllm":
+        found["sharding"] = (
+            f"{title_of(sharding)} spreads the weights, and then only vLLM makes rollouts. Or take ZeRO-2."
+        )
     if not given.get("lora_rank") and given.get("lora_alpha") not in (None, SWITCHES["lora_alpha"]):
         found["lora_alpha"] = "Alpha scales LoRA's adapters, and a rank of 0 has none. Give a rank, or leave alpha."
-    rollouts = (given.get("prompts") or 0) * (given.get("group") or 0)
-    if rollouts and rollouts % processes:
-        found["processes"] = f"{rollouts} rollouts a step cannot be shared evenly by {processes} processes."
+    prompts, micro = given.get("prompts") or 0, given.get("micro_batch") or 0
+    each = prompts * (given.get("group") or 0) // processes
+    if prompts % processes:
+        found["processes"] = f"{prompts} prompts a step cannot be shared evenly by {processes} processes."
+    elif micro and each and each % micro:
+        found["micro_batch"] = f"The {each} rollouts of a process cannot be read {micro} at a time without a rest."
     if given.get("backend") == "vllm" and given.get("device") == "cpu":
         found["backend"] = "vLLM makes rollouts on a GPU. Choose another backend, or a device that is not the CPU."
     if given.get("vllm_mode") == "server" and given.get("backend") != "vllm":

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from training_worker.prove.chat import CALL, parse_calls
+from training_worker.prove.formats import FORMATS, Format
 from training_worker.prove.trajectory import Evidence, Example, ExecutedCall, Failure, Message, Reward, Rollout
 
 from .chips import LEVELS, Chip, differences, earned, level_chip
@@ -143,7 +143,7 @@ def of_rollout(rollout: Rollout, example: Example) -> list[Turn]:
         if message.role == "assistant":
             assistant += 1
             mine = [one for one, made in zip(cards, rollout.calls, strict=True) if made.turn == assistant]
-            turns.append(spoken(message, [*mine, *not_run(rollout.transcript[at:], len(mine))], rollout, at))
+            turns.append(spoken(message, [*mine, *not_run(rollout.transcript[at:], mine)], rollout, at))
         elif message.role != "tool":
             turns.append(Turn(message.role, message.content))
     return turns
@@ -153,19 +153,29 @@ def spoken(message: Message, calls: Sequence[CallCard], rollout: Rollout, at: in
     """An assistant's message: the words beside its calls, and the text itself where it could not be read as meant."""
     broken = any(call.arguments is None for call in calls)
     cut = rollout.end == "tokens" and at == len(rollout.transcript) - 1
-    words = message.content if cut and not calls else CALL.sub("", message.content).strip()
+    words = message.content if cut and not calls else format_of(message.content, calls).words(message.content)
     return Turn("assistant", words, tuple(calls), message.content if broken or (cut and bool(calls)) else "")
 
 
-def not_run(rest: Sequence[Message], run: int) -> Iterator[CallCard]:
+def format_of(text: str, calls: Sequence[CallCard], answers: int = 0) -> Format:
+    """The format a text was written in: the first that reads in it the calls known to be of it, and as many."""
+    made = [(call.tool, call.arguments) for call in calls]
+    for form in FORMATS:
+        found = [(call.name, call.arguments) for call in form.parse(text, max(answers, len(made)))]
+        if found[: len(made)] == made and len(found) >= answers:
+            return form
+    return FORMATS[0]
+
+
+def not_run(rest: Sequence[Message], run: Sequence[CallCard]) -> Iterator[CallCard]:
     """The calls of the first message that were answered but never run, being more than a conversation may make."""
     answers = []
     for message in rest[1:]:
         if message.role != "tool":
             break
         answers.append(message.content)
-    written = parse_calls(rest[0].content, len(answers))
-    for call, answer in list(zip(written, answers, strict=False))[run:]:
+    written = format_of(rest[0].content, run, len(answers)).parse(rest[0].content, len(answers))
+    for call, answer in list(zip(written, answers, strict=False))[len(run) :]:
         yield CallCard(
             position=None,
             tool=call.name,

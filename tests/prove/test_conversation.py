@@ -9,10 +9,11 @@ import networkx as nx
 import pytest
 
 from tests.prove.known import TOOLS
+from training_worker.prove.provenance import says, spoken
 from training_worker.prove.rollout import oracle
 from training_worker.prove.shapes import found_in
 from training_worker.prove.synthesis.conversation import Recipe, make
-from training_worker.prove.synthesis.language import ABSTENTIONS, says, spoken
+from training_worker.prove.synthesis.language import ABSTENTIONS
 from training_worker.prove.synthesis.planner import noun
 from training_worker.prove.synthesis.validate import validate
 from training_worker.prove.trajectory import Example

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from mcp_servers.kit import Draw
 from mcp_servers.world import World
 from tests.prove.known import SERVERS, TOOLS
+from training_worker.prove.provenance import says, spoken
 from training_worker.prove.shapes import Found
 from training_worker.prove.synthesis.chains import draw_chain
 from training_worker.prove.synthesis.knobs import Knobs
-from training_worker.prove.synthesis.language import says, spoken
 from training_worker.prove.synthesis.planner import (
     POINTER,
     Done,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from training_worker.prove.reward import PAPER, PRESETS, Weights, score
+from training_worker.prove.reward import PAPER, PRESETS, RewardConfig, score
 from training_worker.prove.reward.efficiency import budget
 from training_worker.prove.trajectory import ExecutedCall, Step, ToolCall
 
@@ -28,10 +28,11 @@ def test_the_worked_cases_score_what_they_say(case: dict[str, Any]) -> None:
     assert {key: reward[key] for key in case["expected"]} == pytest.approx(case["expected"], abs=1e-6)
 
 
-def test_the_presets_are_the_papers_weights_and_its_six_ablations() -> None:
+def test_the_presets_are_the_papers_weights_its_six_ablations_and_the_relatives_forms() -> None:
     ablations = ("no_validity", "no_coverage", "no_efficiency", "no_name", "no_arguments", "flat_budget")
-    assert tuple(PRESETS) == ("paper", *ablations)
-    assert PRESETS["paper"] == PAPER == Weights()
+    relatives = ("graduated", "trace_state", "trace_state_linear", "final_state")
+    assert tuple(PRESETS) == ("paper", *ablations, *relatives)
+    assert PRESETS["paper"] == PAPER == RewardConfig()
 
 
 @pytest.mark.parametrize(("n_gt", "beta", "limit"), [(4, 0.5, 6), (1, 0.5, 2), (3, 0.5, 5), (25, 0.28, 32), (5, 0, 5)])

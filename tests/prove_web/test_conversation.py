@@ -12,14 +12,17 @@ from django.template.loader import render_to_string
 from prove_web.trajectories.conversation import CallCard, Turn, of_example, of_rollout
 from prove_web.trajectories.provenance import Fed
 from training_worker.prove.chat import write_calls
+from training_worker.prove.formats import FORMATS, LLAMA3, Format
 from training_worker.prove.rollout import Attempt, Limits, demonstration, oracle
 from training_worker.prove.trajectory import Example, Failure, Rollout, Step, ToolCall
 
 from .examples import abstention, chain, examples
 
 
-def attempt(example: Example, *texts: str, truncated: bool = False, limits: Limits | None = None) -> Rollout:
-    running = Attempt(example, limits)
+def attempt(
+    example: Example, *texts: str, truncated: bool = False, limits: Limits | None = None, form: Format = FORMATS[0]
+) -> Rollout:
+    running = Attempt(example, limits, format=form)
     for text in texts:
         running.answer(text, truncated=truncated)
     return running.finish()
@@ -173,6 +176,24 @@ def test_calls_beyond_the_limit_are_shown_as_not_run() -> None:
 
     assert [card.position for card in shown] == [0, 1, None]
     assert chips(shown[-1]) == ["Not run"] and "too_many_calls" in shown[-1].result
+
+
+def test_a_rollout_reads_the_same_however_its_model_writes_calls() -> None:
+    for example in examples():
+        spoken = [[one.content for one in demonstration(example, form) if one.role == "assistant"] for form in FORMATS]
+        rollouts = [attempt(example, *texts, form=form) for form, texts in zip(FORMATS, spoken, strict=True)]
+        assert told(of_rollout(rollouts[0], example)) == told(of_rollout(rollouts[1], example))
+
+
+def test_words_and_calls_of_a_llama_are_told_apart_and_so_are_those_that_were_not_run() -> None:
+    call = ToolCall("list_accounts", {})
+    text = f"Let me see.\n{LLAMA3.write([call, call])}"
+    limits = Limits(calls=1)
+    turn = of_rollout(attempt(chain(), text, limits=limits, form=LLAMA3), chain())[1]
+    assert turn.text == "Let me see." and [chips(card)[0] for card in turn.calls][1:] == ["Not run"]
+
+    none = of_rollout(attempt(chain(), text, limits=Limits(calls=0), form=LLAMA3), chain())[1]
+    assert [chips(card) for card in none.calls] == [["Not run"]] * len(none.calls) and none.calls
 
 
 def test_a_rollout_without_a_reward_is_shown_all_the_same() -> None:

@@ -137,7 +137,8 @@ def test_every_setting_has_a_line_of_help_and_one_place() -> None:
         ("evaluate_every", "", "This field is required."),
         ("clip_high", "0.1", "Clip high (0.1) must be at least clip low (0.2)."),
         ("sharding", "zero3", "ZeRO-3 shares weights between processes; with one there is nobody to share with."),
-        ("processes", "3", "64 rollouts a step cannot be shared evenly by 3 processes."),
+        ("processes", "3", "8 prompts a step cannot be shared evenly by 3 processes."),
+        ("micro_batch", "7", "The 64 rollouts of a process cannot be read 7 at a time without a rest."),
         ("lora_alpha", "64", "a rank of 0 has none"),
         ("vllm_mode", "server", "only where rollouts are made by vLLM"),
         ("limit_turn", "2000", "A turn (2000) cannot have more tokens than its rollout (1024)."),
@@ -219,8 +220,29 @@ def test_the_worker_is_told_only_what_is_not_as_usual(project: Project, dataset:
         "mask_truncated": False,
         "clip_high": 0.3,
         "patience": 3,
-        "limits": {"turn": 80, "completion": 1024},
+        "limits": {"turn": 80, "completion": 1024, "observation": 0},
     }
+
+
+@pytest.mark.parametrize(
+    ("together", "field", "said"),
+    [
+        (
+            {"sharding": "fsdp", "processes": 2},
+            "sharding",
+            "FSDP spreads the weights, and then only vLLM makes rollouts.",
+        ),
+        ({"normalise": "components", "scale_rewards": "group"}, "scale_rewards", "scaled already"),
+        ({"patience": 3, "evaluate_every": 0}, "patience", "evaluate on held-out conversations"),
+        ({"patience": 3, "held_out": 0, "kind": "sft"}, "patience", "evaluate on held-out conversations"),
+        ({"backend": "vllm", "device": "cpu"}, "backend", "vLLM makes rollouts on a GPU."),
+    ],
+)
+def test_what_does_not_go_together_is_said_at_the_field_to_change(
+    together: dict[str, Any], field: str, said: str, project: Project, dataset: Dataset, alices: Client
+) -> None:
+    answer = alices.post(page(project), filled(dataset, **together))
+    assert [*answer.context["form"].errors] == [field] and said in answer.context["form"].errors[field][0]
 
 
 def test_a_reward_is_sent_by_what_differs_from_the_papers(project: Project, dataset: Dataset, alices: Client) -> None:

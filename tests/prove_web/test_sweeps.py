@@ -217,7 +217,7 @@ class TestPages:
             ([("dataset", "99")], {}, "Data set '99'"),
             ([("dataset", "x")], {}, "Data set 'x'"),
             ([("sharding", "ddp, fsdp")], {}, "'fsdp': FSDP shares weights between processes"),
-            ([("processes", "1, 3")], {}, "Processes '3': 64 rollouts a step cannot be shared evenly"),
+            ([("processes", "1, 3")], {}, "Processes '3': 8 prompts a step cannot be shared evenly"),
             ([("seed", "0, 1")], {"group": "1"}, "Group size: Ensure this value is greater than or equal to 2."),
             ([("seed", "0 to 19 in 20"), ("group", "2 to 64 in 60")], {}, "members"),
             ([("seed", "0, 1")], {"sweep-budget": "101"}, "less than or equal to 100"),

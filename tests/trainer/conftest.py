@@ -15,6 +15,7 @@ from training_worker.trainer.sft import SFTRun, Stage, fit
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
 
 from .double import NAMES, Bank, example
+from .families import family_folder as family_folder
 
 SMALL = Shape(layers=2, width=64, heads=2, kv_heads=1, head_dim=16, ffn=128, positions=2048)
 

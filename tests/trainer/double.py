@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from training_worker.prove.chat import parse_calls
 from training_worker.prove.reward import form_level, score
-from training_worker.prove.trajectory import Example, ExecutedCall, Message, Rollout, Step, ToolCall, WorldRef
+from training_worker.prove.trajectory import Boundary, Example, ExecutedCall, Message, Rollout, Step, ToolCall, WorldRef
 
 NAMES = ("Maria Lopez", "Viktor Sato", "Greta Khan", "Omar Diaz")
 
@@ -34,6 +35,8 @@ class Bank:
         self.opening = (Message("user", example.turns[0]),)
         self.transcript, self.calls = list(self.opening), list[ExecutedCall]()
         self.asked, self.over, self.end = 1, False, "tokens"
+        self.failed_at: Boundary | None = None
+        self.shorten: Callable[[str], str] = str
 
     def answer(self, text: str, *, truncated: bool = False) -> tuple[Message, ...]:
         self.transcript.append(Message("assistant", text))
@@ -56,6 +59,12 @@ class Bank:
         self.calls.append(ExecutedCall(call, 3 if reply and level == 2 else level, reply or '{"error": "unknown"}'))
         return self.calls[-1].observation
 
+    def overdue(self) -> bool:
+        return False
+
+    def fail(self, boundary: Boundary, error: str) -> None:
+        self.over, self.end, self.failed_at = True, "infrastructure", boundary
+
     def finish(self) -> Rollout:
         reward = score(self.example.steps, self.example.edges, self.calls)
         return Rollout(
@@ -63,7 +72,8 @@ class Bank:
             transcript=tuple(self.transcript),
             calls=tuple(self.calls),
             end=self.end,  # type: ignore[arg-type]
-            reward=reward,
+            reward=None if self.failed_at else reward,
+            failed_at=self.failed_at,
         )
 
 

@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.rollout import demonstration
 from training_worker.prove.trajectory import Example
-from training_worker.trainer import sampler
+from training_worker.trainer.backends.scripted import ScriptedBackend
 from training_worker.trainer.conversation import glue_ids
 from training_worker.trainer.sampler import Sample, TokenLimits, sample
 
@@ -102,16 +102,12 @@ def test_no_completion_is_longer_than_its_limit(
 
 
 def test_a_policy_that_speaks_like_the_oracle_earns_everything(
-    model: Qwen3ForCausalLM,
-    tokenizer: PreTrainedTokenizerFast,
-    examples: list[Example],
-    monkeypatch: pytest.MonkeyPatch,
+    model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
 ) -> None:
     example = examples[1]
-    said = [message.content for message in demonstration(example) if message.role == "assistant"]
-    script = iter([id for text in said for id in [*tokenizer.encode(text), tokenizer.eos_token_id]])
-    monkeypatch.setattr(sampler, "choose", lambda *rest: (torch.tensor([next(script)]), torch.zeros(1)))
-    [one] = run(model, tokenizer, [example])
+    script = iter([message.content for message in demonstration(example) if message.role == "assistant"])
+    backend = ScriptedBackend(lambda messages, tools: next(script), tokenizer)
+    [one] = run(model, tokenizer, [example], backend=backend)
     assert one.rollout.reward is not None and one.rollout.reward.total == pytest.approx(1.3)
     answers = [message for message in one.rollout.transcript if message.role == "tool"]
     assert tokenizer.decode(glue_ids(tokenizer, answers[:1])) in tokenizer.decode(one.completion_ids)

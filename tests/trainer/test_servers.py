@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 from transformers import PreTrainedTokenizerFast
 
 from training_worker.prove.graph import load_or_build
@@ -13,15 +12,19 @@ from training_worker.prove.rollout import Attempt, demonstration
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dataset import synthesize
 from training_worker.prove.trajectory import Example
-from training_worker.trainer import sampler
+from training_worker.trainer.backends import backend_for
+from training_worker.trainer.backends.scripted import ScriptedBackend
 from training_worker.trainer.conversation import as_dicts, encode
 from training_worker.trainer.curriculum import full, names, text, values
 from training_worker.trainer.model import tiny_model
+from training_worker.trainer.policy import load_policy
 from training_worker.trainer.sampler import sample
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
 from training_worker.warm import SERVERS as WARM_SERVERS
 
 from .conftest import SMALL
+
+WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +47,28 @@ def test_a_demonstration_is_what_the_template_renders(real: list[Example], fitte
         assert fitted.decode(encode(fitted, whole)) == whole
 
 
-def test_the_oracles_words_earn_everything(
-    real: list[Example], fitted: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oracles_words_earn_everything(real: list[Example], fitted: PreTrainedTokenizerFast) -> None:
     model = tiny_model(fitted, seed=1, shape=SMALL).eval()
     for example in real:
-        one = full(fitted, example)
-        script = iter([id for id, mine in zip(one.ids, one.mask, strict=True) if mine])
-        monkeypatch.setattr(
-            sampler, "choose", lambda *rest, script=script: (torch.tensor([next(script)]), torch.zeros(1))
-        )
-        [made] = sample(model, fitted, [example])
-        assert made.prompt_ids + made.completion_ids == list(one.ids)
+        script = iter([message.content for message in demonstration(example) if message.role == "assistant"])
+        backend = ScriptedBackend(lambda messages, tools, script=script: next(script), fitted)
+        [made] = sample(model, fitted, [example], backend=backend)
+        assert made.prompt_ids + made.completion_ids == list(full(fitted, example).ids)
         assert made.rollout.reward is not None
         assert made.rollout.reward.total == pytest.approx(1.0 if example.abstains else 1.3)
+
+
+def test_on_live_servers_the_warm_policy_says_the_same_through_decoder_and_transformers(real: list[Example]) -> None:
+    warm = load_policy(WARM)
+    made = [
+        sample(
+            warm.model,
+            warm.tokenizer,
+            real[:5],
+            2,
+            backend=backend_for(warm.model, warm.tokenizer, name, temperature=0.0),
+        )
+        for name in ("decoder", "transformers")
+    ]
+    assert [one.completion_ids for one in made[0]] == [one.completion_ids for one in made[1]]
+    assert sum(one.rollout.reward.total for one in made[0] if one.rollout.reward) > 5

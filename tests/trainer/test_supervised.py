@@ -118,6 +118,14 @@ def test_the_policy_is_evaluated_at_the_start_and_every_few_steps(run: Supervise
     assert asked == [(0, False), (3, False), (6, False)]
 
 
+def test_a_run_ends_when_what_is_measured_does_not_rise(run: SupervisedRun) -> None:
+    rewards = [0.1, 0.3, 0.2, 0.3]
+    run = replace(run, patience=2, max_steps=20)
+    done = trained(run, evaluate=lambda model, step: rewards[step], evaluate_every=1)
+    assert (done.step, done.ended) == (3, "patience")
+    assert trained(run, evaluate=lambda model, step: 0.9, evaluate_every=1).step == 3, "and does not go on"
+
+
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint(run: SupervisedRun) -> None:
     models: list[Qwen3ForCausalLM] = []
 
@@ -130,6 +138,26 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoi
     assert [line["step"] for line in lines(run)] == [1, 2]
     assert [folder.name for folder in (run.out / "checkpoints").glob("checkpoint-*")] == ["checkpoint-2"]
     assert trained(run).step == 6, "and it can be gone on from"
+
+
+def test_adapters_alone_are_trained_and_gone_on_with(run: SupervisedRun, tmp_path: Path) -> None:
+    lora = replace(run, lora_rank=2, lora_alpha=4, learning_rate=1e-2, max_steps=4)
+    whole = replace(lora, out=tmp_path / "whole")
+    trained(whole)
+    stop = Stop()
+    trained(lora, lambda event: stop.request() if event.get("step") == 2 else None, stop=stop)
+    assert trained(lora).step == 4
+    assert without_times(lines(lora)) == without_times(lines(whole))
+    moved = weights(whole.out / "policy")
+    assert torch.equal(weights(lora.out / "policy"), moved) and not torch.equal(weights(run.policy), moved)
+    assert lines(lora)[-1]["loss"] < lines(lora)[0]["loss"]
+
+
+def test_a_checkpoint_is_a_policy_that_another_run_can_start_from(run: SupervisedRun, tmp_path: Path) -> None:
+    trained(replace(run, max_steps=2))
+    start = run.out / "checkpoints" / "checkpoint-2"
+    assert torch.equal(weights(start), weights(run.out / "policy"))
+    assert trained(replace(run, policy=start, out=tmp_path / "second", max_steps=1)).step == 1
 
 
 def test_too_few_conversations_for_a_batch_are_told(run: SupervisedRun) -> None:

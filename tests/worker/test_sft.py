@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 
 from training_worker.jobs.__main__ import attempt
-from training_worker.jobs.held_out import no_gain
 from training_worker.jobs.policies import policy_folder
 from training_worker.jobs.sft import settings
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
@@ -34,11 +33,11 @@ def sft_of(made: Path, **more: Any) -> dict[str, Any]:
     return {**SMALL, "dataset": made.name, **more}
 
 
-def done(jobs: Path, spec: dict[str, Any], kind: str = "sft", number: int = 1) -> list[dict[str, Any]]:
+def done(jobs: Path, spec: dict[str, Any], number: int = 1) -> list[dict[str, Any]]:
     """What an attempt at the job tells, from beginning to end."""
     folder = jobs / JOB
     folder.mkdir(exist_ok=True)
-    (folder / "spec.json").write_text(json.dumps({"kind": kind, "spec": spec}))
+    (folder / "spec.json").write_text(json.dumps({"kind": "sft", "spec": spec}))
     attempt(folder, Tell(SpoolWriter(spool_path(folder, number)), Stop(), number))
     return SpoolReader(spool_path(folder, number)).read()
 
@@ -61,46 +60,25 @@ def test_a_supervised_run_is_trained_watched_and_compared(made: Path, jobs: Path
     assert policy_folder(f"run:{JOB}", jobs) == jobs / JOB / "out" / "policy"
 
 
-@pytest.mark.parametrize("kind", ["sft", "run"])
-def test_a_run_ends_early_when_held_out_reward_does_not_rise(kind: str, made: Path, jobs: Path) -> None:
-    own = {"batch": 2, "longest": 1500} if kind == "sft" else {"prompts": 1, "group": 2}
-    spec = {"policy": "warm", "dataset": made.name, "held_out": 1, "threads": 1, **own}
-    spec |= {"evaluate_every": 1, "patience": 2, "learning_rate": 1e-12, "max_steps": 50}
-    events = done(jobs, spec, kind)
+def test_a_run_ends_early_when_held_out_reward_does_not_rise(made: Path, jobs: Path) -> None:
+    spec = sft_of(made, held_out=1, evaluate_every=1, patience=2, learning_rate=1e-12, max_steps=50)
+    events = done(jobs, spec)
     [end] = told(events, "ended")
-    assert end["error"] == "" and (end["result"]["ended"], end["result"]["steps"]) == ("early", 2)
+    assert end["error"] == "" and (end["result"]["ended"], end["result"]["steps"]) == ("patience", 2)
     assert [line["step"] for line in told(events, "held_out")] == [0, 1, 2]
     assert "sampled" in end["result"]
-    again = done(jobs, spec, kind, number=2)
+    again = done(jobs, spec, number=2)
     assert told(again, "ended")[0]["result"]["steps"] == 2, "and a later attempt does not train on"
-
-
-@pytest.mark.parametrize(
-    ("rewards", "patience", "over"),
-    [
-        ([], 2, False),
-        ([0.5, 0.5, 0.5], 0, False),
-        ([0.5], 1, False),
-        ([0.5, 0.6], 1, False),
-        ([0.5, 0.5], 1, True),
-        ([0.5, 0.4, 0.6], 2, False),
-        ([0.5, 0.6, 0.5, 0.6], 2, True),
-    ],
-)
-def test_patience_is_lost_after_so_many_evaluations_without_a_gain(
-    rewards: list[float], patience: int, over: bool
-) -> None:
-    assert no_gain(rewards, patience) is over
 
 
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"policy": "/etc"}, "There is no policy '/etc'. There is: warm."),
-        ({"policy": ["warm"]}, "There is no policy ['warm']"),
+        ({"policy": "/etc"}, "There is no model '/etc'. There is: warm."),
+        ({"policy": ["warm"]}, "There is no model"),
         ({"policy": f"run:{JOB}"}, f"What run {JOB} left is not here: policy."),
         ({"policy": f"run:{JOB}/checkpoint-10"}, f"What run {JOB} left is not here: checkpoint-10."),
-        ({"policy": "run:../../etc"}, "There is no policy"),
+        ({"policy": "run:../../etc"}, "There is no model"),
         ({"dataset": "../.."}, "dataset must be the id of the job"),
         ({"dataset": "00000000-0000-0000-0000-000000000000"}, "The data set's files are not here."),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
@@ -117,18 +95,3 @@ def test_settings_that_a_supervised_run_cannot_have_are_refused_in_a_sentence(
     with pytest.raises(Refused) as refused:
         settings(sft_of(made, **more), jobs / JOB)
     assert str(refused.value).startswith(says)
-
-
-def test_models_come_from_the_configured_roots_and_from_nowhere_else(
-    jobs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for folder in (tmp_path / "models" / "mine", tmp_path / "other" / "theirs", tmp_path / "secret"):
-        folder.mkdir(parents=True)
-        (folder / "config.json").write_text("{}")
-    (tmp_path / "models" / "link").symlink_to(tmp_path / "secret")
-    assert policy_folder("mine", jobs) == tmp_path / "models" / "mine"
-    for name in ("theirs", "../secret", "link", "", ".", "..", "mine/../../secret"):
-        with pytest.raises(Refused, match="There is: warm"):
-            policy_folder(name, jobs)
-    monkeypatch.setenv("PROVE_MODELS", f"{tmp_path / 'nowhere'}:{tmp_path / 'other'}")
-    assert policy_folder("theirs", jobs) == tmp_path / "other" / "theirs"

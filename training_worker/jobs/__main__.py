@@ -15,6 +15,7 @@ import traceback
 from pathlib import Path
 
 from ..trainer.stopping import on_signals
+from .launch import FIRST, is_first, launch, processes
 from .lifeline import die_with_parent
 from .spool import ENDED, SpoolWriter, spool_path
 from .work import FAILED, SPEC, STOPPED, Stopped, Tell
@@ -28,7 +29,13 @@ def main() -> int:
     given = parser.parse_args()
     die_with_parent(given.parent)
     with on_signals() as stop:
-        spool = SpoolWriter(spool_path(given.folder, given.attempt))
+        if processes(given.folder) > 1:
+            return launch(given.folder, given.attempt, stop)
+        if is_first():
+            (given.folder / FIRST).write_text(str(os.getpid()), "utf-8")
+        told = given.folder if is_first() else given.folder / f"rank-{os.environ['RANK']}"  # which nobody is sent
+        told.mkdir(exist_ok=True)
+        spool = SpoolWriter(spool_path(told, given.attempt))
         spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device="cpu")
         return attempt(given.folder, Tell(spool, stop, given.attempt))
 

@@ -16,6 +16,10 @@ from .work import Refused
 FULL_BYTES = 10_000_000
 CLOSED = "The worker was shut down; the job goes on when it is back."
 FULL = "The worker's disk is full. Make room, then resume: what is done is kept."
+GPU_MEMORY = (
+    "The GPU ran out of memory. Lower the prompts, the group or the completion tokens, train with LoRA (lora_rank), "
+    "set micro_batch to 1 or turn gradient_checkpointing on, and launch the run again."
+)
 MEMORY = "The worker ran out of memory. Use fewer prompts or smaller groups, or a machine with more memory."
 KILLED = (
     "Processes of the job were killed again and again; the system may have run out of memory. What is done is kept."
@@ -42,6 +46,8 @@ def explain(error: BaseException | None, folder: Path) -> str:
             return f"The worker may not write to {error.filename or folder}. Give it the right to, then resume."
     if is_full(folder) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         return FULL  # libraries tell a full disk in words of their own
+    if "CUDA" in str(error) and "out of memory" in str(error):
+        return GPU_MEMORY
     if any(words in str(error).lower() for words in OUT_OF_MEMORY):
         return MEMORY
     if error is None:

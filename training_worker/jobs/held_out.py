@@ -6,7 +6,7 @@ What was measured is kept in the run's folder, so that a later attempt does not 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from ..trainer.evaluate import ROWS, Rollouts, evaluate, paired, table
 from ..trainer.metrics import component_means
 from ..trainer.policy import Policy, load_policy
 from ..trainer.prompts import prompt_length
-from ..trainer.stopping import Stop
 from .pace import Pace
 from .work import Refused, Tell
 
@@ -38,15 +37,11 @@ def fitting(examples: Iterable[Example], policy: Policy, longest: int, most: int
 
 
 class Watch:
-    """Greedy evaluations while a run trains; `trainer.grpo.train` calls it with the policy and the step.
+    """Greedy evaluations while a run trains; `trainer.grpo.train` calls it with the policy and the step."""
 
-    `stop` is requested with the job's, and after `patience` evaluations in a row without a gain (0: never).
-    """
-
-    def __init__(self, out: Path, examples: list[Example], policy: Policy, pace: Pace, tell: Tell, patience: int = 0):
+    def __init__(self, out: Path, examples: list[Example], policy: Policy, pace: Pace, tell: Tell):
         self.path, self.examples = out / "held-out.jsonl", examples[:WATCHED]
-        self.policy, self.pace, self.tell, self.patience = policy, pace, tell, patience
-        self.stop = Stop(tell.stop)
+        self.policy, self.pace, self.tell = policy, pace, tell
         known = list(read_lines(dict, self.path)) if self.path.exists() else []
         self.lines: dict[int, dict[str, Any]] = {line["step"]: line for line in known}
 
@@ -55,15 +50,11 @@ class Watch:
         self.lines = {at: line for at, line in self.lines.items() if at <= step}
         for line in self.lines.values():
             self.tell("held_out", **line)
-        self.lose_patience()
 
-    def lose_patience(self) -> None:
-        if no_gain([self.lines[step]["reward"] for step in sorted(self.lines)], self.patience):
-            self.stop.request()
-
-    def __call__(self, model: Any, step: int) -> None:
+    def __call__(self, model: Any, step: int) -> float | None:
+        """The mean reward; None without examples."""
         if not self.examples or step in self.lines:
-            return
+            return self.lines[step]["reward"] if step in self.lines else None
         line = f"step {step}: evaluating on {len(self.examples)} held-out worlds"
         self.tell("progress", **self.pace.reading(line))
         began = time.monotonic()
@@ -74,12 +65,7 @@ class Watch:
         self.lines[step] = {"step": step, **means, "examples": len(self.examples), "seconds": seconds}
         write_lines(self.path, self.lines.values())
         self.tell("held_out", **self.lines[step])
-        self.lose_patience()
-
-
-def no_gain(rewards: Sequence[float], patience: int) -> bool:
-    """Whether none of the last `patience` rewards is above the best of those before them; never for 0."""
-    return 0 < patience < len(rewards) and max(rewards[-patience:]) <= max(rewards[:-patience])
+        return float(means["reward"])
 
 
 class Comparison:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..prove.models import OF_RUN, left_by, model_folders
+from ..prove.models import OF_RUN, left_by
+from ..prove.trajectory import UnreadableData
 from .work import Refused
-
-WARM = Path(__file__).parents[1] / "trainer" / "warm"
 
 
 def policy_folder(name: Any, jobs: Path) -> Path:
@@ -16,8 +15,8 @@ def policy_folder(name: Any, jobs: Path) -> Path:
 
     Raises Refused.
     """
-    if name == "warm":
-        return WARM
+    from ..trainer.models import find_model
+
     if isinstance(name, str) and (found := OF_RUN.fullmatch(name)):
         job, checkpoint = found.groups()
         folder = left_by(jobs / job, checkpoint)
@@ -26,7 +25,7 @@ def policy_folder(name: Any, jobs: Path) -> Path:
                 f"What run {job} left is not here: {checkpoint or 'its policy'}. A run keeps its last two checkpoints."
             )
         return folder
-    known = model_folders(jobs.parent)
-    if not isinstance(name, str) or name not in known:
-        raise Refused(f"There is no policy {name!r}. There is: {', '.join(['warm', *known][:20])}.")
-    return known[name]
+    try:
+        return find_model(str(name))
+    except UnreadableData as error:
+        raise Refused(str(error)) from None

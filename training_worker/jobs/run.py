@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..prove.synthesis.folder import check
 from ..prove.trajectory import Example, loads, read_lines
+from .launch import is_first
 from .policies import policy_folder
 from .work import Refused, Result, Stopped, Tell, known, whole
 
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
     from .held_out import Watch
     from .pace import Pace
 
-OWN = {"dataset", "policy", "evaluate_every", "held_out", "patience"}  # the rest are fields of GRPORun
-GIVEN = {"policy", "data", "out", "limits"}  # fields of GRPORun that a specification does not set
+OWN = {"dataset", "policy", "evaluate_every", "held_out"}  # the rest of a specification are fields of GRPORun
+GIVEN = {"policy", "data", "out"}  # fields of GRPORun that a specification does not set
 DEFAULTS = {"decay": 0.3}
-LEAST = {"prompts": 1, "group": 2, "max_steps": 1, "checkpoint_every": 1, "threads": 1, "longest_prompt": 1}
+LEAST = {
+    **{"prompts": 1, "group": 2, "max_steps": 1, "checkpoint_every": 1, "threads": 1, "longest_prompt": 1},
+    **{"processes": 1, "lora_alpha": 1, "lora_rank": 0, "micro_batch": 0, "patience": 0},
+}
 ABOVE_0 = ("learning_rate", "temperature", "minutes")
 
 
@@ -31,29 +35,29 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     """Train, then evaluate before and after; a later attempt goes on from the newest checkpoint."""
     tell.progress(0, 0, "loading the policy and the data")
     from ..trainer.grpo import train
-    from ..trainer.policy import load_policy
+    from ..trainer.policy import load_tokenizer
     from ..trainer.run_folder import RunMismatch
     from .held_out import MODES, WATCHED, Comparison, Watch, fitting
     from .pace import Pace
 
     config = settings(spec, folder)
-    policy, most = load_policy(config.policy), whole(spec, "held_out", 0, default=200)
+    policy, most = load_tokenizer(config.policy), whole(spec, "held_out", 0, default=200)
     examples = fitting(held_out_examples(config), policy, config.longest_prompt, most)
-    every, patience = whole(spec, "evaluate_every", 0, default=20), whole(spec, "patience", 0, default=0)
+    every = whole(spec, "evaluate_every", 0, default=20)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
     pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
-    watch = Watch(config.out, examples, policy, pace, tell, patience)
-    tell_history(config, watch, tell)
+    watch = Watch(config.out, examples, policy, pace, tell)
+    if is_first():
+        tell_history(config, watch, tell)
     on_event = Told(tell, pace)
     try:
-        trained = train(config, on_event, stop=watch.stop, evaluate=watch, evaluate_every=every)
+        trained = train(config, on_event, stop=tell.stop, evaluate=watch, evaluate_every=every)
     except RunMismatch as error:
         raise Refused("This run was begun with other settings or data. Launch a new run.") from error
-    if tell.stop.requested:
+    if trained.ended == "stopped":
         raise Stopped
-    ended = "early" if trained.ended == "stopped" else trained.ended
-    result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": ended}
-    if examples:
+    result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": trained.ended}
+    if examples and is_first():
         result |= Comparison(config.out, examples, pace, tell).result(config.policy, trained.policy)
     return result
 

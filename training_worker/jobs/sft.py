@@ -20,40 +20,40 @@ from .work import Refused, Result, Stopped, Tell, known, whole
 if TYPE_CHECKING:
     from ..trainer.supervised_run import SupervisedRun
 
-OWN = {"dataset", "policy", "evaluate_every", "held_out", "patience"}  # the rest are fields of SupervisedRun
+OWN = {"dataset", "policy", "evaluate_every", "held_out"}  # the rest are fields of SupervisedRun
 GIVEN = {"policy", "data", "out"}  # fields of SupervisedRun that a specification does not set
-LEAST = {"epochs": 1, "batch": 1, "longest": 1, "max_steps": 1, "checkpoint_every": 1, "threads": 1}
+LEAST = {
+    **{"epochs": 1, "batch": 1, "longest": 1, "max_steps": 1, "checkpoint_every": 1, "threads": 1},
+    **{"lora_alpha": 1, "lora_rank": 0, "patience": 0},
+}
 ABOVE_0 = ("learning_rate", "minutes")
 
 
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     """Train, then evaluate before and after; a later attempt goes on from the newest checkpoint."""
     tell.progress(0, 0, "loading the policy and the data")
-    from ..trainer.policy import load_policy
+    from ..trainer.policy import load_tokenizer
     from ..trainer.run_folder import RunMismatch
     from ..trainer.supervised import train_supervised
     from .held_out import MODES, WATCHED, Comparison, Watch, fitting
     from .pace import Pace
 
     config = settings(spec, folder)
-    policy, most = load_policy(config.policy), whole(spec, "held_out", 0, default=200)
+    policy, most = load_tokenizer(config.policy), whole(spec, "held_out", 0, default=200)
     live = [example for example in held_out_examples(config) if example.certified]
     examples = fitting(live, policy, config.longest, most)
-    every, patience = whole(spec, "evaluate_every", 0, default=20), whole(spec, "patience", 0, default=0)
+    every = whole(spec, "evaluate_every", 0, default=20)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
     pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
-    watch = Watch(config.out, examples, policy, pace, tell, patience)
+    watch = Watch(config.out, examples, policy, pace, tell)
     tell_history(config, watch, tell)
     try:
-        trained = train_supervised(
-            config, ToldOfLoss(tell, pace), stop=watch.stop, evaluate=watch, evaluate_every=every
-        )
+        trained = train_supervised(config, ToldOfLoss(tell, pace), stop=tell.stop, evaluate=watch, evaluate_every=every)
     except RunMismatch as error:
         raise Refused("This run was begun with other settings or data. Launch a new run.") from error
-    if tell.stop.requested:
+    if trained.ended == "stopped":
         raise Stopped
-    ended = "early" if trained.ended == "stopped" else trained.ended
-    result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": ended}
+    result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": trained.ended}
     if examples:
         result |= Comparison(config.out, examples, pace, tell).result(config.policy, trained.policy)
     return result

@@ -1,20 +1,24 @@
 """A policy in a world, turn by turn, until the conversation is over: a bad rollout is data, not a crash.
 
 An attempt owns one fresh world. It is told each assistant text, runs its tool calls there and says what comes next:
-tool messages, the next scripted user turn, or nothing. Every failure is attributed to one boundary, once.
+tool messages, the next scripted user turn, or nothing. Every failure is attributed to one boundary, once: what ends a
+rollout first is what ended it.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from mcp_servers.catalogue import fingerprint
 from mcp_servers.world import World
 
 from .chat import HERMES, Format
-from .reward import PAPER, Weights, form_level, score
+from .reward import PAPER, RewardConfig, form_level, reward_of
 from .schemas import input_schemas, tools_shown
 from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall, UnreadableData
 
@@ -24,12 +28,17 @@ MALFORMED = "The call is not valid JSON with a name and an arguments object; wri
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a rollout ends (paper, section 4: 5 user turns, 10 assistant turns); texts in characters."""
+    """Where a rollout ends (paper, section 4: 5 user turns, 10 assistant turns).
+
+    `observation` is in characters, unless whoever generates shortens by tokens (`Attempt.shorten`); `seconds` count
+    from the opening of the world.
+    """
 
     assistant_turns: int = 10
     user_turns: int = 5
     calls: int = 20
     observation: int = 2_000
+    seconds: float = 3_600.0
 
 
 class StaleExample(UnreadableData):
@@ -57,11 +66,18 @@ class Prompt:
 class Attempt:
     """One running rollout. Raises StaleExample and NotCertified.
 
-    The tools of an imported example are not live: a call of one is judged by its form and refused.
+    The tools of an imported example are not live: a call of one is judged by its form and refused. `shorten` makes of
+    an observation what the model is shown; `clock` tells seconds.
     """
 
     def __init__(
-        self, example: Example, limits: Limits | None = None, *, format: Format = HERMES, reward: Weights = PAPER
+        self,
+        example: Example,
+        limits: Limits | None = None,
+        *,
+        format: Format = HERMES,
+        reward: RewardConfig = PAPER,
+        clock: Callable[[], float] = time.monotonic,
     ):
         if not example.certified:
             raise NotCertified(
@@ -70,7 +86,7 @@ class Attempt:
             )
         prompt = Prompt(example)
         self.example, self.limits = example, limits or Limits()
-        self.format, self.weights = format, reward
+        self.format, self.reward = format, reward
         self.tools, self.opening = prompt.tools, prompt.opening
         self.schemas = input_schemas(example)
         where = example.world
@@ -81,6 +97,8 @@ class Attempt:
         self.end: End | None = None
         self.failed_at: Boundary | None = None
         self.error = ""
+        self.shorten: Callable[[str], str] = partial(cut, most=self.limits.observation)
+        self.clock, self.began, self.in_tools = clock, clock(), 0.0
 
     @property
     def over(self) -> bool:
@@ -95,13 +113,14 @@ class Attempt:
         text = printable(text)
         self.transcript.append(Message("assistant", text))
         self.assistant_turns += 1
+        if self.overdue():
+            return ()
+        calls = self.format.parse(text, self.limits.calls + 1)
         if truncated:
-            calls = self.format.parse(text, self.limits.calls + 1)
             self.calls += [ExecutedCall(call, 0, "", self.assistant_turns - 1) for call in calls]
             self.end, self.failed_at = "tokens", "policy"
             return ()
-        calls = self.format.parse(text, self.limits.calls + 1)
-        following = tuple(Message("tool", self._run(call)) for call in calls) if calls else self._next_user_turn()
+        following = self._run_all(calls) if calls else self._next_user_turn()
         if not self.over and self.assistant_turns >= self.limits.assistant_turns:
             self.end, self.failed_at = "assistant_turns", "policy"
         self.transcript.extend(following)
@@ -113,6 +132,15 @@ class Attempt:
             return ()
         self.user_turns += 1
         return (Message("user", self.example.turns[self.user_turns - 1]),)
+
+    def _run_all(self, calls: Sequence[ToolCall]) -> tuple[Message, ...]:
+        """What the calls of one turn are answered, up to the one that ends the conversation."""
+        answers = []
+        for call in calls:
+            answers.append(Message("tool", self._run(call)))
+            if self.over or self.overdue():
+                break
+        return tuple(answers)
 
     def _run(self, call: ToolCall) -> str:
         """Run one call in the world, note the validity level it reached, and say what the model is shown."""
@@ -127,36 +155,59 @@ class Attempt:
         else:
             text, level = self._execute(call.name, call.arguments, level)
         self.calls.append(ExecutedCall(call, level, text, self.assistant_turns - 1))
-        return cut(text, self.limits.observation)
+        return self.shorten(text)
 
     def _execute(self, name: str, arguments: dict[str, Any], level: int) -> tuple[str, int]:
         """What the world answers, and the level with it. A server that breaks voids the attempt, not the run."""
         if self.world is None:
             return refuse("not_live", NOT_LIVE), level
+        began = self.clock()
         try:
             reply = self.world.call(name, arguments)
         except Exception as error:
             self.fail("environment", f"{name}: {type(error).__name__}: {error}")
             return refuse("server_error", "The tool broke; this conversation ends here."), level
+        finally:
+            self.in_tools += self.clock() - began
         return reply.text, 3 if reply.ok and level == 2 else level
 
+    def overdue(self) -> bool:
+        """Whether the time is up, which ends the attempt: it is laid to what took most of it, tools or generation."""
+        took = self.clock() - self.began
+        if took <= self.limits.seconds:
+            return False
+        spent = f"{took:,.1f} s are gone, {self.in_tools:,.1f} of them in tools"
+        boundary: Boundary = "environment" if self.in_tools > took / 2 else "infrastructure"
+        self.fail(boundary, f"{spent}; a rollout may take {self.limits.seconds:g}.")
+        return True
+
     def fail(self, boundary: Boundary, error: str) -> None:
-        """End the attempt for a reason that lies outside the policy: it gets no reward and voids its group."""
-        self.end, self.failed_at, self.error = "infrastructure", boundary, printable(error)
+        """End the attempt for a reason that lies outside the policy: it gets no reward and voids its group.
+
+        An attempt that is over stays as it ended.
+        """
+        if not self.over:
+            self.end, self.failed_at, self.error = "infrastructure", boundary, printable(error)
 
     def finish(self) -> Rollout:
-        """The rollout as data, with its reward unless it failed for no fault of the policy."""
+        """The rollout as data, with its reward unless it failed for no fault of the policy.
+
+        One that is not over ran out of tokens.
+        """
+        if not self.over:
+            self.end, self.failed_at = "tokens", "policy"
         failed = self.failed_at in ("infrastructure", "environment")
-        return Rollout(
+        rollout = Rollout(
             example=self.example.id,
             transcript=tuple(self.transcript),
             calls=tuple(self.calls),
             end=self.end or "tokens",
-            reward=None if failed else score(self.example.steps, self.example.edges, self.calls, self.weights),
+            reward=None,
             failed_at=self.failed_at,
             error=self.error,
             digest=self.world.digest() if self.world else "",
         )
+        return rollout if failed else replace(rollout, reward=reward_of(self.example, rollout, self.reward))
 
 
 def refuse(code: str, message: str) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 T = TypeVar("T")
 Json = Any
@@ -159,7 +159,11 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class Reward:
-    """The five components (paper, section 3), the weighted total, and the evidence per call and per missed step."""
+    """The five components (paper, section 3), the total, and the evidence per call and per missed step.
+
+    `form` is what the total was made by, and `terms` what else it was made of, by name (see reward/forms.py): in JSON
+    they stand only where the paper's components are not all there is to it.
+    """
 
     total: float
     validity: float = 0.0
@@ -170,6 +174,8 @@ class Reward:
     abstention: bool = False
     evidence: tuple[Evidence, ...] = ()
     missed_steps: tuple[int, ...] = ()
+    form: Annotated[str, Field(exclude_if=lambda form: form == "paper")] = "paper"
+    terms: Annotated[dict[str, float], Field(exclude_if=lambda terms: not terms)] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,24 @@
 
 The glue between two model turns is what the chat template writes there, so that for a model that writes canonically the
 assembled ids equal the template's rendering of the whole conversation. Sampled tokens are kept as they were sampled.
+What users, tools and schemas say is text and never a control token (see `harmless`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
 from ..prove.trajectory import Message
+from .families import Chat, chat_of, family_of
 
 ANCHOR = "@"
+TAGS = frozenset({"<tool_call>", "</tool_call>"})
 
 
 @dataclass(frozen=True)
@@ -39,12 +44,49 @@ def render(
     tools: Sequence[dict[str, Any]] = (),
     generate: bool = True,
 ) -> str:
-    """The chat template's text of a conversation, with the opening of the next assistant turn if `generate`."""
+    """The chat template's text of a conversation, with the opening of the next assistant turn if `generate`.
+
+    Raises UnknownFamily.
+    """
+    chat = chat_of(tokenizer)
     return str(
         tokenizer.apply_chat_template(
-            as_dicts(messages), tools=list(tools) or None, add_generation_prompt=generate, tokenize=False
+            [content_of(tokenizer, message) for message in messages],
+            tools=harmless(list(tools), control_texts(tokenizer, len(tokenizer), chat)) or None,
+            chat_template=chat.template,
+            add_generation_prompt=generate,
+            tokenize=False,
+            **chat.options,
         )
     )
+
+
+def content_of(tokenizer: PreTrainedTokenizerFast, message: Message) -> dict[str, str]:
+    """A message as the template gets it. An assistant's may hold the tags of a call."""
+    spoken = message.role == "assistant"
+    control = control_texts(tokenizer, len(tokenizer), chat_of(tokenizer), TAGS if spoken else frozenset())
+    return {"role": message.role, "content": harmless(message.content, control)}
+
+
+def harmless(value: Any, control: re.Pattern[str]) -> Any:
+    """The value with a space in each text of it that would be a control token: <|im_end|> becomes < |im_end|>."""
+    if isinstance(value, str):
+        return control.sub(lambda found: f"{found[0][0]} {found[0][1:]}", value)
+    if isinstance(value, list):
+        return [harmless(part, control) for part in value]
+    if isinstance(value, dict):
+        return {harmless(key, control): harmless(part, control) for key, part in value.items()}
+    return value
+
+
+@lru_cache(maxsize=16)
+def control_texts(
+    tokenizer: PreTrainedTokenizerFast, size: int, chat: Chat, but: frozenset[str] = frozenset()
+) -> re.Pattern[str]:
+    """What the tokenizer would read as a control token, and the template's own marks; `size` is its vocabulary's."""
+    special = {token.content for token in tokenizer.added_tokens_decoder.values() if token.special}
+    texts = {text for text in special | {*chat.control, *chat.stops} if len(text) > 1} - but
+    return re.compile("|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True)))
 
 
 def prompt_ids(
@@ -56,9 +98,41 @@ def prompt_ids(
 def glue_ids(tokenizer: PreTrainedTokenizerFast, messages: Sequence[Message]) -> list[int]:
     """The ids between the end token of one assistant turn and the first token of the next, given what came between."""
     before = [Message("user", ANCHOR), Message("assistant", ANCHOR)]
-    text = render(tokenizer, [*before, *messages])
-    spoken = render(tokenizer, before, generate=False).rindex(str(tokenizer.eos_token)) + len(str(tokenizer.eos_token))
+    text, end = render(tokenizer, [*before, *messages]), chat_of(tokenizer).end
+    spoken = render(tokenizer, before, generate=False).rindex(end) + len(end)
     return encode(tokenizer, text[spoken:])
+
+
+def said_ids(tokenizer: PreTrainedTokenizerFast, text: str) -> list[int]:
+    """The ids of an assistant turn that says this, as the template has it, with the token that ends it.
+
+    Thinking of its own, which a template that opens the turn with an empty thought would replace, is kept as it is.
+    """
+    before = [Message("user", ANCHOR)]
+    opened, family = render(tokenizer, before), family_of(tokenizer)
+    whole = render(tokenizer, [*before, Message("assistant", text)], generate=False)
+    said = whole[len(opened) : whole.rindex(chat_of(tokenizer).end)] if whole.startswith(opened) else text
+    return [*encode(tokenizer, said), family.end]
+
+
+def join(prompt: Sequence[int], turns: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Encoded:
+    """A prompt, then turns as pairs of the glue before them and what the model said, kept as it was said."""
+    ids, mask = list(prompt), [0] * len(prompt)
+    for glue, said in turns:
+        ids += [*glue, *said]
+        mask += [0] * len(glue) + [1] * len(said)
+    return Encoded(tuple(ids), tuple(mask))
+
+
+def turns_of(rest: Sequence[Message]) -> Iterator[tuple[list[Message], Message]]:
+    """The assistant's messages, each with what came between it and the one before."""
+    between: list[Message] = []
+    for message in rest:
+        if message.role == "assistant":
+            yield between, message
+            between = []
+        else:
+            between.append(message)
 
 
 def encode_demonstration(
@@ -68,16 +142,10 @@ def encode_demonstration(
     tools: Sequence[dict[str, Any]] = (),
 ) -> Encoded:
     """A whole conversation as a policy would have produced it: prompt, then assistant turns and glue."""
-    ids = prompt_ids(tokenizer, opening, tools)
-    mask = [0] * len(ids)
-    between: list[Message] = []
-    for message in rest:
-        if message.role != "assistant":
-            between.append(message)
-            continue
-        glue = glue_ids(tokenizer, between) if between else []
-        said = [*encode(tokenizer, message.content), int(tokenizer.eos_token_id)]
-        ids += glue + said
-        mask += [0] * len(glue) + [1] * len(said)
-        between = []
-    return Encoded(tuple(ids), tuple(mask))
+    return join(
+        prompt_ids(tokenizer, opening, tools),
+        (
+            (glue_ids(tokenizer, between) if between else [], said_ids(tokenizer, message.content))
+            for between, message in turns_of(rest)
+        ),
+    )

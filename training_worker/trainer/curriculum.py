@@ -13,6 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from ..prove.rollout import Prompt, demonstration
 from ..prove.trajectory import Example, Message
 from .conversation import Encoded, encode, encode_demonstration, render
+from .families import chat_of
 from .sft import Stage
 
 LONGEST_VALUE = 40
@@ -32,20 +33,25 @@ class Shown(Protocol):
 Show = Callable[[Example], Shown]
 
 
+def spoken(tokenizer: PreTrainedTokenizerFast, example: Example) -> tuple[Message, ...]:
+    """The demonstration, with calls as the tokenizer's model writes them."""
+    return demonstration(example, chat_of(tokenizer).format)
+
+
 def full(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> Encoded:
     asked = prompt(example)
-    return encode_demonstration(tokenizer, asked.opening, demonstration(example), asked.tools)
+    return encode_demonstration(tokenizer, asked.opening, spoken(tokenizer, example), asked.tools)
 
 
 def brief(tokenizer: PreTrainedTokenizerFast, example: Example) -> Encoded:
     """The demonstration without tool schemas: what is said and copied, in a third of the tokens."""
-    return encode_demonstration(tokenizer, (Message("user", example.turns[0]),), demonstration(example))
+    return encode_demonstration(tokenizer, (Message("user", example.turns[0]),), spoken(tokenizer, example))
 
 
 def text(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> str:
     """The whole conversation as the template renders it: what a tokenizer is trained on."""
     asked = prompt(example)
-    return render(tokenizer, [*asked.opening, *demonstration(example)], asked.tools, generate=False)
+    return render(tokenizer, [*asked.opening, *spoken(tokenizer, example)], asked.tools, generate=False)
 
 
 def values(examples: Iterable[Example]) -> list[str]:

@@ -25,11 +25,11 @@ class Decoder:
     After a prefill or a step, `hidden` (rows, width) is the last hidden state of every row.
     """
 
-    def __init__(self, model: Qwen3ForCausalLM, prompts: Sequence[Sequence[int]], samples: int, room: int):
+    def __init__(self, model: Qwen3ForCausalLM, prompts: Sequence[Sequence[int]], samples: int):
         self.model, self.samples = model, samples
         self.heads, self.kv_heads, self.dim = heads_of(model)
         longest = max(map(len, prompts))
-        self.angles = rotary(model, longest + room)
+        self.angles = rotary(model, longest + GROWTH)
         self.lengths = torch.tensor([len(prompt) for prompt in prompts])
         self.unread = forbidden_from(self.lengths, longest)
         self.prefix: list[tuple[Tensor, Tensor]] = []
@@ -109,6 +109,7 @@ class Decoder:
         if short > 0:
             room = (0, 0, 0, max(short, GROWTH))
             self.own = [(pad(k, room), pad(v, room)) for k, v in self.own]
+            self.angles = rotary(self.model, int(self.lengths.max()) + self.own[0][0].shape[2])
 
     def _start(self) -> Tensor:
         return self.lengths.repeat_interleave(self.samples)

@@ -1,42 +1,39 @@
 """GRPO on live tool servers: TRL's trainer, our rollouts.
 
-TRL computes advantages, loss and updates; `rollout_func` hands it what the sampler made, token in, token out. The id
-of an example travels inside its prompt message, because that is all TRL passes on. Defaults are for two CPU cores.
+TRL computes advantages, loss and updates; `rollout_func` hands it what was sampled, token in, token out.
 """
 
 from __future__ import annotations
 
-import base64
 import logging
-import time
 import warnings
-from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from datasets import Dataset
-from transformers import PrinterCallback, ProgressCallback, Qwen3ForCausalLM, TrainerCallback
+from transformers import PrinterCallback, ProgressCallback
 
-from ..prove.rollout import Attempt
-from ..prove.trajectory import Example
-from .grpo_run import GRPORun, file_digest, identity, order, trainable
+from ..prove.trajectory import Example, UnreadableData, read_lines
+from . import ranks
+from .footprint import require_memory, rows_at_once
+from .grpo_run import GRPORun, defaults, file_digest, identity
+from .loop import Ended, Evaluate, Event, Loop, OnEvent
 from .memory import keep_memory
-from .metrics import batch_metrics
+from .placing import check_settings, device_of, is_fast
+from .playing import Player, Try
 from .policy import Policy, load_policy, save_policy
 from .run_folder import Checkpoint, RunFolder
-from .sampler import Conversation, sample
 from .stopping import Stop, on_signals
-from .update import GroupedTrainer, arguments, as_batch, totals
+from .update import GroupedTrainer, NotFinite, Trainer, adapter, arguments, column, rewards
 
-__all__ = ["Event", "GRPORun", "Trained", "file_digest", "quiet", "train"]
+__all__ = ["Event", "GRPORun", "RunBroke", "Trained", "file_digest", "quiet", "train"]
 
-Event = dict[str, Any]
-OnEvent = Callable[[Event], None]
-Evaluate = Callable[[Qwen3ForCausalLM, int], None]
-Ended = Literal["steps", "minutes", "stopped"]
+
+class RunBroke(UnreadableData):
+    """A run that cannot go on; the message says at which step, what was in the batch, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -54,29 +51,99 @@ def train(
     on_event: OnEvent,
     *,
     stop: Stop | None = None,
-    attempt: Callable[[Example], Conversation] = Attempt,
+    attempt: Try | None = None,
     evaluate: Evaluate | None = None,
     evaluate_every: int = 0,
 ) -> Trained:
-    """Train, or go on from the newest complete checkpoint in `config.out`. Raises RunMismatch and UnreadablePolicy.
+    """Train, or go on from the newest complete checkpoint in `config.out`.
 
-    `evaluate` is given the policy and the step at step 0 (or where the run goes on) and every so many steps after it;
-    its time does not count as training.
+    `evaluate` is given the policy and the step at step 0 (or where the run goes on) and every so many steps after it,
+    and may say how good it is; its time does not count as training. Raises RunMismatch, UnreadablePolicy, TooLarge,
+    Impossible and RunBroke.
     """
     quiet()
     keep_memory()
     torch.set_num_threads(config.threads)
-    folder = RunFolder(config.out)
-    folder.open(identity(config))
-    start = folder.newest()
-    folder.rewind(start.step if start else 0)
-    policy = load_policy(config.policy)
-    if start:
-        on_event({"event": "resumed", "step": start.step, "seconds": start.progress["seconds"]})
+    check_settings(config)
+    device = device_of(config)
+    folder, start = opened(config)
+    require_memory(config, device)
+    lora = config.lora_rank > 0
+    policy = load_policy(config.policy, torch.bfloat16 if lora and config.precision == "bf16" else torch.float32)
+    examples = [one for one in read_lines(Example, config.data) if one.split == "train"]
+    player = Player(config, policy.tokenizer, examples, attempt, folder, rows_at_once(config, device))
     with nullcontext(stop) if stop else on_signals() as asked:
-        loop = Loop(config, policy, folder, on_event, asked, attempt, start)
+        loop = Loop(config, player, folder, on_event, asked)
         loop.evaluate, loop.evaluate_every = evaluate, evaluate_every
-        ended = loop.run()
+        if start:
+            loop.go_on_from(start)
+        trainer = trainer_for(config, policy, loop, folder, device)
+        ended = run(trainer, loop, start)
+    return finish(config, policy, trainer, loop, ended)
+
+
+def opened(config: GRPORun) -> tuple[RunFolder, Checkpoint | None]:
+    """The run's folder, claimed by the first process, and where the run goes on. Raises RunMismatch."""
+    folder = RunFolder(config.out)
+    if ranks.is_first():
+        folder.open(identity(config), defaults())
+        start = folder.newest()
+        folder.rewind(start.step if start else 0)
+    if ranks.count() > 1:
+        from accelerate import PartialState
+
+        PartialState(cpu=device_of(config) == "cpu").wait_for_everyone()
+    return folder, folder.newest()
+
+
+def trainer_for(config: GRPORun, policy: Policy, loop: Loop, folder: RunFolder, device: str) -> Trainer:
+    """TRL's trainer of this policy, by the path that its model and device take."""
+    rows = [{"prompt": [{"role": "user", "content": ""}]}] * (config.max_steps * config.prompts)
+    kind = GroupedTrainer if is_fast(config, policy.model, device) else Trainer
+    trainer = kind(
+        credit=config.credit,
+        model=policy.model,
+        reward_funcs=[column(name) for name in rewards(config)],
+        args=arguments(config, folder.checkpoints, device),
+        train_dataset=Dataset.from_list(rows),
+        processing_class=policy.tokenizer,
+        rollout_func=loop.roll_out,
+        peft_config=adapter(config),
+        callbacks=[loop],
+    )
+    for callback in (PrinterCallback, ProgressCallback):
+        trainer.remove_callback(callback)
+    loop.model = trainer.model
+    return trainer
+
+
+def run(trainer: Trainer, loop: Loop, start: Checkpoint | None) -> Ended:
+    """Train until the run is over or to stop. Raises RunBroke."""
+    if (over := loop.over()) is None:
+        try:
+            trainer.train(resume_from_checkpoint=str(start.folder) if start else None)
+        except NotFinite as error:
+            raise RunBroke(broken(error, loop)) from None
+        return loop.over() or "stopped"
+    if start:
+        trainer._load_from_checkpoint(str(start.folder))
+    return over
+
+
+def broken(error: NotFinite, loop: Loop) -> str:
+    kept = loop.folder.newest()
+    where = f"The checkpoint of step {kept.step} is kept" if kept else "No checkpoint was written yet"
+    asked = loop.player.asked
+    batch = ", ".join(asked[:16]) + (f" and {len(asked) - 16} more" if len(asked) > 16 else "")
+    return (
+        f"The {error.what} of step {error.step} is not finite, so the run ends before it can spoil a checkpoint. "
+        f"Its batch: {batch}. {where}. "
+        "Launch the run again with a lower learning rate, a lower max_grad_norm, or precision fp32."
+    )
+
+
+def finish(config: GRPORun, policy: Policy, trainer: Trainer, loop: Loop, ended: Ended) -> Trained:
+    """Write the trained policy, or its adapter, beside the run's metrics."""
     target = config.out / "policy"
     card = {
         "made_by": "grpo",
@@ -85,142 +152,13 @@ def train(
         "seconds": loop.seconds,
         "from": policy.card,
     }
-    save_policy(target, loop.model, policy.tokenizer, card)
-    on_event({"event": "ended", "step": loop.step, "seconds": loop.seconds, "why": ended})
+    how: dict[str, Any] = {}
+    if ranks.count() > 1:  # sharded weights are gathered by all of them
+        how["state_dict"] = trainer.accelerator.get_state_dict(trainer.model_wrapped)
+    if ranks.is_first():
+        save_policy(target, trainer.accelerator.unwrap_model(trainer.model), policy.tokenizer, card, **how)
+    loop.on_event({"event": "ended", "step": loop.step, "seconds": loop.seconds, "why": ended})
     return Trained(loop.step, loop.seconds, ended, target)
-
-
-class Loop(TrainerCallback):
-    """One process's part of a run: gives TRL rollouts, counts training time, reports steps, marks checkpoints."""
-
-    def __init__(
-        self,
-        config: GRPORun,
-        policy: Policy,
-        folder: RunFolder,
-        on_event: OnEvent,
-        stop: Stop,
-        attempt: Callable[[Example], Conversation],
-        start: Checkpoint | None,
-    ):
-        self.config, self.folder, self.on_event, self.stop, self.attempt = config, folder, on_event, stop, attempt
-        self.model, self.tokenizer, self.start = policy.model, policy.tokenizer, start
-        self.examples = trainable(config, policy.tokenizer, attempt)
-        self.generator = torch.Generator().manual_seed(config.seed)
-        self.step, self.seconds = 0, 0.0
-        self.evaluate: Evaluate | None = None
-        self.evaluate_every = 0
-        self.batch: dict[str, float] = {}
-        if start:
-            self.step, self.seconds = start.step, float(start.progress["seconds"])
-            self.generator.set_state(read_state(start.progress["generator"]))
-
-    def run(self) -> Ended:
-        if (over := self.over()) is None and not self.stop.requested:
-            trainer = GroupedTrainer(
-                credit=self.config.credit,
-                model=self.model,
-                reward_funcs=totals,
-                args=arguments(self.config, self.folder.checkpoints),
-                train_dataset=Dataset.from_list(list(order(self.config, list(self.examples.values())))),
-                processing_class=self.tokenizer,
-                rollout_func=self.roll_out,
-                callbacks=[self],
-            )
-            for callback in (PrinterCallback, ProgressCallback):
-                trainer.remove_callback(callback)
-            trainer.train(resume_from_checkpoint=str(self.start.folder) if self.start else None)
-            over = self.over()
-        elif self.start:
-            self.model = Qwen3ForCausalLM.from_pretrained(self.start.folder, dtype=torch.float32)
-        return over or "stopped"
-
-    def over(self) -> Ended | None:
-        if self.step >= self.config.max_steps:
-            return "steps"
-        if self.config.minutes is not None and self.seconds >= 60 * self.config.minutes:
-            return "minutes"
-        return None
-
-    def roll_out(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
-        """TRL's `rollout_func`: `prompts` come repeated, a group's neighbours together."""
-        began, group = time.perf_counter(), self.config.group
-        examples = [self.examples[prompt[-1]["example"]] for prompt in prompts[::group]]
-        samples = sample(
-            self.model,
-            self.tokenizer,
-            examples,
-            group,
-            temperature=self.config.temperature,
-            generator=self.generator,
-            limits=self.config.limits,
-            attempt=self.attempt,
-        )
-        seconds = time.perf_counter() - began
-        self.folder.keep_rollouts(self.step + 1, [one.rollout for one in samples])
-        tokens = sum(len(one.completion_ids) for one in samples)
-        self.batch = {**batch_metrics(samples, group), "rollout_s": seconds, "tokens_per_s": tokens / seconds}
-        return as_batch(samples, group)
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-        self.perhaps_evaluate()
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-        self.began = time.perf_counter()
-        self.learning_rate = self.config.learning_rate * self.rate()
-        for group in rest["optimizer"].param_groups:
-            group["lr"] = self.learning_rate
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-        took = time.perf_counter() - self.began
-        self.seconds += took
-        self.step = state.global_step
-        self.batch |= {"step_s": took, "update_s": took - self.batch["rollout_s"], "elapsed_s": self.seconds}
-        self.perhaps_stop(control)
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: Event | None = None, **rest: Any) -> None:
-        if logs is None or "loss" not in logs:
-            return
-        names = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "kl": "kl"}
-        told = {ours: float(logs[theirs]) for theirs, ours in names.items() if logs.get(theirs) is not None}
-        clipped = logs.get("clip_ratio/region_mean")
-        line = {"step": self.step, **self.batch, **told, "clipped": float(clipped or 0)}
-        line["learning_rate"] = self.learning_rate
-        self.folder.note(line)
-        self.on_event({"event": "step", **line})
-        self.perhaps_evaluate()
-        self.perhaps_stop(control)
-
-    def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-        path = self.folder.complete(
-            state.global_step, {"seconds": self.seconds, "generator": write_state(self.generator.get_state())}
-        )
-        self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
-
-    def perhaps_stop(self, control: Any) -> None:
-        if self.stop.requested or self.over():
-            control.should_training_stop = control.should_save = True
-
-    def perhaps_evaluate(self) -> None:
-        due = self.evaluate_every and self.step % self.evaluate_every == 0
-        if self.evaluate and due and not self.stop.requested:
-            self.evaluate(self.model, self.step)
-
-    def rate(self) -> float:
-        """The learning rate's factor: up over the first steps, down over the last share of the run."""
-        config, done = self.config, self.step / self.config.max_steps
-        if config.minutes:
-            done = max(done, self.seconds / 60 / config.minutes)
-        down = 1.0 if not config.decay else max(0.1, min(1.0, (1 - done) / config.decay))
-        return down * min(1.0, (self.step + 1) / max(1, config.warmup_steps))
-
-
-def write_state(state: torch.Tensor) -> str:
-    return base64.b64encode(bytes(state.tolist())).decode()
-
-
-def read_state(text: str) -> torch.Tensor:
-    return torch.tensor(list(base64.b64decode(text)), dtype=torch.uint8)
 
 
 def quiet() -> None:

@@ -1,21 +1,23 @@
-"""One GRPO run as data: its settings, what makes it the same run again, and the prompts it asks in their order."""
+"""One GRPO run as data: its settings, and what makes it the same run again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
-from transformers import PreTrainedTokenizerFast
+from ..prove.reward import PAPER, RewardConfig
+from ..prove.trajectory import file_digest
+from .sampler import TokenLimits
 
-from ..prove.trajectory import Example, file_digest, read_lines
-from .conversation import prompt_ids
-from .sampler import Conversation, TokenLimits
+__all__ = ["Credit", "GRPORun", "TokenLimits", "defaults", "file_digest", "identity"]
 
 Credit = Literal["rollout", "branch"]  # see credit.py
-MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads"}  # without being another run
+ZeroVariance = Literal["keep", "drop", "resample"]  # see groups.py
+# without being another run
+MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience"}
+PLACES = {"out", "policy", "data"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,7 @@ class GRPORun:
     """One GRPO run. It ends after `max_steps` or `minutes` of training, whichever comes first, across resumes.
 
     `decay` is the share of the run, at its end, over which the learning rate falls linearly to a tenth.
+    `micro_batch` is how many rollouts one forward and backward pass reads; 0 reads all of a process at once.
     """
 
     policy: Path
@@ -37,49 +40,56 @@ class GRPORun:
     beta: float = 0.0
     clip_low: float = 0.2
     clip_high: float = 0.28
-    loss: str = "dapo"
+    loss: Literal["dapo", "dr_grpo", "grpo", "bnpo"] = "dapo"
     credit: Credit = "branch"
     scale_rewards: Literal["group", "batch", "none"] = "none"
+    normalise: Literal["total", "components"] = "total"
+    zero_variance: ZeroVariance = "keep"
+    mask_truncated: bool = True
+    difficulty: Literal["off", "pools"] = "off"
+    curriculum: Literal["off", "length"] = "off"
+    reward: RewardConfig = PAPER
     max_grad_norm: float = 1.0
     longest_prompt: int = 1024
     limits: TokenLimits = field(default_factory=TokenLimits)
+    lora_rank: int = 0
+    lora_alpha: int = 32
+    precision: Literal["fp32", "bf16"] = "fp32"
+    gradient_checkpointing: bool = False
+    micro_batch: int = 0
+    backend: Literal["auto", "decoder", "transformers", "vllm"] = "auto"
+    vllm_mode: Literal["colocate", "server"] = "colocate"
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    processes: int = 1
+    sharding: Literal["ddp", "fsdp", "zero2", "zero3"] = "ddp"
     seed: int = 0
     max_steps: int = 350
     minutes: float | None = None
+    patience: int = 0
     checkpoint_every: int = 10
     threads: int = 2
 
 
-def trainable(
-    config: GRPORun, tokenizer: PreTrainedTokenizerFast, attempt: Callable[[Example], Conversation]
-) -> dict[str, Example]:
-    """The training examples whose prompt is short enough, by id. Raises UnreadableData, ValueError."""
-
-    def fits(example: Example) -> bool:
-        asked = attempt(example)
-        return len(prompt_ids(tokenizer, asked.opening, asked.tools)) <= config.longest_prompt
-
-    found = [example for example in read_lines(Example, config.data) if example.split == "train"]
-    kept = {example.id: example for example in found if fits(example)}
-    if not kept:
-        raise ValueError(f"{config.data} holds no training example of at most {config.longest_prompt} prompt tokens.")
-    return kept
-
-
-def order(config: GRPORun, examples: Sequence[Example]) -> Iterator[dict[str, Any]]:
-    """One row per prompt of the whole run: the examples in shuffled rounds; a longer run begins with the same rows."""
-    generator = torch.Generator().manual_seed(config.seed)
-    left = config.max_steps * config.prompts
-    while left > 0:
-        for i in torch.randperm(len(examples), generator=generator).tolist()[:left]:
-            yield {"prompt": [{"role": "user", "content": examples[i].turns[0], "example": examples[i].id}]}
-        left -= len(examples)
-
-
 def identity(config: GRPORun) -> dict[str, Any]:
     """What makes this run this run and no other: its configuration, and the data and policy it starts from."""
-    fields = {
-        name: value for name, value in asdict(config).items() if name not in {*MAY_CHANGE, "out", "policy", "data"}
-    }
-    weights = config.policy / "model.safetensors"
-    return {**fields, "data": file_digest(config.data), "policy": file_digest(weights) if weights.exists() else ""}
+    kept = {name: value for name, value in asdict(config).items() if name not in MAY_CHANGE | PLACES}
+    return {**kept, "data": file_digest(config.data), "policy": weights_digest(config.policy)}
+
+
+def defaults() -> dict[str, Any]:
+    """The settings that a run has which does not name them: what the folder of an older run leaves out."""
+
+    def known() -> Iterator[tuple[str, Any]]:
+        for one in fields(GRPORun):
+            if one.default is not MISSING:
+                yield one.name, one.default
+            elif one.default_factory is not MISSING:
+                yield one.name, one.default_factory()
+
+    return {name: asdict(value) if hasattr(value, "__dataclass_fields__") else value for name, value in known()}
+
+
+def weights_digest(policy: Path) -> str:
+    """Names a policy by its weights, "" where there are none; for several files, by all of them in order."""
+    files = sorted(policy.glob("*.safetensors"))
+    return "+".join(file_digest(file) for file in files)

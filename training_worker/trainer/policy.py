@@ -1,6 +1,7 @@
 """A policy as a folder: weights as safetensors, the tokenizer, and a card that says what it was made from.
 
 Nothing in such a folder is executed: no pickle, no remote code. What is missing or spoiled is named with the remedy.
+A folder under the roots of models.py needs no card: it is a model of others.
 """
 
 from __future__ import annotations
@@ -14,71 +15,129 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from ..prove.trajectory import UnreadableData
+from .models import INDEX, SUPPORTED, WEIGHTS, UnreadablePolicy, check_folder, is_within, read_json, roots, weight_files
+
+__all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_whole"]
 
 CARD = "card.json"
 TIED = "lm_head.weight"  # the embeddings, not stored twice
-WEIGHTS = "model.safetensors"
+ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 FILES = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json", CARD)
-
-
-class UnreadablePolicy(UnreadableData):
-    """A folder that holds no usable policy; the message says what is wrong and what to do."""
+REMEDY = "Copy the whole folder again, or make it anew with `python -m training_worker.trainer.warmup`."
+SENTINEL = {
+    "type": "function",
+    "function": {
+        "name": "sentinel_tool",
+        "description": "Nothing.",
+        "parameters": {"type": "object", "properties": {}, "required": []},
+    },
+}
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A model, its tokenizer and its card (data fingerprint, seed, configuration, measurements)."""
+    """A model of a supported family, its tokenizer and its card (data, seed, configuration, measurements)."""
 
-    model: Qwen3ForCausalLM
+    model: Any
     tokenizer: PreTrainedTokenizerFast
     card: dict[str, Any]
 
 
 def save_policy(
-    folder: Path, model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, card: Mapping[str, Any]
+    folder: Path, model: Any, tokenizer: PreTrainedTokenizerFast, card: Mapping[str, Any], **how: Any
 ) -> None:
-    """Write a policy; the card comes last and whole, so a folder with a card is complete."""
+    """Write a policy, or the adapter of one; the card comes last and whole, so a folder with a card is complete."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CARD).unlink(missing_ok=True)
-    model.save_pretrained(folder)
+    model.save_pretrained(folder, **how)
     tokenizer.save_pretrained(folder)
     write_whole(folder / CARD, json.dumps(card, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
 
 
-def load_policy(folder: Path) -> Policy:
-    """Read a policy. Raises UnreadablePolicy."""
-    remedy = "Copy the whole folder again, or make it anew with `python -m training_worker.trainer.warmup`."
-    if missing := [name for name in FILES if not (folder / name).is_file()]:
-        raise UnreadablePolicy(f"{folder} is not a policy: {', '.join(missing)} missing. {remedy}")
+def load_policy(folder: Path, dtype: torch.dtype = torch.float32) -> Policy:
+    """Read a policy, with its adapter merged if it has one. Raises UnreadablePolicy."""
+    of_others = not (folder / CARD).is_file() and is_within(folder, roots())
+    if of_others:
+        check_folder(folder)
+    elif (folder / ADAPTER).is_file():
+        return load_adapted(folder, dtype)
+    elif missing := missing_files(folder):
+        raise UnreadablePolicy(f"{folder} is not a policy: {', '.join(missing)} missing. {REMEDY}")
+    remedy = "Copy the whole folder again." if of_others else REMEDY
     try:
-        config = Qwen3Config.from_pretrained(folder, local_files_only=True)
-        if config.architectures not in (None, ["Qwen3ForCausalLM"]):
-            raise UnreadablePolicy(f"{folder} holds {config.architectures}; only Qwen3ForCausalLM is supported here.")
-        known = check_weights(folder / WEIGHTS)
-        model = Qwen3ForCausalLM.from_pretrained(
-            folder, config=config, dtype=torch.float32, use_safetensors=True, local_files_only=True
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        if not set(config.architectures or ["Qwen3ForCausalLM"]) <= set(SUPPORTED):
+            known = ", ".join(SUPPORTED)
+            raise UnreadablePolicy(f"{folder} holds {config.architectures}; supported here are {known}.")
+        weights = check_weights(weight_files(folder))
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, config=config, dtype=dtype, use_safetensors=True, local_files_only=True, trust_remote_code=False
         )
-        if lost := sorted(set(model.state_dict()) - known - {TIED}):
+        tied = {TIED} if config.tie_word_embeddings else set()
+        if lost := sorted(set(model.state_dict()) - weights - tied):
             raise ValueError(f"the weights {', '.join(lost[:3])} are missing.")
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, padding_side="left", local_files_only=True)
-        card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+        card = {} if of_others else json.loads((folder / CARD).read_text(encoding="utf-8"))
     except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
         raise UnreadablePolicy(f"{folder} cannot be read: {str(error).splitlines()[0][:200]} {remedy}") from None
-    if len(tokenizer) != model.config.vocab_size or not tokenizer.chat_template or not isinstance(card, dict):
+    if len(tokenizer) > model.config.vocab_size or not isinstance(card, dict):
         raise UnreadablePolicy(f"{folder}: tokenizer, weights and card do not belong together. {remedy}")
+    check_template(folder, tokenizer)
     return Policy(model, tokenizer, card)
 
 
-def check_weights(path: Path) -> set[str]:
+def load_tokenizer(folder: Path) -> Policy:
+    """A policy without its model, for who only counts tokens. Raises UnreadablePolicy."""
+    try:
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, padding_side="left", local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise UnreadablePolicy(f"{folder} cannot be read: {str(error).splitlines()[0][:200]} {REMEDY}") from None
+    check_template(folder, tokenizer)
+    return Policy(None, tokenizer, {})
+
+
+def missing_files(folder: Path) -> list[str]:
+    """What a policy of ours lacks; weights may be one file, or several with an index."""
+    there = {name for name in (*FILES, INDEX) if (folder / name).is_file()}
+    return [name for name in FILES if name not in there and not (name == WEIGHTS and INDEX in there)]
+
+
+def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
+    """A policy of ours that holds an adapter: the model it was trained on, with the adapter merged."""
+    from peft import PeftModel
+
+    base = load_policy(Path(str(read_json(folder / ADAPTER_CONFIG).get("base_model_name_or_path"))), dtype)
+    check_weights([folder / ADAPTER])
+    adapted = PeftModel.from_pretrained(base.model, str(folder))
+    return Policy(adapted.merge_and_unload(), base.tokenizer, read_json(folder / CARD))
+
+
+def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
+    """Refuse a model whose template cannot ask it to call tools. Raises UnreadablePolicy."""
+    if not tokenizer.chat_template:
+        raise UnreadablePolicy(
+            f"{folder} has no chat template: it is no chat model, or chat_template.jinja was not copied. "
+            "Take the instruction-tuned model of the family."
+        )
+    try:
+        shown = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tools=[SENTINEL], tokenize=False)
+    except Exception as error:  # a template is a program of others: it may fail in any way
+        raise UnreadablePolicy(f"{folder}: its chat template fails on a tool ({str(error)[:200]}).") from None
+    if "sentinel_tool" not in str(shown):
+        raise UnreadablePolicy(f"{folder}: its chat template does not show tools. Take a model that is made for them.")
+
+
+def check_weights(files: list[Path]) -> set[str]:
     """Refuse weights that are cut short, or not finite; their names. Raises SafetensorError or ValueError."""
-    with safe_open(path, framework="pt") as weights:
-        names = set(weights.keys())
-        for name in names:
-            if not torch.isfinite(weights.get_tensor(name)).all():
-                raise ValueError(f"the weights {name} are not finite.")
+    names: set[str] = set()
+    for path in files:
+        with safe_open(path, framework="pt") as weights:
+            for name in weights.keys():  # noqa: SIM118  it is no dict
+                names.add(name)
+                if not torch.isfinite(weights.get_tensor(name)).all():
+                    raise ValueError(f"the weights {name} are not finite.")
     return names
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..prove.trajectory import Rollout, UnreadableData, write_lines
-from .policy import write_whole
+from .policy import CARD, write_whole
 
 PROGRESS = "progress.json"
 
@@ -41,12 +41,16 @@ class RunFolder:
         self.rollouts = path / "rollouts"
         self.checkpoints = path / "checkpoints"
 
-    def open(self, run: Mapping[str, Any]) -> None:
-        """Claim the folder for this run, or find it claimed by the same one. Raises RunMismatch, OSError."""
+    def open(self, run: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> None:
+        """Claim the folder for this run, or find it claimed by the same one. Raises RunMismatch, OSError.
+
+        `defaults` are what a run has that was begun before there were such settings.
+        """
         for folder in (self.path, self.rollouts, self.checkpoints):
             folder.mkdir(parents=True, exist_ok=True)
         card, wanted = self.path / "run.json", json.loads(json.dumps(run))
         known = json.loads(card.read_text(encoding="utf-8")) if card.exists() else wanted
+        known = {name: value for name, value in dict(defaults or {}).items() if name in wanted} | known
         if changed := sorted(key for key in {*known, *wanted} if known.get(key) != wanted.get(key)):
             raise RunMismatch(
                 f"{self.path} holds a run with other {', '.join(changed)}. Use a new folder, or delete it."
@@ -67,6 +71,7 @@ class RunFolder:
     def complete(self, step: int, progress: Mapping[str, Any]) -> Path:
         """Mark the checkpoint of a step as complete."""
         folder = self.checkpoints / f"checkpoint-{step}"
+        write_whole(folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n")  # it is a policy too
         write_whole(folder / PROGRESS, json.dumps({"step": step, **progress}) + "\n")
         return folder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
@@ -12,17 +12,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop:
-    """A request to stop, from a signal, from the code that holds it, or from another one that it follows."""
+    """A request to stop, from a signal or from the code that holds it."""
 
-    def __init__(self, followed: Stop | None = None) -> None:
-        self.followed, self.asked = followed, False
-
-    @property
-    def requested(self) -> bool:
-        return self.asked or (self.followed is not None and self.followed.requested)
+    def __init__(self) -> None:
+        self.requested = False
 
     def request(self) -> None:
-        self.asked = True
+        self.requested = True
 
 
 @contextmanager
@@ -44,3 +40,28 @@ def on_signals() -> Iterator[Stop]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class Patience:
+    """How many evaluations in a row may bring no gain before a run is given up; 0 is any number."""
+
+    def __init__(self, most: int):
+        self.most, self.best, self.since, self.step = most, float("-inf"), 0, -1
+
+    @property
+    def lost(self) -> bool:
+        return bool(self.most) and self.since >= self.most
+
+    def hear(self, step: int, value: float | None) -> None:
+        """The value of one step; of a step that was heard before it is known already."""
+        if value is None or step <= self.step:
+            return
+        self.since = 0 if value > self.best else self.since + 1
+        self.best, self.step = max(self.best, value), step
+
+    def state(self) -> dict[str, float]:
+        return {"best": self.best, "since": self.since, "step": self.step} if self.step >= 0 else {}
+
+    def restore(self, state: Mapping[str, float]) -> None:
+        if state:
+            self.best, self.since, self.step = state["best"], int(state["since"]), int(state["step"])

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
 from datasets import Dataset
-from transformers import PrinterCallback, ProgressCallback, Qwen3ForCausalLM, TrainerCallback
+from transformers import PrinterCallback, ProgressCallback, TrainerCallback
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
@@ -24,16 +23,16 @@ from ..prove.rollout import Prompt
 from ..prove.trajectory import Example, UnreadableData, read_lines
 from .curriculum import Show
 from .demonstrations import Demonstrations, demonstrations
-from .grpo import Ended, Trained, quiet
+from .grpo import Trained, quiet
+from .loop import Ended, Evaluate, Event, OnEvent
 from .memory import keep_memory
+from .placing import device_of, plain
 from .policy import Policy, load_policy, save_policy
 from .run_folder import Checkpoint, RunFolder
-from .stopping import Stop, on_signals
+from .stopping import Patience, Stop, on_signals
 from .supervised_run import SupervisedRun, identity
+from .update import adapter
 
-Event = dict[str, Any]
-OnEvent = Callable[[Event], None]
-Evaluate = Callable[[Qwen3ForCausalLM, int], None]
 NAMES = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "mean_token_accuracy": "token_accuracy"}
 
 
@@ -124,33 +123,37 @@ class Loop(TrainerCallback):
         self.seconds = float(start.progress["seconds"]) if start else 0.0
         self.evaluate: Evaluate | None = None
         self.evaluate_every = 0
+        self.patience = Patience(config.patience)
+        self.patience.restore(start.progress.get("patience", {}) if start else {})
         self.tokens = 0.0
         self.times: dict[str, float] = {}
 
     def run(self) -> Ended:
-        if (over := self.over()) is None and not self.stop.requested:
-            trainer = InOrder(
-                order=list(self.data.order(self.config.batch, self.config.epochs, self.config.seed)),
-                model=self.model,
-                args=arguments(self.config, self.folder.checkpoints, self.steps),
-                train_dataset=Dataset.from_list(self.data.rows()),
-                processing_class=self.tokenizer,
-                callbacks=[self],
-            )
-            for callback in (PrinterCallback, ProgressCallback):
-                trainer.remove_callback(callback)
+        trainer = InOrder(
+            order=list(self.data.order(self.config.batch, self.config.epochs, self.config.seed)),
+            model=self.model,
+            args=arguments(self.config, self.folder.checkpoints, self.steps),
+            train_dataset=Dataset.from_list(self.data.rows()),
+            processing_class=self.tokenizer,
+            peft_config=adapter(self.config),
+            callbacks=[self],
+        )
+        for callback in (PrinterCallback, ProgressCallback):
+            trainer.remove_callback(callback)
+        self.model = trainer.model
+        if (over := self.over()) is None:
             trainer.train(resume_from_checkpoint=str(self.start.folder) if self.start else None)
-            over = self.over()
-        elif self.start:
-            self.model = Qwen3ForCausalLM.from_pretrained(self.start.folder, dtype=torch.float32)
-        return over or "stopped"
+            return self.over() or "stopped"
+        if self.start:
+            trainer._load_from_checkpoint(str(self.start.folder))
+        return over
 
     def over(self) -> Ended | None:
         if self.step >= self.steps:
             return "steps"
         if self.config.minutes is not None and self.seconds >= 60 * self.config.minutes:
             return "minutes"
-        return None
+        return "patience" if self.patience.lost else None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self.perhaps_evaluate()
@@ -194,7 +197,7 @@ class Loop(TrainerCallback):
                 )
 
     def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-        path = self.folder.complete(state.global_step, {"seconds": self.seconds})
+        path = self.folder.complete(state.global_step, {"seconds": self.seconds, "patience": self.patience.state()})
         self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
 
     def perhaps_stop(self, control: Any) -> None:
@@ -205,7 +208,7 @@ class Loop(TrainerCallback):
         due = self.evaluate_every and self.step % self.evaluate_every == 0
         if self.evaluate and due and not self.stop.requested:
             self.model.eval()
-            self.evaluate(self.model, self.step)
+            self.patience.hear(self.step, self.evaluate(plain(self.model), self.step))
             self.model.train()
 
     def rate(self) -> float:
@@ -235,7 +238,7 @@ def arguments(config: SupervisedRun, checkpoints: Path, steps: int) -> SFTConfig
         save_strategy="steps",
         save_steps=config.checkpoint_every,
         save_total_limit=2,
-        use_cpu=True,
+        use_cpu=device_of(config) == "cpu",
         bf16=config.precision == "bf16",
         gradient_checkpointing=config.gradient_checkpointing,
         dataloader_pin_memory=False,

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..prove.trajectory import file_digest
+from .grpo_run import weights_digest
 
-MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads"}  # without being another run
+MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience"}  # without being another run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +31,15 @@ class SupervisedRun:
     decay: float = 0.3
     max_grad_norm: float = 1.0
     longest: int = 2048
+    lora_rank: int = 0
+    lora_alpha: int = 32
     precision: Literal["fp32", "bf16"] = "fp32"
     gradient_checkpointing: bool = False
+    device: Literal["auto", "cpu", "cuda"] = "auto"
     seed: int = 0
     max_steps: int = 100_000
     minutes: float | None = None
+    patience: int = 0
     checkpoint_every: int = 25
     threads: int = 2
 
@@ -44,6 +49,4 @@ def identity(config: SupervisedRun) -> dict[str, Any]:
     fields = {
         name: value for name, value in asdict(config).items() if name not in {*MAY_CHANGE, "out", "policy", "data"}
     }
-    weights = config.policy / "model.safetensors"
-    known = {"data": file_digest(config.data), "policy": file_digest(weights) if weights.exists() else ""}
-    return {"kind": "sft", **fields, **known}
+    return {"kind": "sft", **fields, "data": file_digest(config.data), "policy": weights_digest(config.policy)}

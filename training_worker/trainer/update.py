@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,31 +15,71 @@ from .credit import branch_advantages
 from .grouped import group_logprobs
 from .grpo_run import Credit, GRPORun
 from .metrics import invalid, reward_of
+from .parts import PARTS, parts_of, weights_of
+from .placing import plain
 from .sampler import Sample
+from .supervised_run import SupervisedRun
+
+WAITING = 6 * 3600  # seconds that processes wait for the first one, which evaluates
 
 
-class GroupedTrainer(GRPOTrainer):
-    """TRL's trainer with a cheaper update of the same gradient, and with a choice of where credit goes (see credit.py).
+class NotFinite(Exception):
+    """A loss, a gradient or a policy with numbers that are not finite; `step` is the one it was met in."""
+
+    def __init__(self, what: str, step: int):
+        super().__init__(f"the {what} of step {step} is not finite")
+        self.what, self.step = what, step
+
+
+def is_finite(model: Any) -> bool:
+    """Whether every trained weight of a model is a finite number."""
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    return all(bool(torch.isfinite(weight).all()) for weight in trained)
+
+
+class Trainer(GRPOTrainer):
+    """TRL's trainer for any model, with a choice of where credit goes (see credit.py); it stops before a bad update."""
+
+    def __init__(self, *, credit: Credit, **rest: Any):
+        super().__init__(**rest)
+        self.credit = credit
+
+    def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
+        """The whole batch of this process, before it is shuffled and split: only here are groups together."""
+        batch: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        if self.credit == "branch":
+            given = branch_advantages(tokens(batch, "prompt"), tokens(batch, "completion"), batch["advantages"])
+            room = (0, batch["completion_ids"].shape[1] - given.shape[1])
+            batch["advantages"] = pad(given, room).to(batch["advantages"].device)
+        return batch
+
+    def training_step(self, *given: Any, **more: Any) -> Any:
+        loss = super().training_step(*given, **more)
+        if not torch.isfinite(loss).all():  # the filter of the log would hide it
+            raise NotFinite("loss", self.state.global_step + 1)
+        return loss
+
+    def _clip_grad_norm(self, model: Any) -> Any:
+        norm = super()._clip_grad_norm(model)
+        if norm is not None and not torch.isfinite(torch.as_tensor(norm)).all():
+            raise NotFinite("gradient", self.state.global_step + 1)
+        return norm
+
+
+class GroupedTrainer(Trainer):
+    """The same with a cheaper update of the same gradient, for models that grouped.py can read.
 
     A group's shared prompt is read once (see grouped.py). Without a KL term, rollouts that are equal token for token
     are read once with the sum of their advantages, and those with no advantage not at all: with the dapo loss and one
     update a batch that is the same gradient. The entropy it logs is that of the rollouts it read.
     """
 
-    def __init__(self, *, credit: Credit, **rest: Any):
-        super().__init__(**rest)
-        self.credit = credit
-
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
+        if self.beta != 0.0 or self.loss_type != "dapo":
+            return super()._compute_loss(model, inputs)
         prompts, completions = tokens(inputs, "prompt"), tokens(inputs, "completion")
-        advantages, rows = inputs["advantages"], len(prompts)
-        if self.credit == "branch":
-            advantages = branch_advantages(prompts, completions, advantages)
-            advantages = pad(advantages, (0, inputs["completion_ids"].shape[1] - advantages.shape[1]))
-        if self.beta == 0.0 and self.loss_type == "dapo":
-            advantages, read = merged(advantages, prompts, completions, inputs["tool_mask"])
-        else:
-            read = torch.arange(rows)
+        rows = len(prompts)
+        advantages, read = merged(inputs["advantages"], prompts, completions, inputs["tool_mask"])
         inputs = inputs | {"advantages": advantages}
         chosen = {
             name: part[read] if isinstance(part, torch.Tensor) and part.shape[:1] == (rows,) else part
@@ -55,8 +95,8 @@ class GroupedTrainer(GRPOTrainer):
             unpadded(ids, mask)
             for ids, mask in zip(input_ids.tensor_split([cut], 1), attention_mask.tensor_split([cut], 1), strict=True)
         )
-        plain = self.accelerator.unwrap_model(model)
-        logprobs, entropy = group_logprobs(plain, prompts, completions, self.temperature)
+        bare = plain(self.accelerator.unwrap_model(model))
+        logprobs, entropy = group_logprobs(bare, prompts, completions, self.temperature)
         room = (0, logits_to_keep - logprobs.shape[1])
         return pad(logprobs, room), pad(entropy, room), None
 
@@ -81,10 +121,19 @@ def merged(advantages: Any, prompts: list[list[int]], completions: list[list[int
     return total, read[telling] if telling.any() else read[:1]
 
 
-def as_batch(samples: Sequence[Sample], group: int) -> dict[str, list[Any]]:
-    """What TRL is told: an invalid group has no reward and no token in the loss; a truncated rollout only no token."""
-    voided = [invalid(samples[i - i % group : i - i % group + group]) for i in range(len(samples))]
-    silent = [void or one.rollout.end == "tokens" for void, one in zip(voided, samples, strict=True)]
+def as_batch(
+    samples: Sequence[Sample],
+    group: int,
+    *,
+    mask_truncated: bool = True,
+    void: Callable[[Sequence[Sample]], bool] = invalid,
+) -> dict[str, list[Any]]:
+    """What TRL is told: a void group has no reward and no token in the loss; a truncated rollout only no token."""
+    voided = [void(samples[i - i % group : i - i % group + group]) for i in range(len(samples))]
+    silent = [
+        empty or (mask_truncated and one.rollout.end == "tokens") for empty, one in zip(voided, samples, strict=True)
+    ]
+    parts = [{} if empty else parts_of(one.rollout.reward) for empty, one in zip(voided, samples, strict=True)]
     return {
         "prompt_ids": [one.prompt_ids for one in samples],
         "completion_ids": [one.completion_ids for one in samples],
@@ -92,20 +141,36 @@ def as_batch(samples: Sequence[Sample], group: int) -> dict[str, list[Any]]:
         "env_mask": [
             [0] * len(one.env_mask) if mute else one.env_mask for mute, one in zip(silent, samples, strict=True)
         ],
-        "total": [None if void else reward_of(one) for void, one in zip(voided, samples, strict=True)],
+        "total": [None if empty else reward_of(one) for empty, one in zip(voided, samples, strict=True)],
+        **{name: [part.get(name) for part in parts] for name in PARTS},
     }
 
 
-def totals(total: list[float | None], **rest: Any) -> list[float | None]:
-    """TRL's reward function: the rewards were scored in the rollout."""
-    return total
+def column(name: str) -> Callable[..., list[float | None]]:
+    """TRL's reward function of one column of the batch: rewards were scored in the rollout."""
+
+    def reward(**columns: Any) -> list[float | None]:
+        return list(columns[name])
+
+    reward.__name__ = name
+    return reward
 
 
-def arguments(config: GRPORun, checkpoints: Path) -> GRPOConfig:
+def rewards(config: GRPORun) -> dict[str, float]:
+    """The columns that the advantage is made of, with their weights."""
+    if config.normalise == "total":
+        return {"total": 1.0}
+    return {name: weight for name, weight in weights_of(config.reward).items() if weight}
+
+
+def arguments(config: GRPORun, checkpoints: Path, device: str) -> GRPOConfig:
     """One update a batch, so that the policy that is updated is the one that spoke."""
+    each = config.prompts * config.group // config.processes
+    micro = config.micro_batch or each
     return GRPOConfig(
         output_dir=str(checkpoints),
-        per_device_train_batch_size=config.prompts * config.group,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=each // micro,
         num_generations=config.group,
         max_completion_length=config.limits.completion,
         max_steps=config.max_steps,
@@ -117,6 +182,8 @@ def arguments(config: GRPORun, checkpoints: Path) -> GRPOConfig:
         epsilon_high=config.clip_high,
         loss_type=config.loss,
         scale_rewards=config.scale_rewards,
+        multi_objective_aggregation="sum_then_normalize" if config.normalise == "total" else "normalize_then_sum",
+        reward_weights=list(rewards(config).values()),
         max_grad_norm=config.max_grad_norm,
         adam_beta2=0.99,
         weight_decay=0.0,
@@ -126,10 +193,30 @@ def arguments(config: GRPORun, checkpoints: Path) -> GRPOConfig:
         save_strategy="steps",
         save_steps=config.checkpoint_every,
         save_total_limit=2,
-        use_cpu=True,
-        bf16=False,
-        gradient_checkpointing=False,
+        use_cpu=device == "cpu",
+        bf16=config.precision == "bf16",
+        activation_checkpointing=config.gradient_checkpointing,
+        use_vllm=config.backend == "vllm",
+        vllm_mode=config.vllm_mode,
+        ddp_backend="gloo" if device == "cpu" and config.processes > 1 else None,
+        ddp_find_unused_parameters=False,
+        ddp_timeout=WAITING,
         dataloader_pin_memory=False,
         report_to=[],
         disable_tqdm=True,
+    )
+
+
+def adapter(config: GRPORun | SupervisedRun) -> Any:
+    """What LoRA adds (Hu et al. 2021): to all linear layers but the output; None for full training."""
+    if not config.lora_rank:
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=config.lora_rank,
+        lora_alpha=config.lora_alpha,
+        lora_dropout=0.0,
+        target_modules="all-linear",
+        task_type="CAUSAL_LM",
     )

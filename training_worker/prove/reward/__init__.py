@@ -1,7 +1,9 @@
-"""The reward of PROVE: five programmatic components and abstention, no judge model (paper, section 3)."""
+"""The reward of a rollout, without a model that judges: PROVE's (paper, section 3), its relatives', optional terms."""
 
-from .presets import PAPER, PRESETS, Weights
+from .config import BadReward, RewardConfig, read_reward
+from .forms import reward_of
+from .presets import PAPER, PRESETS, preset
 from .total import score
 from .validity import form_level
 
-__all__ = ["PAPER", "PRESETS", "Weights", "form_level", "score"]
+__all__ = ["PAPER", "PRESETS", "BadReward", "RewardConfig", "form_level", "preset", "read_reward", "reward_of", "score"]

@@ -1,25 +1,13 @@
-"""The weights of the reward: the paper's, and its ablations by name."""
+"""Rewards by name: the paper's, its ablations, and those of its close relatives."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
+from .config import BadReward, RewardConfig
 
-@dataclass(frozen=True, kw_only=True)
-class Weights:
-    """What each component counts in the total; alpha is the price of excess calls, beta the slack of the budget."""
-
-    validity: float = 0.5
-    coverage: float = 0.5
-    efficiency: float = 0.15
-    name: float = 0.2
-    arguments: float = 0.1
-    alpha: float = 0.5
-    beta: float = 0.5
-
-
-PAPER = Weights()
+PAPER = RewardConfig()
 
 PRESETS = MappingProxyType(
     {
@@ -30,5 +18,32 @@ PRESETS = MappingProxyType(
         "no_name": replace(PAPER, name=0.0),
         "no_arguments": replace(PAPER, arguments=0.0),
         "flat_budget": replace(PAPER, beta=0.0),
+        "graduated": RewardConfig(form="graduated"),
+        "trace_state": RewardConfig(form="trace_state"),
+        "trace_state_linear": RewardConfig(form="trace_state", tau=0.9, tau_end=0.1),
+        "final_state": RewardConfig(form="final_state"),
     }
 )
+
+SAYS = MappingProxyType(
+    {
+        "paper": "the reward of PROVE",
+        "no_validity": "without validity (PROVE, table 5)",
+        "no_coverage": "without coverage (PROVE, table 5)",
+        "no_efficiency": "without efficiency (PROVE, table 5)",
+        "no_name": "without name (PROVE, table 5)",
+        "no_arguments": "without argument values (PROVE, table 5)",
+        "flat_budget": "no slack in the budget of calls (PROVE, table 5)",
+        "graduated": "atomic validity and orchestration (arXiv 2603.24709)",
+        "trace_state": "the right calls and the right final state (EnvFactory)",
+        "trace_state_linear": "the same, from mostly calls to mostly state over the run (EnvFactory)",
+        "final_state": "the right final state, and nothing else (tau2-bench)",
+    }
+)
+
+
+def preset(name: str) -> RewardConfig:
+    """Raises BadReward, which names those there are."""
+    if name not in PRESETS:
+        raise BadReward(f"There is no reward {name!r}. There is: {', '.join(PRESETS)}.")
+    return PRESETS[name]

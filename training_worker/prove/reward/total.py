@@ -9,11 +9,12 @@ from math import fsum
 from ..trajectory import Evidence, ExecutedCall, Reward, Step
 from .abstention import abstains, abstention
 from .arguments import arguments
+from .config import RewardConfig
 from .coverage import coverage
 from .efficiency import efficiency
 from .matching import Matching, match
 from .name import name, names
-from .presets import PAPER, Weights
+from .presets import PAPER
 from .validity import validity
 
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
@@ -23,7 +24,7 @@ def score(
     steps: Sequence[Step],
     edges: Iterable[tuple[int, int]],
     calls: Sequence[ExecutedCall],
-    weights: Weights = PAPER,
+    weights: RewardConfig = PAPER,
 ) -> Reward:
     """R = 0.5 V + 0.5 C + 0.15 F + 0.2 M + 0.1 A (paper, section 3, total), or the abstention reward alone.
 
@@ -45,7 +46,7 @@ def score(
     return replace(bare, total=weigh(bare, weights))
 
 
-def weigh(reward: Reward, weights: Weights) -> float:
+def weigh(reward: Reward, weights: RewardConfig) -> float:
     """The weighted sum of the five components."""
     return fsum(getattr(weights, part) * getattr(reward, part) for part in COMPONENTS)
 

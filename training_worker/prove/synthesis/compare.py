@@ -11,10 +11,9 @@ from statistics import fmean
 
 from mcp_servers.kit import Draw
 
+from ..provenance import single, spoken
 from ..trajectory import Example, read_lines
 from .folder import read
-from .language import spoken
-from .validate import single
 
 WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 EXACT = re.compile(r"\S*\d\S*")

@@ -12,6 +12,8 @@ from typing import Any
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
 
+from ..provenance import spoken
+
 OPTIONAL = re.compile(r"\[([^\]]*)\]")
 TWICE = re.compile(
     r"\b(the \w+(?: \w+)?) (?=\1 )"
@@ -20,7 +22,6 @@ ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
 CLOSING = re.compile(r"\{value\}[.,!]")
 QUESTION = re.compile(r"\b(could|can|would|will|may) (you|I)\b", re.I)
 WORD, SNAKE = re.compile(r"\w+"), re.compile(r"[a-z]+[a-z0-9]*(_[a-z0-9]+)+")
-MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d))?$")
 ABSTENTIONS = ("I cannot do that with the tools I have.", "None of my tools can do that.")
 UNITS = re.compile(
     r" ((?:checked |extra |free |loyalty |more |story )?(?!(?:has|is|leads|this|times|was)\b)[a-z]{2,}s)\b"
@@ -249,40 +250,9 @@ def vague(noun: str) -> str:
     return VAGUE.get(noun) or f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"
 
 
-def spoken(value: Any) -> str:
-    if isinstance(value, list):
-        return " and ".join(map(spoken, value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
-
-
 def long_day(day: date) -> str:
     """Monday, 2 March 2026."""
     return f"{day:%A}, {day.day} {day:%B %Y}"
-
-
-def ways_to_say(value: Any, today: str) -> tuple[str, ...]:
-    """How a person may say a day or moment of the form 2026-03-05 or 2026-03-05T14:00: written out, and, where the user
-    said which day `today` is, relative to it. Nothing for any other value."""
-    found = MOMENT.match(value) if isinstance(value, str) else None
-    if found is None:
-        return ()
-    try:
-        day = date.fromisoformat(found[1])
-    except ValueError:
-        return ()
-    ways = [f"{day.day} {day:%B %Y}"]
-    if today:
-        away = (day - date.fromisoformat(today)).days
-        ways += {0: ["today"], 1: ["tomorrow"]}.get(away, [])
-        ways += [f"{day:%A}"] if 1 < away < 7 else []
-    return tuple(f"{way} at {int(found[2][:2])}{found[2][2:]}" if found[2] else way for way in ways)
-
-
-def says(text: str, value: str) -> bool:
-    """Whether a text says a value as words of its own: 4 is not said by CRD-4653."""
-    return re.search(rf"(?<!\w)(?<!\w-){re.escape(value)}(?!\w)", text) is not None
 
 
 def sentence(clauses: Sequence[str], draw: Draw, before: str = "", persona: Persona = PLAIN) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 
+from ..provenance import grounded, single
 from ..schemas import tool_schema
 from ..trajectory import Message, Step, ToolCall
 from .endpoint import Endpoint
@@ -20,7 +21,6 @@ from .endpoint.asking import ask
 from .language import leaks
 from .machine import Lesson, Move, Stuck, Talk
 from .sampler import Context
-from .validate import grounded, single
 
 SHOWN = 12  # entities of a type in the context that the model is shown
 LONGEST = 1_500  # characters of a user turn

@@ -15,14 +15,15 @@ from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 
+from ..provenance import says, single, spoken, ways_to_say
 from ..trajectory import Example, Message, Split, write_lines
 from . import folder
 from .dataset import Progress
 from .endpoint import Endpoint
 from .endpoint.asking import TRIES, ask
-from .language import leaks, long_day, says, spoken, ways_to_say
+from .language import leaks, long_day
 from .manifest import Drawn
-from .validate import Rejected, provenance, single
+from .validate import Rejected, provenance
 
 EXACT = re.compile(r"[\w@.+/:-]*[\d@][\w@.+/:-]*")  # an id, a number, a date, an address
 LONGEST, LETTERS_MORE = 3, 200

@@ -18,9 +18,10 @@ from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
 
 from ..pairs import as_taken
+from ..provenance import spoken
 from ..shapes import Found, found_in, values_in
 from .knobs import Knobs
-from .language import choose, clause, spoken
+from .language import choose, clause
 from .sampler import Context, fill
 
 POINTER = "that "

@@ -7,18 +7,16 @@ the oracle must score the largest reward there is.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
-from typing import Any
 
 from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.world import World
 
+from ..provenance import grounded, single
 from ..rollout import oracle
 from ..trajectory import Example, ToolCall
-from .language import long_day, says, spoken, ways_to_say
+from .language import long_day
 
 MOST_ERRORS = 0.3
 LARGEST = {False: 1.3, True: 1.0}
@@ -94,25 +92,6 @@ def provenance(example: Example) -> None:
 def places(example: Example) -> range:
     """Where a call may stand: before each step, and after the last."""
     return range(len(example.steps) + 1)
-
-
-def single(value: Any) -> Iterator[Any]:
-    """The values in lists and objects, one by one."""
-    if isinstance(value, list | dict):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from single(part)
-    else:
-        yield value
-
-
-def grounded(value: Any, said: str, today: str = "") -> bool:
-    """Whether a text says a value: as a user speaks it, or as it stands in the JSON of a tool's answer."""
-    written = json.dumps(value, ensure_ascii=False)
-    return (
-        says(said, spoken(value))
-        or (written in said if isinstance(value, str) else says(said, written))
-        or any(says(said, way) for way in ways_to_say(value, today))
-    )
 
 
 def hidden_edges(example: Example) -> Example:

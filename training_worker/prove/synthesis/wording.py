@@ -10,6 +10,7 @@ from datetime import date
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
 
+from ..provenance import says, spoken, ways_to_say
 from ..trajectory import Level
 from .knobs import TURNS
 from .language import (
@@ -22,11 +23,8 @@ from .language import (
     left_uncounted,
     long_day,
     names_it,
-    says,
     sentence,
-    spoken,
     unit,
-    ways_to_say,
 )
 from .planner import POINTER, Done, noun
 

@@ -56,11 +56,12 @@ class Endpoint:
         if self.limiter:
             self.limiter.close()
 
-    def chat(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]] = ()) -> Reply:
+    def chat(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]] = (), take: int = 0) -> Reply:
         """What the model says next, with the calls it makes; `tools` as `schemas.tool_schema` gives them.
 
         Calls in assistant messages are in their text (`chat.write_calls`), each followed by its tool message. A call
-        may name a tool that was not offered, or be malformed. Raises EndpointFailed.
+        may name a tool that was not offered, or be malformed. Each `take` of a question has an answer of its own.
+        Raises EndpointFailed.
         """
         asked: dict[str, Any] = {
             "model": self.settings.model,
@@ -69,7 +70,7 @@ class Endpoint:
         }
         if tools:
             asked["tools"] = list(tools)
-        whole = json.dumps({"url": self.settings.url, **asked}, sort_keys=True)
+        whole = json.dumps({"url": self.settings.url, **asked, **({"take": take} if take else {})}, sort_keys=True)
         key = hashlib.sha256(whole.encode()).hexdigest()
         body = self.answers.find(key) or self.answers.keep(key, self.post(asked))
         return self.read(body)[0]

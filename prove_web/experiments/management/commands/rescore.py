@@ -1,0 +1,97 @@
+"""Stored rollouts under another reward: what a run's rollouts would have earned, and what would change."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, OutputWrapper
+
+from prove_web.trajectories.management.reading import told_in_a_line
+from training_worker.prove.rescoring import Comparison, rescore
+from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, preset, read_reward
+from training_worker.prove.stored import data_of, examples_in, files_of, rollouts_in
+from training_worker.terminal import console, counted, table
+
+
+class Command(BaseCommand):
+    """`manage.py rescore RUN_FOLDER_OR_FILE --preset graduated --set repeats=0.1`: nothing that is stored changes."""
+
+    help = "Score stored rollouts under another reward, and tell means, dead groups and ranks before and after."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("paths", type=Path, nargs="+", metavar="path", help="a run's folder, or files of rollouts")
+        parser.add_argument("--preset", default="paper", help=", ".join(PRESETS))
+        parser.add_argument("--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE", help="on top of it")
+        parser.add_argument("--data", type=Path, help="the data set; found by itself beside a run's folder")
+        parser.add_argument("--json", action="store_true", help="tell it as JSON")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        try:
+            config = configured(options["preset"], options["set"])
+        except BadReward as reason:
+            raise CommandError(str(reason)) from None
+        with told_in_a_line():
+            files = [file for path in options["paths"] for file in files_of(path)]
+            examples = examples_in(options["data"] or data_of(options["paths"]))
+            with counted("rescore") as progress:
+                found = compared(files, examples, config, progress)
+        if options["json"]:
+            self.stdout.write(json.dumps(report(found, config), indent=1))
+        else:
+            tell(self.stdout, found)
+
+
+def configured(name: str, changes: Sequence[str]) -> RewardConfig:
+    """The preset with these fields set, each as `coverage=0.3`. Raises BadReward."""
+    given: dict[str, Any] = {}
+    for change in changes:
+        field, equals, value = change.partition("=")
+        if not equals:
+            raise BadReward(f"--set takes NAME=VALUE, such as coverage=0.3, not {change!r}.")
+        try:
+            given[field] = json.loads(value)
+        except ValueError:
+            given[field] = value
+    return read_reward({**asdict(preset(name)), **given})
+
+
+def compared(
+    files: Sequence[tuple[int, Path]],
+    examples: dict[str, Any],
+    config: RewardConfig,
+    progress: Callable[[int, int], None],
+) -> Comparison:
+    """Every step's rollouts under the configuration, as it is at that share of the steps there are."""
+    found, newest = Comparison(), max(step for step, _ in files)
+    for done, (step, file) in enumerate(files, 1):
+        rollouts = rollouts_in(file)
+        found.add(rollouts, list(rescore(examples, rollouts, config.at((step - 1) / max(newest - 1, 1)))))
+        progress(done, len(files))
+    return found
+
+
+def report(found: Comparison, config: RewardConfig) -> dict[str, Any]:
+    means = {"before": found.before.means(), "after": found.after.means()}
+    return {"reward": asdict(config), **asdict(found), **means}
+
+
+def tell(stdout: OutputWrapper, found: Comparison) -> None:
+    """The means in a table, then what became of the groups."""
+    before, after = found.before.means(), found.after.means()
+    rows = [(name, before.get(name), after.get(name)) for name in dict.fromkeys((*before, *after))]
+    table(console(stdout), ["mean", "before", "after"], rows)
+    if found.without_reward:
+        stdout.write(f"{found.without_reward:,} rollouts failed for no fault of the policy and have no reward")
+    stdout.write(
+        f"{found.rollouts:,} rollouts in {found.groups:,} groups: {found.dead_before:,} groups were dead, "
+        f"{found.dead_after:,} are ({found.died:,} died, {found.revived:,} came alive)"
+    )
+    share = found.swapped / found.pairs if found.pairs else 0.0
+    stdout.write(
+        f"{found.swapped:,} of {found.pairs:,} pairs that were told apart come the other way round ({share:.1%}), "
+        f"in {found.reordered:,} groups"
+    )

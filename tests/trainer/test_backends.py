@@ -1,0 +1,185 @@
+"""Backends that work in tokens: their log-probabilities are the model's, and what runs beside a row changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
+
+from training_worker.trainer.backends import Asked, NoBackend, backend_for
+from training_worker.trainer.backends.decoder import DecoderBackend
+from training_worker.trainer.backends.lookup import Lookup
+from training_worker.trainer.backends.transformers import TransformersBackend
+from training_worker.trainer.backends.uniforms import Uniforms, pick
+from training_worker.trainer.families import family_of
+from training_worker.trainer.sampler import Sample, TokenLimits, sample
+
+from .double import Bank, example
+from .families import FAMILIES, family_model, family_tokenizer
+
+LIMITS = TokenLimits(turn=24, completion=200)
+SHAPES: list[dict[str, Any]] = [{"rows": 9}, {"rows": 2}, {"guesses": 4}]
+
+
+@cache
+def sharp(name: str) -> Any:
+    """A model of a family that is sure of what it says; as it comes, all its tokens are equally likely."""
+    torch.set_num_threads(1)
+    model = family_model(name)
+    if name.startswith("granite"):
+        model.config.logits_scaling = 0.5
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(6.0 if parameter.dim() > 1 else 1.0)
+    return model
+
+
+def often(tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
+    """The end tokens of a family, and a sixth of its vocabulary: an untrained model would hardly ever end a turn."""
+    return family_of(tokenizer).stop | frozenset(range(0, len(tokenizer), 6))
+
+
+def rollouts(name: str, temperature: float = 1.0, **shape: Any) -> tuple[list[Sample], TransformersBackend]:
+    model, tokenizer = sharp(name), family_tokenizer(name)
+    backend = TransformersBackend(model, often(tokenizer), temperature, torch.Generator().manual_seed(1), **shape)
+    examples = [example(seed) for seed in (1, 2, 3)]
+    return sample(model, tokenizer, examples, 3, limits=LIMITS, attempt=Bank, backend=backend), backend
+
+
+def plain(model: Any, one: Sample) -> torch.Tensor:
+    """The log-probabilities of a completion by one forward over all of it."""
+    ids, start = torch.tensor([one.prompt_ids + one.completion_ids]), len(one.prompt_ids)
+    with torch.no_grad():
+        spread = torch.log_softmax(model(input_ids=ids).logits[0].float(), -1)[start - 1 : -1]
+    return spread.gather(1, ids[0, start:, None])[:, 0]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_log_probabilities_are_those_of_one_full_forward(name: str) -> None:
+    samples, _ = rollouts(name)
+    told = torch.tensor(
+        [value for one in samples for value, mine in zip(one.logprobs, one.env_mask, strict=True) if mine]
+    )
+    assert told.std() > 0.5, "a model that is sure of nothing would show nothing"
+    assert max(one.env_mask.count(0) for one in samples) > 0, "several turns"
+    for one in samples:
+        spoken = torch.tensor(one.env_mask).bool()
+        assert torch.allclose(plain(sharp(name), one)[spoken], torch.tensor(one.logprobs)[spoken], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "temperature"), [("qwen3", 0.0), ("qwen3", 1.0), ("llama3.2", 1.0), ("granite4-hybrid", 1.0)]
+)
+def test_neither_waiting_for_a_place_nor_guessing_changes_a_token(name: str, temperature: float) -> None:
+    first, *others = ([one.completion_ids for one in rollouts(name, temperature, **shape)[0]] for shape in SHAPES)
+    assert others == [first, first]
+
+
+def test_a_conversation_is_read_once_and_a_groups_prompt_once() -> None:
+    samples, backend = rollouts("qwen3")
+    prompts = sum(len(one.prompt_ids) - 1 for one in samples[::3])
+    assert backend.read == prompts + sum(len(one.completion_ids) for one in samples)  # all but the last token said
+
+
+def test_what_is_guessed_right_saves_steps() -> None:
+    """A greedy model soon repeats itself, and what repeats is guessed."""
+    forwards = [0, 0]
+    for i, guesses in enumerate((0, 6)):
+        model, tokenizer = sharp("qwen3"), family_tokenizer("qwen3")
+        backend = TransformersBackend(model, frozenset({1}), 0.0, guesses=guesses)
+
+        def counted(module: Any, inputs: Any, i: int = i) -> None:
+            forwards[i] += 1
+
+        hook = model.register_forward_pre_hook(counted)
+        sample(model, tokenizer, [example(1)], limits=TokenLimits(150, 150), attempt=Bank, backend=backend)
+        hook.remove()
+    assert forwards[0] == 151 and forwards[1] < 0.6 * forwards[0]
+
+
+def test_decoder_and_transformers_give_the_same_greedy_rollouts(
+    taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Any]
+) -> None:
+    made = [
+        sample(
+            taught,
+            tokenizer,
+            examples[:6],
+            2,
+            attempt=Bank,
+            backend=backend_for(taught, tokenizer, name, temperature=0.0),
+        )
+        for name in ("decoder", "transformers")
+    ]
+    assert [one.completion_ids for one in made[0]] == [one.completion_ids for one in made[1]]
+    assert any(one.rollout.calls for one in made[0])
+
+
+def test_a_model_is_left_as_it_was_found() -> None:
+    model = sharp("qwen2.5")
+    model.train()
+    rollouts("qwen2.5")
+    assert model.training and all(parameter.requires_grad for parameter in model.parameters())
+    model.eval()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("qwen3", DecoderBackend), ("qwen2.5", TransformersBackend), ("llama3.2", TransformersBackend)]
+)
+def test_the_decoder_is_chosen_where_it_can_run_the_model(name: str, kind: type) -> None:
+    assert type(backend_for(family_model(name), family_tokenizer(name))) is kind
+    assert type(backend_for(family_model(name).to(torch.bfloat16), family_tokenizer(name))) is TransformersBackend
+
+
+def test_a_backend_that_does_not_fit_says_which_does() -> None:
+    with pytest.raises(NoBackend, match=r"it runs Qwen3, and this is LlamaForCausalLM\. Use the backend transformers"):
+        backend_for(family_model("llama3.2"), family_tokenizer("llama3.2"), "decoder")
+    with pytest.raises(NoBackend, match="use_vllm"):
+        backend_for(family_model("qwen3"), family_tokenizer("qwen3"), "vllm")
+
+
+@pytest.mark.parametrize("make", [DecoderBackend, TransformersBackend])
+def test_a_row_that_is_dropped_while_it_speaks_is_not_heard_of_again(make: Callable[..., Any]) -> None:
+    backend = make(sharp("qwen3"), frozenset({10_000}), 1.0, None)
+    for row in range(4):
+        backend.ask(Asked(row, [5, 6, 7 + row], (), (), most=3 + row))
+    assert [turn.row for turn in backend.step()] == [0]
+    backend.drop(0)
+    backend.drop(2)
+    heard = [turn for _ in range(4) for turn in backend.step() if not backend.drop(turn.row)]
+    assert [(turn.row, len(turn.ids), turn.cut) for turn in heard] == [(1, 4, True), (3, 6, True)]
+    assert backend.step() == []
+
+
+@given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 6))
+def test_a_guess_is_what_followed_the_newest_three_tokens_last_time(ids: list[int], most: int) -> None:
+    lookup = Lookup()
+    lookup.add(ids)
+    guess = lookup.guess(most)
+    found = [i for i in range(3, len(ids)) if ids[i - 3 : i] == ids[-3:]]
+    assert guess == (ids[found[-1] : found[-1] + most] if found else [])
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(-4, 4), min_size=2, max_size=6), st.floats(0.2, 2.0))
+def test_numbers_spread_evenly_give_tokens_their_probabilities(logits: list[float], temperature: float) -> None:
+    numbers = (torch.arange(2_000, dtype=torch.float64) + 0.5)[None] / 2_000
+    spread = torch.tensor(logits).expand(1, 2_000, -1)
+    tokens, logprobs = pick(spread, temperature, numbers)
+    expected = torch.softmax(torch.tensor(logits) / temperature, -1)
+    shares = torch.bincount(tokens[0], minlength=len(logits)) / 2_000
+    assert torch.allclose(shares.float(), expected, atol=2e-3)
+    assert torch.allclose(logprobs[0].exp(), expected[tokens[0]], atol=1e-5)
+
+
+@given(st.integers(0, 2**48), st.integers(0, 600), st.integers(0, 40))
+def test_a_rows_numbers_are_the_same_however_they_are_asked_for(seed: int, start: int, count: int) -> None:
+    late, early = Uniforms(seed), Uniforms(seed)
+    early.at(0, 10)
+    assert late.at(start, count) == early.at(start, count) and all(0 <= number < 1 for number in late.numbers)

@@ -1,0 +1,103 @@
+"""A model behind a chat endpoint has rollouts: what fails there is nobody's, what it says wrong is the policy's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.responses import JSONResponse, Response
+
+from tests.prove.serving import Serve, completion
+from training_worker.prove.synthesis.endpoint import Endpoint
+from training_worker.prove.trajectory import Rollout, ToolCall
+from training_worker.trainer.backends.endpoint import EndpointBackend
+from training_worker.trainer.sampler import spoken_rollouts
+
+from .live import EXAMPLE, LIST
+
+
+def answering(*messages: Any) -> Callable[[dict[str, Any]], Any]:
+    left = iter(messages)
+    return lambda asked: next(left, "Done.")
+
+
+@pytest.fixture
+def asked_there(serve: Serve, tmp_path: Path) -> Iterator[Callable[..., tuple[list[Rollout], Any]]]:
+    """The rollouts of an endpoint that answers so, and what was asked of it."""
+    opened = []
+
+    def asking(answers: Callable[[dict[str, Any]], Any], n: int = 1, style: Any = "tools", **more: Any) -> Any:
+        there = serve(answers)
+        opened.append(Endpoint(there.settings(tmp_path, parallel=1, **more)))
+        return spoken_rollouts(EndpointBackend(opened[-1], style), [EXAMPLE], n)[0], there.asked
+
+    yield asking
+    for endpoint in opened:
+        endpoint.close()
+
+
+def called(name: str, arguments: str) -> dict[str, Any]:
+    return {"tool_calls": [{"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}]}
+
+
+def test_a_model_behind_an_endpoint_has_rollouts_in_the_live_world(asked_there: Any) -> None:
+    [one], asked = asked_there(answering(called("list_accounts", "{}"), "Here they are."))
+    assert [message.role for message in one.transcript] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    assert one.calls[0].level == 3 and one.end == "answered" and one.reward is not None
+    assert [tool["function"]["name"] for tool in asked[0]["tools"]] == list(EXAMPLE.candidates)
+    assert [message["role"] for message in asked[2]["messages"]] == ["user", "assistant", "tool", "assistant", "user"]
+
+
+def test_a_server_that_knows_no_tools_is_told_of_them_in_the_system_message(asked_there: Any) -> None:
+    [one], asked = asked_there(answering(f"One moment. {LIST}\n{LIST}"), style="prompt")
+    assert [call.level for call in one.calls] == [3, 3] and "tools" not in asked[0]
+    first, *rest = asked[1]["messages"]
+    assert first["role"] == "system" and all(name in first["content"] for name in EXAMPLE.candidates)
+    assert [message["role"] for message in rest] == ["user", "assistant", "user"]
+    assert rest[2]["content"].count("<tool_response>") == 2
+
+
+@pytest.mark.parametrize("call", [called("list_accounts", "{"), called("list_accounts", "[1]"), f"{LIST[:-15]}"])
+def test_a_malformed_call_behind_an_endpoint_is_the_policys(call: Any, asked_there: Any) -> None:
+    [one], _ = asked_there(answering(call))
+    assert one.valid and one.calls[0].level == 0 and one.calls[0].call == ToolCall("", None)
+    assert json.loads(one.calls[0].observation)["error"] == "malformed_call"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (JSONResponse({"error": "slow down"}, 429), "it has had enough of requests"),
+        (JSONResponse({"error": "broken"}, 500), "it answers HTTP 500"),
+        (Response("<html>", media_type="application/json"), "no chat completion"),
+    ],
+)
+def test_an_endpoint_that_fails_ends_the_attempt_without_a_reward(
+    answer: Response, told: str, asked_there: Any
+) -> None:
+    [one], _ = asked_there(answering(called("list_accounts", "{}"), answer))
+    assert (one.end, one.failed_at, one.reward) == ("infrastructure", "infrastructure", None)
+    assert told in one.error and len(one.calls) == 1
+
+
+def test_a_turn_that_an_endpoint_cut_runs_no_call(asked_there: Any) -> None:
+    [one], _ = asked_there(lambda asked: JSONResponse(completion({"content": LIST}, "length")))
+    assert (one.end, one.failed_at, [call.level for call in one.calls]) == ("tokens", "policy", [0])
+
+
+def test_the_samples_of_one_example_are_asked_for_each_and_never_twice(asked_there: Any) -> None:
+    made, asked = asked_there(answering("One.", "1", "Two.", "2", "Three.", "3"), n=3)
+    said = sorted(one.transcript[1].content for one in made)
+    assert len(asked) == 6 and len(set(said)) == 3
+    again, asked = asked_there(answering(), n=3)
+    assert sorted(one.transcript[1].content for one in again) == said and asked == []

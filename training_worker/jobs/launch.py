@@ -1,0 +1,111 @@
+"""A run on several processes: accelerate's configuration is written into the run, and its launcher started.
+
+The settings say how many processes there are on all machines together; which machine this is, its operator says:
+PROVE_MACHINES (how many), PROVE_MACHINE (0 is the first), PROVE_MAIN_ADDRESS and PROVE_MAIN_PORT (of the first).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..trainer.stopping import Stop
+from .work import SPEC
+
+FILE, FIRST = "accelerate.yaml", "first.pid"
+TURN = 0.2  # seconds between two looks at the launcher
+FSDP = {
+    "fsdp_version": 2,
+    "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
+    "fsdp_reshard_after_forward": True,
+    "fsdp_offload_params": False,
+    "fsdp_state_dict_type": "FULL_STATE_DICT",
+    "fsdp_cpu_ram_efficient_loading": True,
+}
+DEEPSPEED = {"gradient_accumulation_steps": "auto", "gradient_clipping": "auto", "offload_optimizer_device": "none"}
+
+
+def is_first() -> bool:
+    """Whether this process tells events and writes files: the only one, or the first of several."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def processes(folder: Path) -> int:
+    """How many processes a job asks for that are not started yet: 1 when it needs no launcher."""
+    if "WORLD_SIZE" in os.environ:
+        return 1
+    try:
+        order = json.loads((folder / SPEC).read_text("utf-8"))
+        asked = order["spec"].get("processes", 1) if order["kind"] == "run" else 1
+    except (OSError, ValueError, KeyError, AttributeError):
+        return 1  # it is for the work to say what is wrong with it
+    return asked if type(asked) is int else 1
+
+
+def configuration(spec: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """What accelerate is told of a run with these settings on this machine."""
+    sharding = spec.get("sharding", "ddp")
+    found: dict[str, Any] = {
+        "compute_environment": "LOCAL_MACHINE",
+        "distributed_type": {"ddp": "MULTI_GPU", "fsdp": "FSDP"}.get(sharding, "DEEPSPEED"),
+        "num_processes": spec["processes"],
+        "num_machines": int(environment.get("PROVE_MACHINES", "1")),
+        "machine_rank": int(environment.get("PROVE_MACHINE", "0")),
+        "main_process_ip": environment.get("PROVE_MAIN_ADDRESS", "127.0.0.1"),
+        "main_process_port": int(environment.get("PROVE_MAIN_PORT", "0")),
+        "mixed_precision": "bf16" if spec.get("precision") == "bf16" else "no",
+        "use_cpu": spec.get("device") == "cpu",
+        "rdzv_backend": "static",
+    }
+    if sharding == "fsdp":
+        found["fsdp_config"] = {**FSDP, "fsdp_activation_checkpointing": bool(spec.get("gradient_checkpointing"))}
+    elif sharding != "ddp":
+        stage = int(sharding[-1])
+        found["deepspeed_config"] = {**DEEPSPEED, "zero_stage": stage, "zero3_init_flag": False}
+        if stage == 3:
+            found["deepspeed_config"]["zero3_save_16bit_model"] = True
+    return found
+
+
+def as_yaml(values: Mapping[str, Any], indent: str = "") -> str:
+    """Plain YAML of names, numbers, texts and one level of nesting."""
+    lines = []
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            lines += [f"{indent}{name}:", as_yaml(value, indent + "  ").rstrip("\n")]
+        else:
+            lines.append(f"{indent}{name}: {json.dumps(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def launch(folder: Path, attempt: int, stop: Stop) -> int:
+    """Start all processes of this machine and wait for them; its exit code. Who asks to stop is passed on."""
+    spec = json.loads((folder / SPEC).read_text("utf-8"))["spec"]
+    file = folder / "out" / FILE
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(as_yaml(configuration(spec)), "utf-8")
+    (folder / FIRST).unlink(missing_ok=True)
+    command = [sys.executable, "-m", "accelerate.commands.launch", "--config_file", str(file), "--module"]
+    child = subprocess.Popen([*command, "training_worker.jobs", str(folder), f"--attempt={attempt}"])
+    asked = False
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return child.wait(TURN)
+        if stop.requested and not asked:
+            asked = ask(folder)
+
+
+def ask(folder: Path) -> bool:
+    """Ask the first process to stop after this step, once it is there: it decides for all of them."""
+    try:
+        os.kill(int((folder / FIRST).read_text("utf-8")), signal.SIGTERM)
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,43 @@
+"""Calls as JSON between <tool_call> tags: Qwen2.5, Qwen3 and Granite 4."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from ..trajectory import ToolCall
+from .one_call import parse_call
+
+CALL = re.compile(r"<tool_call>(.*?)(</tool_call>|$)", re.S)
+CLOSING, ESCAPED = "</tool_call>", "<\\/tool_call>"  # the same text to a JSON parser, no tag to ours
+
+
+class Hermes:
+    """A tag that is not closed is a malformed call, as is one around anything but a call."""
+
+    def parse(self, text: str, most: int | None = None) -> tuple[ToolCall, ...]:
+        return parse_calls(text, most)
+
+    def write(self, calls: Sequence[ToolCall]) -> str:
+        return write_calls(calls)
+
+    def words(self, text: str) -> str:
+        return CALL.sub("", text).strip()
+
+
+def parse_calls(text: str, most: int | None = None) -> tuple[ToolCall, ...]:
+    """The first `most` tool calls of one assistant text, Hermes style; a malformed one has no name and no arguments."""
+    found = islice(CALL.finditer(text), most)
+    return tuple(parse_call(match[1] if match[2] else "") for match in found)
+
+
+def write_calls(calls: Sequence[ToolCall]) -> str:
+    """The text a model writes to make these calls: the inverse of parse_calls, whatever the values hold."""
+    return "\n".join(
+        "<tool_call>\n"
+        + json.dumps({"name": call.name, "arguments": call.arguments}, ensure_ascii=False).replace(CLOSING, ESCAPED)
+        + "\n</tool_call>"
+        for call in calls
+    )

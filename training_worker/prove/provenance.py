@@ -1,0 +1,75 @@
+"""Where a value is from: whether a text says it, as a person speaks or as it stands in the JSON of a tool's answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d))?$")
+
+
+def grounded(value: Any, said: str, today: str = "") -> bool:
+    """Whether a text says a value: as a user speaks it, or as it stands in the JSON of a tool's answer."""
+    written = json.dumps(value, ensure_ascii=False)
+    return (
+        says(said, spoken(value))
+        or (written in said if isinstance(value, str) else says(said, written))
+        or any(says(said, way) for way in ways_to_say(value, today))
+    )
+
+
+def single(value: Any) -> Iterator[Any]:
+    """The values in lists and objects, one by one."""
+    if isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from single(part)
+    else:
+        yield value
+
+
+def says(text: str, value: str) -> bool:
+    """Whether a text says a value as words of its own: 4 is not said by CRD-4653.
+
+    A letter, digit or underscore must not be next to it, nor one with a hyphen before it.
+    """
+    at, length = text.find(value), len(value)
+    while at >= 0:
+        before, end = text[at - 2 : at] if at > 1 else text[:at], at + length
+        joined = is_word(before[-1:]) or (before[1:] == "-" and is_word(before[0]))
+        if not joined and not is_word(text[end : end + 1]):
+            return True
+        at = text.find(value, at + 1)
+    return False
+
+
+def is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def spoken(value: Any) -> str:
+    if isinstance(value, list):
+        return " and ".join(map(spoken, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def ways_to_say(value: Any, today: str) -> tuple[str, ...]:
+    """How a person may say a day or moment of the form 2026-03-05 or 2026-03-05T14:00: written out, and, where the user
+    said which day `today` is, relative to it. Nothing for any other value."""
+    found = MOMENT.match(value) if isinstance(value, str) else None
+    if found is None:
+        return ()
+    try:
+        day = date.fromisoformat(found[1])
+    except ValueError:
+        return ()
+    ways = [f"{day.day} {day:%B %Y}"]
+    if today:
+        away = (day - date.fromisoformat(today)).days
+        ways += {0: ["today"], 1: ["tomorrow"]}.get(away, [])
+        ways += [f"{day:%A}"] if 1 < away < 7 else []
+    return tuple(f"{way} at {int(found[2][:2])}{found[2][2:]}" if found[2] else way for way in ways)

@@ -1,0 +1,128 @@
+"""Stored rollouts under another reward: what each earns then, and what becomes of means, dead groups and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, groupby
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+
+from .reward import RewardConfig, reward_of
+from .reward.total import COMPONENTS
+from .rollout import StaleExample
+from .trajectory import Example, Reward, Rollout, UnreadableData
+
+EQUAL = 1e-6  # a group whose rewards differ by no more than this carries no signal
+
+Pair = tuple[float, float]  # the totals of one rollout before and after
+
+
+class UnknownExample(UnreadableData):
+    """A rollout of an example that the data set does not have."""
+
+
+def rescore(
+    examples: Mapping[str, Example], rollouts: Iterable[Rollout], config: RewardConfig
+) -> Iterator[Reward | None]:
+    """What each rollout earns under this configuration, in order; None where a failure was not the policy's.
+
+    Raises UnknownExample, and StaleExample where the world is asked for and its servers have other code now.
+    """
+    fit: set[str] = set()
+    for rollout in rollouts:
+        if not rollout.valid:
+            yield None
+            continue
+        example = examples.get(rollout.example)
+        if example is None:
+            raise UnknownExample(
+                f"The data set has no example {rollout.example}. Name the one that the rollouts are of with --data."
+            )
+        if config.needs_world and example.id not in fit:
+            require_todays(example)
+            fit.add(example.id)
+        yield reward_of(example, rollout, config)
+
+
+def require_todays(example: Example) -> None:
+    """Raises StaleExample for one whose world is no more."""
+    servers = example.world.servers
+    if not example.source and (set(servers) - SERVERS.keys() or example.fingerprint != fingerprint(servers)):
+        raise StaleExample(
+            f"{example.id} was made with other code of {', '.join(servers)}, so its world cannot be compared. "
+            "Score by the form paper or graduated, which need no world."
+        )
+
+
+@dataclass
+class Comparison:
+    """Rollouts under two rewards; a group that has a rollout without reward counts in no figure of groups.
+
+    A group is dead when all its rewards are equal; `pairs` are those of rollouts of one group that `before` told
+    apart, and `swapped` those of them that come the other way round now.
+    """
+
+    rollouts: int = 0
+    without_reward: int = 0
+    before: Means = field(default_factory=lambda: Means())
+    after: Means = field(default_factory=lambda: Means())
+    groups: int = 0
+    dead_before: int = 0
+    dead_after: int = 0
+    died: int = 0
+    revived: int = 0
+    pairs: int = 0
+    swapped: int = 0
+    reordered: int = 0
+
+    def add(self, rollouts: Sequence[Rollout], rewards: Sequence[Reward | None]) -> None:
+        """Count the rollouts of one step, in order: those of one example in a row are a group."""
+        both = zip(rollouts, rewards, strict=True)
+        for _, members in groupby(both, key=lambda one: one[0].example):
+            scored = [(rollout.reward, reward) for rollout, reward in members]
+            known = [(old, new) for old, new in scored if old and new]
+            self.rollouts += len(known)
+            self.without_reward += len(scored) - len(known)
+            for old, new in known:
+                self.before.add(parts(old))
+                self.after.add(parts(new))
+            if len(known) == len(scored):
+                self.add_group([(old.total, new.total) for old, new in known])
+
+    def add_group(self, totals: Sequence[Pair]) -> None:
+        then, now = ([one[side] for one in totals] for side in (0, 1))
+        dead, dies = (max(each) - min(each) <= EQUAL for each in (then, now))
+        apart = [(a, b) for a, b in combinations(totals, 2) if abs(a[0] - b[0]) > EQUAL]
+        swapped = sum((a[0] - b[0]) * (a[1] - b[1]) < 0 and abs(a[1] - b[1]) > EQUAL for a, b in apart)
+        self.groups += 1
+        self.dead_before += dead
+        self.dead_after += dies
+        self.died += dies and not dead
+        self.revived += dead and not dies
+        self.pairs += len(apart)
+        self.swapped += swapped
+        self.reordered += swapped > 0
+
+
+@dataclass
+class Means:
+    """The sum of each part, and of how many rollouts that have it."""
+
+    sums: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, values: Mapping[str, float]) -> None:
+        for name, value in values.items():
+            self.sums[name] = self.sums.get(name, 0.0) + value
+            self.counts[name] = self.counts.get(name, 0) + 1
+
+    def means(self) -> dict[str, float]:
+        return {name: value / self.counts[name] for name, value in self.sums.items()}
+
+
+def parts(reward: Reward) -> dict[str, float]:
+    """The total, the components, and the terms where there are any; of abstention the total alone."""
+    if reward.abstention:
+        return {"total": reward.total}
+    return {"total": reward.total} | {name: getattr(reward, name) for name in COMPONENTS} | reward.terms

@@ -1,0 +1,77 @@
+"""Provenance: the share of argument values that were given to the model, rather than invented by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from mcp_servers.catalogue import TOOLS
+
+from ..provenance import grounded, single
+from ..trajectory import Example, Json, Rollout
+
+
+def provenance(example: Example, rollout: Rollout) -> float:
+    """The share of the values in the model's arguments that have a source (ours); 1 where there is no value.
+
+    A source is a message shown before the call was written, of the system, the user or a tool; or the tool's schema,
+    where its choices and defaults stand. Truth values and null need none. Lists and objects count value by value; a
+    value has a source under the very rule by which each of the ground truth's has one.
+    """
+    shown = said_before(rollout)
+    values = grounds = 0
+    for made in rollout.calls:
+        known = in_schema(made.call.name, example.enums_stripped)
+        for value in map(plain, single(made.call.arguments or {})):
+            values += 1
+            grounds += (
+                value is None
+                or isinstance(value, bool)
+                or is_in(value, known)
+                or (grounded(value, shown[made.turn] if made.turn < len(shown) else shown[-1], example.today))
+            )
+    return grounds / values if values else 1.0
+
+
+def plain(value: Json) -> Json:
+    """A whole float as the integer it is in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def said_before(rollout: Rollout) -> list[str]:
+    """For each assistant turn, by number, all that was shown before it."""
+    found, so_far = list[str](), ""
+    for message in rollout.transcript:
+        if message.role == "assistant":
+            found.append(so_far)
+        else:
+            so_far = f"{so_far} {message.content}"
+    return found or [so_far]
+
+
+def is_in(value: Json, known: frozenset[Any]) -> bool:
+    return isinstance(value, str | int | float) and value in known
+
+
+@lru_cache(maxsize=4096)
+def in_schema(tool: str, enums_stripped: bool) -> frozenset[Any]:
+    """The choices and defaults in a tool's schema; without the choices where they were taken out. None of a tool that
+    is not in the catalogue."""
+    if tool not in TOOLS:
+        return frozenset()
+    return frozenset(one for one in told(TOOLS[tool][1].input_schema, enums_stripped) if not isinstance(one, bool))
+
+
+def told(schema: Any, enums_stripped: bool) -> Iterator[Any]:
+    """The scalars among the choices, constants and defaults at any depth of a schema."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from told(part, enums_stripped)
+    elif isinstance(schema, dict):
+        for key, part in schema.items():
+            if key in ("enum", "const", "default"):
+                if key == "default" or not enums_stripped:
+                    yield from (one for one in single(part) if isinstance(one, str | int | float))
+            else:
+                yield from told(part, enums_stripped)

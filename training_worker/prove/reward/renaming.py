@@ -1,0 +1,82 @@
+"""What was changed on a server, up to the names of new ids: equal signatures say that one renaming makes them equal.
+
+New ids are told apart by colour refinement (Weisfeiler and Leman): a row's colour is its content, with the colours of
+the new rows it refers to and of those that refer to it, made anew until no more rows differ. Where references run in no
+circle that is exact: rows alike in all that are interchangeable. An id is followed wherever it stands, in texts too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence, Set
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from mcp_servers.kit.state import Change, Table, adapter
+
+ID = re.compile(r"(?<![\w-])([A-Z][A-Z0-9]*-[0-9]+)(?!\w)")
+OWN = "own"
+Changes = Mapping[str, Mapping[str, Change]]
+
+
+class Row(NamedTuple):
+    """A changed row: its table, its id, whether that is new, and its JSON cut at ids, which stand in odd places."""
+
+    table: str
+    id: str
+    new: bool
+    parts: list[str]
+
+
+def created(changes: Changes) -> set[str]:
+    """The ids of new rows, those that were generated."""
+    return {
+        id
+        for rows in changes.values()
+        for id, (before, after) in rows.items()
+        if before is None and after is not None and ID.fullmatch(id)
+    }
+
+
+def signature(tables: Mapping[str, Table[Any, Any]], changes: Changes, foreign: Set[str] = frozenset()) -> str:
+    """32 hex digits that two worlds have in common when their changes on this server are equal up to renaming.
+
+    `foreign` are the new ids of other servers: what they name is compared there.
+    """
+    new, rows = created(changes), list[Row]()
+    for name, changed in changes.items():
+        to_json = adapter(tables[name].about.kind).dump_json
+        for id, (_, after) in changed.items():
+            text = to_json(after).decode() if after is not None else "removed"
+            rows.append(Row(name, id, id in new, ID.split(text)))
+    colours = refined(rows, new, dict.fromkeys(foreign, "elsewhere"))
+    return digest(*sorted(render(row, colours) for row in rows))
+
+
+def refined(rows: Sequence[Row], new: Set[str], given: Mapping[str, str]) -> dict[str, str]:
+    """A colour for every new id, beside those given. No round tells fewer rows apart than the one before it."""
+    colours, classes = {**given, **dict.fromkeys(new, "")}, 0
+    while classes < len(new):
+        told = [render(row, colours | {row.id: OWN} if row.new else colours) for row in rows]
+        spoken_of: dict[str, list[str]] = {id: [] for id in new}
+        for row, text in zip(rows, told, strict=True):
+            for place, id in enumerate(row.parts[1::2]):
+                if id in new and id != row.id:
+                    spoken_of[id].append(f"{place} {text}")
+        made = zip(rows, told, strict=True)
+        fresh = {row.id: digest(text, *sorted(spoken_of[row.id])) for row, text in made if row.new}
+        colours = {**given, **fresh}
+        before, classes = classes, len(set(fresh.values()))
+        if classes == before:
+            break
+    return colours
+
+
+def render(row: Row, colours: Mapping[str, str]) -> str:
+    """A row as text, with colours for new ids."""
+    parts = [colours.get(part, part) if place % 2 else part for place, part in enumerate(row.parts)]
+    return f"{row.table} {'' if row.new else row.id} {''.join(parts)}"
+
+
+def digest(*texts: str) -> str:
+    return blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()

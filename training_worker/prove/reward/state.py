@@ -1,0 +1,31 @@
+"""S_state: the share of the servers involved whose final state equals the ground truth's."""
+
+from __future__ import annotations
+
+from ..trajectory import Example, Rollout
+from .outcome import Outcome, Unreplayable, outcome, succeeded, truth_of
+
+
+def state(example: Example, rollout: Rollout) -> float:
+    """S_state = |{s involved : state(s) = the ground truth's}| / |{s involved}| (EnvFactory).
+
+    Involved are the servers that the ground truth calls, and any other that the rollout changed. States are equal when
+    their rows are, but for ids made on the way, which may have other names. Where the clock must move for a write to be
+    accepted, both are compared as they were, time stamps and all.
+    """
+    if rollout.digest and rollout.digest == example.digests[-1]:
+        return 1.0
+    truth, calls = truth_of(example), succeeded(rollout.calls)
+    if truth.still is not None:
+        try:
+            return share(truth.still, outcome(example.world, calls), truth.called)
+        except Unreplayable:
+            pass
+    return share(truth.ticking, outcome(example.world, calls, ticking=True), truth.called)
+
+
+def share(truth: Outcome, own: Outcome, called: frozenset[str]) -> float:
+    """The share of the servers called or changed on which both outcomes agree; 1 where there is none."""
+    involved = called | truth.signatures.keys() | own.signatures.keys()
+    equal = sum(truth.signatures.get(name) == own.signatures.get(name) for name in involved)
+    return equal / len(involved) if involved else 1.0

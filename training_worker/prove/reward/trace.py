@@ -1,0 +1,71 @@
+"""S_trace: whether every ground-truth call was made, whatever the order and whatever else was."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from fractions import Fraction
+
+from ..trajectory import ExecutedCall, Json, Step, ToolCall
+from .values import equal, finite
+
+TOLERANCE = 1e-6
+
+
+def trace(steps: Sequence[Step], calls: Sequence[ExecutedCall], dont_care: Container[str] = ()) -> float:
+    """S_trace = 1 if each ground-truth call has a distinct model call of its name with every argument equal that is not
+    marked don't-care, order ignored, else 0 (EnvFactory).
+
+    `dont_care` holds ids: an argument that has one of them in it is marked. Calls that were never run match nothing.
+    """
+    run = [made.call for made in calls if made.level]
+    due = [call for step in steps for call in step.calls]
+    return float(assign([[place for place, made in enumerate(run) if does(made, truth, dont_care)] for truth in due]))
+
+
+def does(made: ToolCall, truth: ToolCall, dont_care: Container[str]) -> bool:
+    """Whether a call is the ground truth's in its name and each argument that matters; it may have others besides."""
+    given = made.arguments
+    return (
+        made.name == truth.name
+        and given is not None
+        and all(
+            key in given and (same(value, given[key]) or holds(value, dont_care))
+            for key, value in (truth.arguments or {}).items()
+        )
+    )
+
+
+def same(a: Json, b: Json) -> bool:
+    """Equality as JSON, with numbers within 1e-6."""
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
+    return equal(a, b) or (is_finite(a) and is_finite(b) and abs(Fraction(a) - Fraction(b)) <= TOLERANCE)
+
+
+def is_finite(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and finite(value)
+
+
+def holds(value: Json, ids: Container[str]) -> bool:
+    """Whether one of these ids is the value or, at any depth, in it."""
+    if isinstance(value, list | dict):
+        return any(holds(part, ids) for part in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and value in ids
+
+
+def assign(choices: Sequence[Sequence[int]]) -> bool:
+    """Whether everyone can have one of their choices for themselves: a matching by augmenting paths."""
+    owner: dict[int, int] = {}
+
+    def settle(one: int, tried: set[int]) -> bool:
+        for choice in choices[one]:
+            if choice not in tried:
+                tried.add(choice)
+                if choice not in owner or settle(owner[choice], tried):
+                    owner[choice] = one
+                    return True
+        return False
+
+    return all(settle(one, set()) for one in range(len(choices)))

@@ -1,0 +1,66 @@
+"""The rollouts that a run has kept, step by step, and the data set they are of: what re-scoring reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from .trajectory import BadLine, Example, Rollout, UnreadableData, each_line, file_digest, read_lines
+
+STEP = re.compile(r"step-(\d+)\.jsonl")
+
+
+def files_of(path: Path) -> list[tuple[int, Path]]:
+    """The files of rollouts of a run's folder, or of `rollouts` in it, by step; or a file alone, which is step 1 unless
+    its name says another. Raises UnreadableData."""
+    if path.is_file():
+        found = STEP.fullmatch(path.name)
+        return [(int(found[1]) if found else 1, path)]
+    folder = path / "rollouts" if (path / "rollouts").is_dir() else path
+    files = [(int(found[1]), file) for file in folder.glob("*") if (found := STEP.fullmatch(file.name))]
+    if not files:
+        raise UnreadableData(f"{path} has no rollouts: name a run's folder, or a file such as step-000001.jsonl in it.")
+    return sorted(files)
+
+
+def rollouts_in(file: Path) -> list[Rollout]:
+    """The rollouts of one step, group after group. Raises UnreadableData naming the line that is none."""
+    return list(whole(file))
+
+
+def whole(file: Path) -> Iterator[Rollout]:
+    for rollout in each_line(Rollout, file):
+        if isinstance(rollout, BadLine):
+            raise UnreadableData(f"{rollout} The file may be cut short: leave it out, and name the others one by one.")
+        yield rollout
+
+
+def examples_in(path: Path) -> dict[str, Example]:
+    """The examples of a data set, by id: of all splits of a folder, or of one file. Raises UnreadableData, OSError."""
+    files = (
+        [path]
+        if path.is_file()
+        else [file for split in ("train", "held_out") if (file := path / f"{split}.jsonl").is_file()]
+    )
+    if not files:
+        raise UnreadableData(f"{path} holds no data set: name the folder of one, or its train.jsonl.")
+    return {example.id: example for file in files for example in read_lines(Example, file)}
+
+
+def data_of(paths: Sequence[Path]) -> Path:
+    """The data set that the run of these paths trained on, found among its neighbours by its hash.
+
+    Raises UnreadableData when it is not there.
+    """
+    for path in paths:
+        run = next((folder for folder in (path, *path.absolute().parents) if (folder / "run.json").is_file()), None)
+        if run is not None:
+            wanted = json.loads((run / "run.json").read_text(encoding="utf-8")).get("data")
+            home = run.absolute().parent
+            near = [*sorted(home.glob("*/train.jsonl")), *sorted(home.parent.glob("*/out/train.jsonl"))]
+            found = next((file for file in near if file_digest(file) == wanted), None)
+            if found is not None:
+                return found
+    raise UnreadableData("The data set of these rollouts is not beside them: name its folder with --data.")

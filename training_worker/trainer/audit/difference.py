@@ -1,0 +1,35 @@
+"""The first difference between two runs of ids, as a person reads it: the tokens around it, one run a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transformers import PreTrainedTokenizerFast
+
+AROUND = 6
+
+
+def difference(
+    tokenizer: PreTrainedTokenizerFast, expected: Sequence[int], found: Sequence[int], what: str = "the template has"
+) -> str:
+    """Lines with the tokens around the first difference, the differing one in brackets; empty where there is none."""
+    if list(expected) == list(found):
+        return ""
+    at = next((i for i, pair in enumerate(zip(expected, found, strict=False)) if pair[0] != pair[1]), None)
+    if at is None:
+        at = min(len(expected), len(found))
+    lines = [f"first difference at token {at + 1}"]
+    for name, ids in ((what, expected), ("assembled is", found)):
+        lines.append(f"  {name:<17}{shown(tokenizer, ids, at)}")
+    return "\n".join(lines)
+
+
+def shown(tokenizer: PreTrainedTokenizerFast, ids: Sequence[int], at: int) -> str:
+    """The tokens from a little before a place to a little behind it, the one at the place in brackets."""
+    first = max(0, at - AROUND)
+    parts = [repr(tokenizer.decode([id])) for id in ids[first : at + AROUND + 1]]
+    if at < len(ids):
+        parts[at - first] = f"[{parts[at - first]}]"
+    else:
+        parts.append("[nothing more]")
+    return " ".join(["...", *parts] if first else parts)

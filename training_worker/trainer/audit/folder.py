@@ -1,0 +1,90 @@
+"""The audit of a model folder: its tokenizer, and its weights where it has some. Nothing of it is executed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+
+from ...prove.trajectory import UnreadableData
+from ..families import family_of
+from .checks import Check, Verdict, audit
+from .conversations import Conversation, awkward
+from .likelihood import TOLERANCE, Reader, unlike
+
+LIKELIHOOD = "log-probabilities"
+SHORT = ("parallel calls", "user turns")
+
+
+class UnreadableModel(UnreadableData):
+    """A folder that holds no model that can be audited; the message says what is wrong and what to do."""
+
+
+def audit_folder(folder: Path, weights: bool = True) -> Verdict:
+    """The verdict on a model folder; without `weights`, or where it has none, on its tokenizer alone.
+
+    Raises UnreadableModel, UnknownFamily.
+    """
+    tokenizer = tokenizer_of(folder)
+    verdict = audit(tokenizer)
+    if not weights or not has_weights(folder):
+        return verdict
+    found = likelihood(model_of(folder), tokenizer)
+    return replace(verdict, checks=(*verdict.checks, found))
+
+
+def likelihood(model: Any, tokenizer: PreTrainedTokenizerFast, reader: type[Reader] = Reader) -> Check:
+    """Whether what a sampler notes, token by token with a cache, is what training recomputes in one pass."""
+    worst, where = 0.0, ""
+    for conversation in shortest(tokenizer):
+        gap, detail = unlike(model, tokenizer, conversation, reader)
+        if not gap <= worst:  # a gap that is no number is the worst
+            worst, where = gap, f"{conversation.name}: {detail}"
+    told = f"The largest gap between decoding and one pass is {worst:.1e}; {TOLERANCE:.0e} is allowed."
+    ok = worst <= TOLERANCE
+    return Check(LIKELIHOOD, ok, told if ok else f"{told}\n  {where}")
+
+
+def shortest(tokenizer: PreTrainedTokenizerFast) -> list[Conversation]:
+    return [one for one in awkward(family_of(tokenizer).format) if one.name in SHORT]
+
+
+def tokenizer_of(folder: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer of a folder, from its tokenizer.json as it is. Raises UnreadableModel."""
+    if not folder.is_dir():
+        raise UnreadableModel(f"{folder} is not there: name the folder of a model on this machine.")
+    if missing := [name for name in ("tokenizer.json", "tokenizer_config.json") if not (folder / name).is_file()]:
+        raise UnreadableModel(f"{folder} lacks {' and '.join(missing)}: copy the whole folder of the model again.")
+    try:
+        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # the library raises plain Exception for a file that it cannot parse
+        raise unreadable(folder, error) from None
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether there are weights. Raises UnreadableModel for those of another kind than safetensors."""
+    if any(folder.glob("*.safetensors")):
+        return True
+    if others := sorted(path.name for kind in ("*.bin", "*.pt", "*.pth") for path in folder.glob(kind)):
+        raise UnreadableModel(f"{folder} has its weights in {others[0]}; only safetensors are read: convert them.")
+    return False
+
+
+def model_of(folder: Path) -> Any:
+    """The model of a folder, in float32. Raises UnreadableModel."""
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, trust_remote_code=False
+        )
+    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, MemoryError) as error:
+        raise unreadable(folder, error) from None
+    return model.eval()
+
+
+def unreadable(folder: Path, error: Exception) -> UnreadableModel:
+    reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return UnreadableModel(f"{folder} cannot be read ({reason}): copy the whole folder of the model again.")

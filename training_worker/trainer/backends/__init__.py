@@ -1,0 +1,8 @@
+"""What generates: one protocol, and a file for each way to do it."""
+
+from __future__ import annotations
+
+from .choice import backend_for
+from .protocol import Asked, Backend, NoBackend, Spoken
+
+__all__ = ["Asked", "Backend", "NoBackend", "Spoken", "backend_for"]

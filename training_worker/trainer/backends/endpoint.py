@@ -1,0 +1,102 @@
+"""A model behind an OpenAI-compatible chat endpoint as a backend: for evaluation and data, not for training.
+
+It works in texts: there are no token ids and no log-probabilities, and a turn is as long as the endpoint's own limit
+lets it be. What fails at the endpoint is nobody's turn; a malformed tool call is the policy's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any, Literal
+
+from ...prove.chat import HERMES, Format
+from ...prove.synthesis.endpoint import Endpoint, EndpointFailed
+from ...prove.synthesis.endpoint.messages import Reply
+from ...prove.trajectory import Message
+from .protocol import Asked, Spoken
+
+Style = Literal["tools", "prompt"]
+PROMPT = """{system}# Tools
+
+You may call one or more functions to assist with the user query.
+
+You are provided with function signatures within <tools></tools> XML tags:
+<tools>
+{tools}
+</tools>
+
+For each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:
+<tool_call>
+{{"name": <function-name>, "arguments": <args-json-object>}}
+</tool_call>"""
+
+
+class EndpointBackend:
+    """See protocol.py. The rollouts' format must be `format`; close the endpoint yourself.
+
+    With style "tools" calls travel in the API's own fields; with "prompt" the tools are told in the system message and
+    calls are read from the text, for servers that know no tools.
+    """
+
+    trains = False
+
+    def __init__(self, endpoint: Endpoint, style: Style = "tools", format: Format = HERMES):
+        self.endpoint, self.style, self.format = endpoint, style, format
+        self.pool = ThreadPoolExecutor(endpoint.settings.parallel)
+        self.takes: dict[int, int] = {}
+        self.openings: dict[tuple[Message, ...], int] = {}
+        self.under_way: dict[Future[Spoken], int] = {}
+
+    def ask(self, turn: Asked) -> None:
+        messages = tuple(turn.messages)
+        if turn.row not in self.takes:  # the samples of one example are different takes of one question
+            self.takes[turn.row] = self.openings.get(messages, 0)
+            self.openings[messages] = self.takes[turn.row] + 1
+        self.under_way[self.pool.submit(self.speak, turn.row, messages, turn.tools)] = turn.row
+
+    def step(self) -> list[Spoken]:
+        done = wait(self.under_way, return_when=FIRST_COMPLETED).done
+        spoken = [one.result() for one in done if self.under_way.pop(one) >= 0]
+        return sorted(spoken, key=lambda turn: turn.row)
+
+    def drop(self, row: int) -> None:
+        for future in [future for future, asked in self.under_way.items() if asked == row]:
+            future.cancel()
+            del self.under_way[future]
+
+    def close(self) -> None:
+        self.pool.shutdown(cancel_futures=True)
+
+    def speak(self, row: int, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> Spoken:
+        try:
+            if self.style == "tools":
+                reply = self.endpoint.chat(messages, tools, take=self.takes[row])
+            else:
+                reply = self.endpoint.chat(told(messages, tools), take=self.takes[row])
+        except EndpointFailed as error:
+            return Spoken(row, failed=str(error))
+        return Spoken(row, text=self.text_of(reply), cut=not reply.whole)
+
+    def text_of(self, reply: Reply) -> str:
+        """What a policy would have written, its calls in the text."""
+        return "\n".join(part for part in (reply.text, self.format.write(reply.calls) if reply.calls else "") if part)
+
+
+def told(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[Message]:
+    """The conversation for a server that knows no tools: they stand in the system message, answers are the user's."""
+    system, rest = "", list(messages)
+    if rest and rest[0].role == "system":
+        system = f"{rest.pop(0).content}\n\n"
+    listed = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools)
+    found = [Message("system", PROMPT.format(system=system, tools=listed))]
+    for message in rest:
+        answer = f"<tool_response>\n{message.content}\n</tool_response>"
+        if message.role != "tool":
+            found.append(message)
+        elif found[-1].role == "user" and found[-1].content.endswith("</tool_response>"):
+            found[-1] = Message("user", f"{found[-1].content}\n{answer}")
+        else:
+            found.append(Message("user", answer))
+    return found

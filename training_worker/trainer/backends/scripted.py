@@ -1,0 +1,47 @@
+"""A policy that is a function of the conversation, as a backend: the double of the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from transformers import PreTrainedTokenizerFast
+
+from ...prove.trajectory import Message
+from ..families import family_of
+from .protocol import Asked, Spoken
+
+Policy = Callable[[Sequence[Message], Sequence[dict[str, Any]]], str]
+
+
+class ScriptedBackend:
+    """See protocol.py. With a tokenizer it speaks in tokens, each with probability 1, and is cut like any other."""
+
+    def __init__(self, policy: Policy, tokenizer: PreTrainedTokenizerFast | None = None):
+        self.policy, self.tokenizer = policy, tokenizer
+        self.asked: dict[int, Asked] = {}
+
+    @property
+    def trains(self) -> bool:
+        return self.tokenizer is not None
+
+    def ask(self, turn: Asked) -> None:
+        self.asked[turn.row] = turn
+
+    def step(self) -> list[Spoken]:
+        asked, self.asked = self.asked, {}
+        return [self.speak(turn) for turn in asked.values()]
+
+    def drop(self, row: int) -> None:
+        self.asked.pop(row, None)
+
+    def close(self) -> None:
+        self.asked = {}
+
+    def speak(self, turn: Asked) -> Spoken:
+        text = self.policy(turn.messages, turn.tools)
+        if self.tokenizer is None:
+            return Spoken(turn.row, text=text)
+        whole = [*self.tokenizer.encode(text, add_special_tokens=False), family_of(self.tokenizer).end]
+        ids = whole[: turn.most]
+        return Spoken(turn.row, ids, [0.0] * len(ids), cut=len(whole) > turn.most)

@@ -1,0 +1,124 @@
+"""A KV cache of slots: every row keeps its own place and length, so that rows come, wait and leave one by one.
+
+The token at place p of a slot is the p-th of its row. What stands behind a row's own tokens is written over before it
+is ever seen, so padded or refused tokens need no cleaning up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+from transformers.cache_utils import Cache, CacheLayerMixin
+
+GROWTH = 256
+
+
+class SlotLayer(CacheLayerMixin):
+    """Keys and values (slots, kv heads, room, dim) of one layer, written and read where `aim` was told last."""
+
+    def __init__(self, slots: int):
+        super().__init__()
+        self.slots, self.room, self.seen = slots, 0, 0
+
+    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
+        self.keys, self.values = (
+            x.new_zeros(self.slots, x.shape[1], self.room, x.shape[3]) for x in (key_states, value_states)
+        )
+        self.is_initialized = True
+
+    def aim(self, slots: Tensor, places: Tensor, seen: int, room: int) -> None:
+        """The next forward writes slots (R,) at places (R, T), and sees the first `seen` places of each."""
+        self.at, self.places, self.seen, self.room = slots, places, seen, room
+        if self.keys is not None and self.values is not None and room > self.keys.shape[2]:
+            more = (0, 0, 0, room - self.keys.shape[2])
+            self.keys, self.values = (torch.nn.functional.pad(x, more) for x in (self.keys, self.values))
+
+    def update(self, key_states: Tensor, value_states: Tensor, *rest: Any, **more: Any) -> tuple[Tensor, Tensor]:
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        assert self.keys is not None and self.values is not None
+        found = []
+        for kept, new in ((self.keys, key_states), (self.values, value_states)):
+            kept[self.at[:, None], :, self.places] = new.transpose(1, 2)
+            found.append(kept[:, :, : self.seen] if len(self.at) == self.slots else kept[self.at, :, : self.seen])
+        return found[0], found[1]
+
+    def copy(self, source: int, target: int, length: int) -> None:
+        for kept in (self.keys, self.values):
+            if kept is not None:
+                kept[target, :, :length] = kept[source, :, :length]
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        return self.seen, 0
+
+    def get_seq_length(self) -> int:
+        return self.seen
+
+    def get_max_length(self) -> int:
+        return -1
+
+
+class Slots:
+    """A model with a cache of slots: per slot its owner, the number of the prompt it begins with, and its length."""
+
+    piece = 2_048
+
+    def __init__(self, model: PreTrainedModel, slots: int):
+        self.model, self.device = model, model.device
+        self.layers = [SlotLayer(slots) for _ in range(model.config.num_hidden_layers)]
+        self.cache = Cache(layers=list(self.layers))
+        self.owners: list[int | None] = [None] * slots
+        self.prompts: list[int | None] = [None] * slots
+        self.fill = [0] * slots
+        self.room = GROWTH
+
+    def take(self, slot: int, owner: int, prompt: int, held: int) -> None:
+        self.owners[slot], self.prompts[slot], self.fill[slot] = owner, prompt, held
+
+    def holding(self, prompt: int, length: int) -> list[int]:
+        """The slots that have this prompt of so many tokens, or are about to read it."""
+        return [slot for slot, known in enumerate(self.prompts) if known == prompt]
+
+    def share(self, source: int, target: int) -> None:
+        """Give a slot what it counts as held from one with the same prompt."""
+        for layer in self.layers:
+            layer.copy(source, target, self.fill[target])
+
+    def read(self, slots: list[int], runs: list[list[int]], keep: int) -> Tensor:
+        """Read a run of tokens into each of these slots (in ascending order), after what it holds.
+
+        Logits (R, keep, vocabulary) of the last `keep` places of the padded runs, in float32; 0 means all. `fill`
+        does not move: the caller says how much of it counts.
+        """
+        longest = max(map(len, runs))
+        starts = torch.tensor([self.fill[slot] for slot in slots])
+        places = starts[:, None] + torch.arange(longest)
+        seen = int(places.max()) + 1
+        while self.room < seen:
+            self.room += GROWTH
+        places = places.to(self.device)
+        for layer in self.layers:
+            layer.aim(torch.tensor(slots, device=self.device), places, seen, self.room)
+        ids = torch.tensor([[*run, *[0] * (longest - len(run))] for run in runs], device=self.device)
+        hidden = torch.arange(seen, device=self.device) > places[..., None]
+        lowest = torch.finfo(self.model.dtype).min
+        mask = torch.zeros(hidden.shape, dtype=self.model.dtype, device=self.device).masked_fill_(hidden, lowest)
+        logits: Tensor = self.model(
+            input_ids=ids,
+            position_ids=places,
+            attention_mask=mask[:, None],
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=keep,
+        ).logits
+        return logits.float()
+
+
+def fits(model: PreTrainedModel) -> bool:
+    """Whether rows of this model can share a batch in slots: every layer attends to all tokens."""
+    config = model.config
+    window = getattr(config, "sliding_window", None) and getattr(config, "use_sliding_window", True)
+    return not window and set(getattr(config, "layer_types", None) or []) <= {"full_attention"}

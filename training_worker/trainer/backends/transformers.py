@@ -1,0 +1,193 @@
+"""Generation with any causal language model of transformers, on CPU or GPU.
+
+Batching is continuous: a row whose turn has ended leaves the batch, the others go on, and a row that waited takes the
+place of one that is over. What a conversation has been read of stays in the cache, so after a tool's answer only the
+answer is read; a group's prompt is read once. With `guesses`, tokens that the conversation already holds are proposed
+and checked many at once: each is still drawn from the model's own distribution, by the number it would have been drawn
+by alone, so guessing changes the speed and no token. Models with recurrent layers or a sliding window are read row by
+row (see singles.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from transformers import PreTrainedModel
+
+from .lookup import Lookup
+from .protocol import Asked, NoBackend, Spoken
+from .singles import Singles
+from .slots import Slots, fits
+from .uniforms import Uniforms, pick
+
+AT_ONCE = 8_192  # padded tokens read in one forward
+
+
+@dataclass
+class Row:
+    """A row: `queue` are tokens to be read, the last of which leads to the next one; `said` is its turn so far.
+
+    Equal prompts have one number.
+    """
+
+    number: int
+    prompt: int
+    uniforms: Uniforms
+    lookup: Lookup = field(default_factory=Lookup)
+    queue: list[int] = field(default_factory=list)
+    said: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    slot: int | None = None
+    most: int = 0
+    drawn: int = 0
+    speaking: bool = True
+
+
+class TransformersBackend:
+    """See protocol.py. Temperature 0 is greedy; at most `rows` rows are in the cache at once.
+
+    A row's tokens depend on the seed, its number and its conversation alone, up to the rounding of floats. `read`
+    counts the tokens that were read. Raises NoBackend.
+    """
+
+    trains = True
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        stop: frozenset[int],
+        temperature: float = 1.0,
+        generator: torch.Generator | None = None,
+        *,
+        rows: int = 64,
+        guesses: int = 0,
+    ):
+        if (attention := model.config._attn_implementation) not in ("sdpa", "eager"):
+            raise NoBackend(f"Rollouts need other attention than {attention}: load the model with 'sdpa' or 'eager'.")
+        generator = generator or torch.Generator().manual_seed(0)
+        self.seed = int(torch.randint(2**48, (1,), generator=generator, device=generator.device))
+        self.model, self.stop, self.temperature = model, stop, temperature
+        self.keep, self.most_rows, self.read = (Slots if fits(model) else Singles), rows, 0
+        self.guesses = guesses if fits(model) else 0
+        self.rows: dict[int, Row] = {}
+        self.prompts: dict[tuple[int, ...], int] = {}
+        self.slots: Slots | Singles | None = None
+
+    def ask(self, turn: Asked) -> None:
+        if turn.row not in self.rows:
+            prompt = self.prompts.setdefault(tuple(turn.ids), len(self.prompts))
+            self.rows[turn.row] = Row(turn.row, prompt, Uniforms(self.seed + turn.row))
+        row = self.rows[turn.row]
+        row.queue = [*row.said[-1:], *turn.ids]  # the end token was sampled but not yet read
+        row.said, row.logprobs, row.most, row.speaking = [], [], turn.most, True
+        if self.guesses:
+            row.lookup.add(turn.ids)
+
+    def drop(self, row: int) -> None:
+        slot = self.rows.pop(row).slot
+        if self.slots and slot is not None:
+            self.slots.owners[slot] = None  # it keeps what was read until another row takes it
+
+    def close(self) -> None:
+        self.rows, self.prompts, self.slots = {}, {}, None
+
+    @torch.no_grad()
+    def step(self) -> list[Spoken]:
+        if not self.rows:
+            return []
+        slots = self.slots = self.slots or self.keep(self.model, min(self.most_rows, len(self.rows)))
+        with speaking(self.model):
+            while any(row.speaking for row in self.rows.values()):
+                self.admit(slots)
+                here = {row.slot: row for row in self.rows.values() if row.slot is not None and row.speaking}
+                waiting = {slot: row for slot, row in sorted(here.items()) if len(row.queue) > 1}
+                if 3 * len(waiting) >= len(here) - len(waiting):
+                    self.read_ahead(slots, {slot: row.queue[:-1] for slot, row in waiting.items()})
+                    for row in waiting.values():
+                        row.queue = row.queue[-1:]
+                if ended := self.speak(slots, {slot: row for slot, row in sorted(here.items()) if len(row.queue) == 1}):
+                    return ended
+        return []
+
+    def admit(self, slots: Slots | Singles) -> None:
+        """Give the free slots to waiting rows, and read each prompt once that no slot holds yet."""
+        unread, copies = dict[int, list[int]](), list[tuple[int, int]]()
+        for row in [row for row in self.rows.values() if row.slot is None]:
+            free = [slot for slot, owner in enumerate(slots.owners) if owner is None]
+            if not free:
+                break
+            holders = slots.holding(row.prompt, len(row.queue) - 1)
+            slot = row.slot = next((slot for slot in holders if slot in free), free[0])
+            if not holders:
+                unread[slot] = row.queue[:-1]
+            elif slot not in holders:
+                copies.append((holders[0], slot))
+            slots.take(slot, row.number, row.prompt, 0 if slot in unread else len(row.queue) - 1)
+            row.queue = row.queue[-1:]
+        self.read_ahead(slots, unread)
+        for source, target in copies:
+            slots.share(source, target)
+
+    def read_ahead(self, slots: Slots | Singles, runs: dict[int, list[int]]) -> None:
+        """Read tokens into slots, those of like length together, a long run in pieces."""
+        left = {slot: run for slot, run in runs.items() if run}
+        while left:
+            order = sorted(left, key=lambda slot: -len(left[slot]))
+            piece = min(slots.piece, len(left[order[0]]))
+            chosen = sorted(order[: max(1, AT_ONCE // piece)])
+            parts = [left[slot][:piece] for slot in chosen]
+            slots.read(chosen, parts, keep=1)
+            for slot, part in zip(chosen, parts, strict=True):
+                slots.fill[slot] += len(part)
+                self.read += len(part)
+                left[slot] = left[slot][piece:]
+            left = {slot: run for slot, run in left.items() if run}
+
+    def speak(self, slots: Slots | Singles, rows: dict[int, Row]) -> list[Spoken]:
+        """Let each of these rows say its next token, and those after it that were guessed right."""
+        if not rows:
+            return []
+        runs = [row.queue + row.lookup.guess(min(self.guesses, row.most - len(row.said) - 1)) for row in rows.values()]
+        logits = slots.read(list(rows), runs, keep=0)
+        numbers = None
+        if self.temperature > 0:
+            drawn = [row.uniforms.at(row.drawn, logits.shape[1]) for row in rows.values()]
+            numbers = torch.tensor(drawn, dtype=torch.float64, device=logits.device)
+        tokens, logprobs = (found.tolist() for found in pick(logits, self.temperature, numbers))
+        for row, run, said, how in zip(rows.values(), runs, tokens, logprobs, strict=True):
+            self.say(slots, row, run, said, how)
+        return [
+            Spoken(row.number, row.said, row.logprobs, cut=row.said[-1] not in self.stop)
+            for row in rows.values()
+            if not row.speaking
+        ]
+
+    def say(self, slots: Slots | Singles, row: Row, run: list[int], tokens: list[int], logprobs: list[float]) -> None:
+        """Take the sampled tokens up to the first that was guessed wrong, or that ends the turn."""
+        for place, token in enumerate(tokens[: len(run)]):
+            row.said.append(token)
+            row.logprobs.append(logprobs[place])
+            row.speaking = token not in self.stop and len(row.said) < row.most
+            if not row.speaking or run[place + 1 : place + 2] != [token]:
+                break
+        assert row.slot is not None
+        slots.fill[row.slot] += place + 1
+        self.read += len(run)
+        row.drawn += place + 1
+        row.queue = row.said[-1:]
+        if self.guesses:
+            row.lookup.add(row.said[-place - 1 :])
+
+
+@contextmanager
+def speaking(model: PreTrainedModel) -> Iterator[None]:
+    """Without dropout, and without what in training saves memory at the price of the cache."""
+    was = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was)

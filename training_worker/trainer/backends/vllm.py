@@ -1,0 +1,120 @@
+"""Generation by vLLM, colocated or as a server, through TRL's own integration. It has not been run here.
+
+Each step is one wave: all rows that were asked speak together, and vLLM batches them continuously within the wave. Its
+prefix cache spares what was read before. Sampled rollouts are not reproducible: vLLM's draws depend on its batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from accelerate.utils import gather_object
+
+from .protocol import Asked, Spoken
+
+Turn = tuple[list[int], list[list[float | None]]]
+NO_LOGPROB = "vLLM gave no log-probability for a token; start its server with --logprobs-mode processed_logprobs."
+
+
+class Generation(Protocol):
+    """What is used of trl.generation.vllm_generation.VLLMGeneration."""
+
+    mode: str
+    accelerator: Any
+    tensor_parallel_size: int
+    temperature: float
+    max_completion_length: int
+    generation_kwargs: dict[str, Any]
+
+    def sync_weights(self) -> None: ...
+
+    def generate(
+        self, prompts: list[list[int]], images: None, num_generations: int
+    ) -> tuple[Any, list[list[int]], list[list[list[float | None]]] | None, Any]: ...
+
+
+class VLLMBackend:
+    """See protocol.py. Temperature 0 is greedy.
+
+    With `push`, the weights of the trained model are sent first: TRL does so by itself before a rollout of training,
+    also the first one after a resume, and not before an evaluation. A server that fails voids the rollouts it was
+    asked for; in a run of several processes, and colocated, its error ends the run.
+    """
+
+    trains = True
+
+    def __init__(self, generation: Generation, stop: frozenset[int], temperature: float = 1.0, push: bool = True):
+        self.generation, self.stop, self.temperature = generation, stop, temperature
+        several = generation.accelerator.num_processes > 1
+        self.together = several and (generation.mode == "server" or generation.tensor_parallel_size > 1)
+        self.forgiving = generation.mode == "server" and not several
+        self.heard: dict[int, list[int]] = {}
+        self.asked: dict[int, int] = {}
+        if push:
+            generation.sync_weights()
+
+    def ask(self, turn: Asked) -> None:
+        self.heard.setdefault(turn.row, []).extend(turn.ids)
+        self.asked[turn.row] = turn.most
+
+    def drop(self, row: int) -> None:
+        self.heard.pop(row, None)
+        self.asked.pop(row, None)
+
+    def step(self) -> list[Spoken]:
+        if not self.asked:
+            return []
+        rows, self.asked = self.asked, {}
+        try:
+            wave = self.wave([self.heard[row] for row in rows], max(rows.values()))
+        except Exception as error:
+            if not self.forgiving:
+                raise
+            told = f"The vLLM server failed: {type(error).__name__}: {str(error)[:200]}"
+            return [Spoken(row, failed=told) for row in rows]
+        return [self.ended(row, most, *turn) for (row, most), turn in zip(rows.items(), wave or (), strict=True)]
+
+    def close(self) -> None:
+        """Where processes ask together, those that are done go on asking for nothing until all are."""
+        while self.together and self.wave([], 1) is not None:
+            pass
+        self.heard, self.asked = {}, {}
+
+    def wave(self, prompts: list[list[int]], most: int) -> list[Turn] | None:
+        """One completion of every prompt; None when no process has any left.
+
+        All processes ask for equally many at the same time, as TRL's collectives need.
+        """
+        size, longest = len(prompts), most
+        if self.together:
+            told = gather_object([(len(prompts), most)])
+            size, longest = (max(numbers) for numbers in zip(*told, strict=True))
+        if not size:
+            return None
+        padded = prompts + [[min(self.stop)]] * (size - len(prompts))
+        with self.settings(longest):
+            _, said, logprobs, _ = self.generation.generate(prompts=padded, images=None, num_generations=1)
+        return list(zip(said, logprobs or [[]] * size, strict=True))[: len(prompts)]
+
+    @contextmanager
+    def settings(self, most: int) -> Iterator[None]:
+        """TRL's object with this backend's settings; those of the run afterwards."""
+        one = self.generation
+        kept = one.temperature, one.max_completion_length, one.generation_kwargs
+        one.temperature, one.max_completion_length = self.temperature, most
+        one.generation_kwargs = {**kept[2], "stop_token_ids": sorted(self.stop)}
+        try:
+            yield
+        finally:
+            one.temperature, one.max_completion_length, one.generation_kwargs = kept
+
+    def ended(self, row: int, most: int, ids: list[int], logprobs: list[list[float | None]]) -> Spoken:
+        """The turn, cut where its own limit is lower than the wave's; its end token is kept."""
+        ids = list(ids[:most])
+        numbers = [found[0] for found in logprobs[: len(ids)] if found and found[0] is not None]
+        if not ids or len(numbers) < len(ids):
+            return Spoken(row, failed=NO_LOGPROB if ids else "vLLM gave no token.")
+        self.heard[row].extend(ids)
+        return Spoken(row, ids, numbers, cut=ids[-1] not in self.stop)

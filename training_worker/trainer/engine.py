@@ -1,0 +1,175 @@
+"""The rollout engine: many attempts at once on one backend, token in, token out, until every conversation is over.
+
+The turns that end in one step of the backend are answered together. What was sampled is kept as it was sampled, and
+what is answered in between is masked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from transformers import PreTrainedTokenizerFast
+
+from ..prove.trajectory import Boundary, Message, Rollout
+from .backends.protocol import Asked, Backend, Spoken
+from .conversation import glue_ids, prompt_ids
+from .families import family_of
+from .observation import cut_tokens
+
+SHORTEST_TURN = 8  # a turn is not opened when fewer tokens than this are left
+
+
+@dataclass(frozen=True)
+class TokenLimits:
+    """Model tokens per assistant turn, and tokens of all turns with the answers between them.
+
+    `observation` is the most tokens of an answer that are shown; 0 leaves it to the limit in characters.
+    """
+
+    turn: int = 160
+    completion: int = 1024
+    observation: int = 0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One rollout as tokens. `env_mask` is 1 where the model spoke; `logprobs` are 0 elsewhere.
+
+    `environment_s` are the seconds that its world took. A backend without tokens leaves the lists empty.
+    """
+
+    prompt_ids: list[int]
+    completion_ids: list[int]
+    env_mask: list[int]
+    logprobs: list[float]
+    rollout: Rollout
+    environment_s: float = field(default=0.0, compare=False)
+
+
+class Conversation(Protocol):
+    """What the engine needs of an attempt (see prove/rollout.py)."""
+
+    shorten: Callable[[str], str]
+
+    @property
+    def tools(self) -> tuple[dict[str, Any], ...]: ...
+
+    @property
+    def opening(self) -> tuple[Message, ...]: ...
+
+    @property
+    def over(self) -> bool: ...
+
+    def answer(self, text: str, *, truncated: bool = False) -> tuple[Message, ...]: ...
+
+    def overdue(self) -> bool: ...
+
+    def fail(self, boundary: Boundary, error: str) -> None: ...
+
+    def finish(self) -> Rollout: ...
+
+
+@dataclass
+class Row:
+    """One sample in the making."""
+
+    attempt: Conversation
+    prompt: list[int]
+    messages: list[Message]
+    ids: list[int] = field(default_factory=list)
+    mask: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    environment_s: float = 0.0
+    done: bool = False
+
+    def say(self, turn: Spoken) -> None:
+        self.ids += turn.ids
+        self.mask += [1] * len(turn.ids)
+        self.logprobs += turn.logprobs
+
+    def hear(self, glue: Sequence[int]) -> None:
+        self.ids += glue
+        self.mask += [0] * len(glue)
+        self.logprobs += [0.0] * len(glue)
+
+    def answer(self, text: str, cut: bool) -> tuple[Message, ...]:
+        began = time.perf_counter()
+        answers = self.attempt.answer(text, truncated=cut)
+        self.environment_s += time.perf_counter() - began
+        self.messages += [Message("assistant", text), *answers]
+        return answers
+
+    def sample(self) -> Sample:
+        return Sample(self.prompt, self.ids, self.mask, self.logprobs, self.attempt.finish(), self.environment_s)
+
+
+class Engine:
+    """The rollouts of one batch. Without a tokenizer they are texts only, and limits in tokens do not hold."""
+
+    def __init__(self, backend: Backend, tokenizer: PreTrainedTokenizerFast | None, limits: TokenLimits):
+        self.backend, self.tokenizer, self.limits = backend, tokenizer, limits
+        self.stop = family_of(tokenizer).stop if tokenizer else frozenset[int]()
+        self.rows: list[Row] = []
+
+    def run(self, attempts: Sequence[Conversation], n: int = 1) -> list[Sample]:
+        """A sample of each attempt, in order; n neighbours are attempts at the same example and share its prompt."""
+        for start in range(0, len(attempts), n):
+            first, *_ = group = attempts[start : start + n]
+            prompt = prompt_ids(self.tokenizer, first.opening, first.tools) if self.tokenizer else []
+            self.rows += [Row(attempt, prompt, list(attempt.opening)) for attempt in group]
+        for number, row in enumerate(self.rows):
+            if self.tokenizer and self.limits.observation:
+                row.attempt.shorten = partial(cut_tokens, self.tokenizer, most=self.limits.observation)
+            self.ask(number, row.prompt)
+        try:
+            while not all(row.done for row in self.rows):
+                self.step()
+        finally:
+            self.backend.close()
+        return [row.sample() for row in self.rows]
+
+    def ask(self, number: int, ids: Sequence[int]) -> None:
+        row = self.rows[number]
+        most = min(self.limits.turn, self.limits.completion - len(row.ids))
+        self.backend.ask(Asked(number, ids, row.messages, row.attempt.tools, most))
+
+    def step(self) -> None:
+        ended = self.backend.step()
+        for turn in ended:
+            self.end_turn(turn)
+        late = [i for i, row in enumerate(self.rows) if not row.done and row.attempt.overdue()]
+        for number in late:
+            self.leave(number)
+        if not ended and not late:
+            raise RuntimeError("The backend ended no turn, and no rollout is out of time.")
+
+    def end_turn(self, turn: Spoken) -> None:
+        """Hand a finished or cut turn to the attempt, and ask for the next one unless the conversation is over."""
+        row = self.rows[turn.row]
+        if row.done:
+            return
+        row.say(turn)
+        if turn.failed:
+            row.attempt.fail("infrastructure", turn.failed)
+        answers = () if turn.failed else row.answer(self.text_of(turn), turn.cut)
+        glue = glue_ids(self.tokenizer, answers) if self.tokenizer and answers else []
+        room = not self.tokenizer or len(row.ids) + len(glue) + SHORTEST_TURN <= self.limits.completion
+        if answers and room and not turn.cut and not row.attempt.over:
+            row.hear(glue)
+            self.ask(turn.row, glue)
+        else:
+            self.leave(turn.row)  # not over, the attempt ends for want of tokens
+
+    def text_of(self, turn: Spoken) -> str:
+        if turn.text is not None or self.tokenizer is None:
+            return turn.text or ""
+        ended = turn.ids and turn.ids[-1] in self.stop
+        return str(self.tokenizer.decode(list(turn.ids[:-1] if ended else turn.ids)))
+
+    def leave(self, number: int) -> None:
+        self.rows[number].done = True
+        self.backend.drop(number)

@@ -1,0 +1,85 @@
+"""Groups without a signal: counted, dropped from the update, or replaced by groups of further prompts.
+
+A group whose rewards spread by no more than 1e-6 tells nothing apart, nor does one with a rollout that failed for no
+fault of the policy. To replace them until the batch is full is DAPO's dynamic sampling (Yu et al. 2025, arXiv
+2503.14476, section 3.2), here with a bound, and with its cost counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, pstdev
+from time import perf_counter
+
+from ..prove.trajectory import Example
+from .asking import solved
+from .grpo_run import GRPORun
+from .metrics import EQUAL, invalid, reward_of
+from .parts import parts_of, weights_of
+from .sampler import Sample
+
+MOST = 3  # times the prompts of a batch that may be asked for one batch
+Group = list[Sample]
+
+
+def has_signal(members: Sequence[Sample], config: GRPORun) -> bool:
+    """Whether the rollouts of a group can be told apart by what the update is made of."""
+    if invalid(members):
+        return False
+    if config.normalise == "total":
+        return pstdev([reward_of(one) for one in members]) > EQUAL
+    rewards = [parts_of(one.rollout.reward) for one in members]
+    names = [name for name, weight in weights_of(config.reward).items() if weight]
+    columns = [[reward[name] for reward in rewards] for name in names if name in rewards[0]]
+    return any(pstdev(column) > EQUAL for column in columns)
+
+
+def pass_rate(members: Sequence[Sample]) -> float:
+    return fmean(float(solved(one.rollout)) for one in members)
+
+
+@dataclass
+class Collected:
+    """The groups of one batch on one process, and those that were sampled in vain. `seconds` went into the latter."""
+
+    groups: list[Group]
+    wasted: list[Group] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def asked(self) -> list[Group]:
+        return [*self.groups, *self.wasted]
+
+
+Draw = Callable[[list[int]], list[Example]]
+Play = Callable[[Sequence[Example]], list[Group]]
+Gather = Callable[[int], list[int]]
+
+
+def collect(config: GRPORun, count: int, draw: Draw, play: Play, gather: Gather) -> Collected:
+    """So many groups of this process; with `resample`, ones with a signal as far as the bound allows.
+
+    `gather` tells how many each process says, and `draw` gives this one its part of what all of them ask next: every
+    process calls both equally often.
+    """
+    found = Collected(play(draw(asking := gather(count))))
+    left = (MOST - 1) * sum(asking) if config.zero_variance == "resample" else 0
+    while left:
+        alive, dead = apart(found.groups, config)
+        lacking = gather(len(dead))
+        if not any(lacking) or sum(lacking) > left:
+            break
+        left -= sum(lacking)
+        began = perf_counter()
+        better, worse = apart(play(draw(lacking)), config)
+        found.seconds += perf_counter() - began
+        found.wasted += [*dead[: len(better)], *worse]  # a dead group that stays is no worse than a dead one to come
+        found.groups = [*alive, *better, *dead[len(better) :]]
+    return found
+
+
+def apart(groups: Sequence[Group], config: GRPORun) -> tuple[list[Group], list[Group]]:
+    """The groups with a signal, and those without."""
+    alive = [members for members in groups if has_signal(members, config)]
+    return alive, [members for members in groups if not has_signal(members, config)]

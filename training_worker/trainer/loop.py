@@ -1,0 +1,115 @@
+"""One process's part of a run: gives TRL rollouts, counts training time, reports steps, marks checkpoints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from transformers import TrainerCallback
+
+from . import ranks
+from .grpo_run import GRPORun
+from .placing import plain
+from .playing import Player
+from .run_folder import Checkpoint, RunFolder
+from .stopping import Patience, Stop
+from .update import NotFinite, is_finite
+
+Event = dict[str, Any]
+OnEvent = Callable[[Event], None]
+Evaluate = Callable[[Any, int], float | None]
+Ended = Literal["steps", "minutes", "stopped", "patience"]
+LOGGED = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "kl": "kl"}
+
+
+class Loop(TrainerCallback):
+    """What surrounds TRL's loop. With several processes, the first one tells, writes and decides for all."""
+
+    def __init__(self, config: GRPORun, player: Player, folder: RunFolder, on_event: OnEvent, stop: Stop):
+        self.config, self.player, self.folder, self.stop = config, player, folder, stop
+        self.on_event = on_event if ranks.is_first() else lambda event: None
+        self.step, self.seconds = 0, 0.0
+        self.evaluate: Evaluate | None = None
+        self.evaluate_every = 0
+        self.patience = Patience(config.patience)
+        self.batch: dict[str, float] = {}
+        self.model: Any = None
+
+    def go_on_from(self, start: Checkpoint) -> None:
+        self.step, self.seconds = start.step, float(start.progress["seconds"])
+        self.patience.restore(start.progress.get("patience", {}))
+        self.player.restore(start.progress)
+        self.on_event({"event": "resumed", "step": start.step, "seconds": start.progress["seconds"]})
+
+    def over(self) -> Ended | None:
+        if self.step >= self.config.max_steps:
+            return "steps"
+        if self.config.minutes is not None and self.seconds >= 60 * self.config.minutes:
+            return "minutes"
+        return "patience" if self.patience.lost else None
+
+    def roll_out(self, prompts: Sequence[Any], trainer: Any) -> dict[str, list[Any]]:
+        """TRL's `rollout_func`. What it is to ask follows from the run, and `prompts` says only how much."""
+        batch, self.batch = self.player.play(trainer, len(prompts) // self.config.group, self.step + 1)
+        return batch
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        self.perhaps_evaluate(control)
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        self.began = time.perf_counter()
+        self.learning_rate = self.config.learning_rate * self.rate()
+        for group in rest["optimizer"].param_groups:
+            group["lr"] = self.learning_rate
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        took = ranks.of_first(time.perf_counter() - self.began)
+        self.seconds += took
+        self.step = state.global_step
+        self.batch |= {"step_s": took, "update_s": took - self.batch["rollout_s"], "elapsed_s": self.seconds}
+        self.perhaps_stop(control)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Event | None = None, **rest: Any) -> None:
+        if logs is None or "loss" not in logs:
+            return
+        told = {ours: float(logs[theirs]) for theirs, ours in LOGGED.items() if logs.get(theirs) is not None}
+        clipped = logs.get("clip_ratio/region_mean")
+        line = {"step": self.step, **self.batch, **told, "clipped": float(clipped or 0)}
+        line["learning_rate"] = self.learning_rate
+        if ranks.is_first():
+            self.folder.note(line)
+        self.on_event({"event": "step", **line})
+        self.perhaps_stop(control)
+        self.perhaps_evaluate(control)
+
+    def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        """Complete the checkpoint, unless its weights are spoiled: then it never becomes one. Raises NotFinite."""
+        if not is_finite(self.model):
+            raise NotFinite("policy", self.step)
+        progress = {"seconds": self.seconds, "patience": self.patience.state(), **self.player.state()}
+        if ranks.is_first():
+            path = self.folder.complete(state.global_step, progress)
+            self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
+
+    def perhaps_stop(self, control: Any) -> None:
+        if ranks.of_first(self.stop.requested) or self.over():
+            control.should_training_stop = control.should_save = True
+
+    def perhaps_evaluate(self, control: Any) -> None:
+        """Let the first process measure the policy; the others wait for what came of it."""
+        due = bool(self.evaluate_every) and self.step % self.evaluate_every == 0
+        if not self.evaluate or not due or ranks.of_first(self.stop.requested):
+            return
+        found = self.evaluate(plain(self.model), self.step) if ranks.is_first() else None
+        self.patience.hear(self.step, ranks.of_first(found))
+        if self.over():
+            control.should_training_stop = control.should_save = True
+
+    def rate(self) -> float:
+        """The learning rate's factor: up over the first steps, down over the last share of the run."""
+        config, done = self.config, self.step / self.config.max_steps
+        if config.minutes:
+            done = max(done, self.seconds / 60 / config.minutes)
+        down = 1.0 if not config.decay else max(0.1, min(1.0, (1 - done) / config.decay))
+        return down * min(1.0, (self.step + 1) / max(1, config.warmup_steps))

@@ -1,0 +1,119 @@
+"""The models that a run may start from: folders under the roots that whoever runs the worker names.
+
+PROVE_MODELS holds the roots, separated by colons (default: `models` in PROVE_DATA). A model is asked for by its path
+under a root, and nothing that lies outside all roots is read, by whatever link.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ..prove.trajectory import UnreadableData
+
+SHIPPED = Path(__file__).parent / "warm"
+DATA = Path(__file__).parents[2] / "data"
+INDEX, WEIGHTS = "model.safetensors.index.json", "model.safetensors"
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".msgpack", ".h5")
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
+SUPPORTED = {
+    "Qwen3ForCausalLM": "qwen3",
+    "Qwen2ForCausalLM": "qwen2.5",
+    "GraniteForCausalLM": "granite",
+    "GraniteMoeHybridForCausalLM": "granite",
+    "LlamaForCausalLM": "llama",
+}
+
+
+class UnreadablePolicy(UnreadableData):
+    """A folder that holds no usable policy; the message says what is wrong and what to do."""
+
+
+def roots() -> list[Path]:
+    """The folders that models are read from, as they are named."""
+    named = os.environ.get("PROVE_MODELS", "")
+    data = Path(os.environ.get("PROVE_DATA") or DATA).expanduser()
+    return [Path(one).expanduser().resolve() for one in named.split(":") if one] or [(data / "models").resolve()]
+
+
+def is_within(path: Path, folders: list[Path]) -> bool:
+    real = path.resolve()
+    return any(real.is_relative_to(folder) for folder in folders)
+
+
+def known_models() -> list[str]:
+    """The names of the models under the roots."""
+    found = {
+        str(config.parent.relative_to(root))
+        for root in roots()
+        if root.is_dir()
+        for config in [*root.glob("*/config.json"), *root.glob("*/*/config.json")]
+    }
+    return sorted(found)
+
+
+def find_model(name: str) -> Path:
+    """The folder of a model by its name: `warm`, or a path under a root. Raises UnreadablePolicy."""
+    if name == "warm":
+        return SHIPPED
+    for root in roots():
+        folder = root / name
+        plain = bool(name) and not Path(name).is_absolute() and ".." not in Path(name).parts
+        if plain and folder.is_dir() and folder.resolve() != root and is_within(folder, [root]):
+            return folder
+    known = ", ".join(["warm", *known_models()][:20])
+    where = ", ".join(map(str, roots()))
+    raise UnreadablePolicy(f"There is no policy {name!r}. There is: {known}. Put it into {where} (PROVE_MODELS).")
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is no model, or one that only code could open. Raises UnreadablePolicy."""
+    allowed = roots()
+    for file in folder.rglob("*"):
+        if not is_within(file, allowed):
+            raise UnreadablePolicy(
+                f"{file} leads out of {', '.join(map(str, allowed))}. Copy what it links to instead."
+            )
+    files = {file.name for file in folder.iterdir()}
+    if not {WEIGHTS, INDEX} & files:
+        if "adapter_model.safetensors" in files:
+            raise UnreadablePolicy(f"{folder} holds a LoRA adapter without its model. Merge it into its model first.")
+        if pickled := sorted(name for name in files if name.endswith(PICKLES)):
+            raise UnreadablePolicy(
+                f"{folder} holds its weights as {pickled[0]}, a format that can run code when it is read. "
+                "Only safetensors are read: convert it, or get the model as safetensors."
+            )
+        raise UnreadablePolicy(f"{folder} holds no weights: {WEIGHTS} or {INDEX} is missing. Copy the whole folder.")
+    if missing := sorted({"config.json", *TOKENIZER} - files):
+        raise UnreadablePolicy(f"{folder} is not a whole model: {', '.join(missing)} missing. Copy the whole folder.")
+    for name in ("config.json", "tokenizer_config.json"):
+        if "auto_map" in read_json(folder / name):
+            raise UnreadablePolicy(
+                f"{folder} brings code of its own (auto_map in {name}), which is not run here. "
+                "Take a model that transformers knows by itself."
+            )
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The safetensors of a model, one or those its index names. Raises UnreadablePolicy."""
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
+    names = sorted(set(dict(read_json(folder / INDEX).get("weight_map", {})).values()))
+    if not names or any(Path(name).name != name or not name.endswith(".safetensors") for name in names):
+        raise UnreadablePolicy(f"{folder / INDEX} does not name safetensors beside it. Copy the whole folder again.")
+    if missing := [name for name in names if not (folder / name).is_file()]:
+        raise UnreadablePolicy(f"{folder} is not whole: {', '.join(missing[:3])} missing. Copy the whole folder again.")
+    return [folder / name for name in names]
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Raises UnreadablePolicy."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadablePolicy(f"{path} cannot be read: {error}. Copy the whole folder again.") from None
+    if not isinstance(found, dict):
+        raise UnreadablePolicy(f"{path} is no JSON object. Copy the whole folder again.")
+    return found

@@ -1,0 +1,21 @@
+"""What a model is shown of an observation: at most so many tokens, and a mark that says how many are missing."""
+
+from __future__ import annotations
+
+from transformers import PreTrainedTokenizerFast
+
+READ = 200_000  # characters that are tokenized at most, so that an endless answer costs little
+
+
+def cut_tokens(tokenizer: PreTrainedTokenizerFast, text: str, most: int) -> str:
+    """The text, cut with a visible mark when it is longer than `most` tokens; a character is never cut in two."""
+    if len(text.encode("utf-8", "replace")) <= most:  # no token is shorter than a byte
+        return text
+    spans = tokenizer(text[:READ], add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    if len(spans) <= most and len(text) <= READ:
+        return text
+    shown = text[: spans[min(most, len(spans)) - 1][1]] if most else ""
+    while shown and len(tokenizer(shown, add_special_tokens=False)["input_ids"]) > most:
+        shown = shown[:-1]  # cut apart, the last word may take more tokens than it did whole
+    left = max(0, len(spans) - most)
+    return f"{shown}... [cut: {'more than ' if len(text) > READ else ''}{left:,} more tokens]"

@@ -1,0 +1,156 @@
+"""The rollouts of one step: prompts are drawn, groups are played, all of it is written down, and TRL is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+from math import isnan
+from typing import Any
+
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from ..prove.rollout import Attempt
+from ..prove.trajectory import Example
+from . import ranks
+from .asking import Asking, read_state, write_state
+from .backends import Backend, backend_for
+from .backends.vllm import VLLMBackend
+from .conversation import prompt_ids
+from .families import family_of
+from .groups import Collected, Group, apart, collect, has_signal, pass_rate
+from .grpo_run import GRPORun
+from .metrics import batch_metrics
+from .placing import plain
+from .run_folder import RunFolder
+from .sampler import Conversation, Sample, sample
+from .update import NotFinite, as_batch
+
+Try = Callable[[Example], Conversation]
+
+
+def attempt_of(config: GRPORun, tokenizer: PreTrainedTokenizerFast, share: float = 0.0) -> Try:
+    """How this model's rollouts are played, and what they are scored by at this share of the run."""
+    return partial(Attempt, format=family_of(tokenizer).format, reward=config.reward.at(share))
+
+
+class Player:
+    """Plays the groups of every step on this process, at most `rows` rollouts at once."""
+
+    def __init__(
+        self,
+        config: GRPORun,
+        tokenizer: PreTrainedTokenizerFast,
+        examples: Sequence[Example],
+        attempt: Try | None,
+        folder: RunFolder,
+        rows: int = 64,
+    ):
+        self.config, self.tokenizer, self.folder, self.rows = config, tokenizer, folder, rows
+        self.given, self.attempt = attempt, attempt or attempt_of(config, tokenizer)
+        self.asking = Asking(config, examples, self.fits)
+        self.generator = torch.Generator().manual_seed(config.seed + ranks.rank())
+        self.asked: list[str] = []  # the examples of the latest batch, for who has to say what went wrong with it
+
+    def fits(self, example: Example) -> bool:
+        asked = self.attempt(example)
+        return len(prompt_ids(self.tokenizer, asked.opening, asked.tools)) <= self.config.longest_prompt
+
+    def play(self, trainer: Any, count: int, step: int) -> tuple[dict[str, list[Any]], dict[str, float]]:
+        """A batch for TRL, `count` groups of this process, and what the whole batch of this step is like."""
+        began, config = time.perf_counter(), self.config
+        share = (step - 1) / config.max_steps
+        self.attempt = self.given or attempt_of(config, self.tokenizer, share)
+        found = collect(config, count, partial(self.draw, share=share), partial(self.speak, trainer), ranks.gathered)
+        void = (lambda members: not has_signal(members, config)) if config.zero_variance != "keep" else None
+        flat = list(chain.from_iterable(found.groups))
+        batch = as_batch(flat, config.group, mask_truncated=config.mask_truncated, **({"void": void} if void else {}))
+        rates = [(members[0].rollout.example, pass_rate(members)) for members in found.asked]
+        self.asking.learn(chain.from_iterable(ranks.gathered(rates)))
+        return batch, self.told(ranks.gathered(found), step, time.perf_counter() - began)
+
+    def draw(self, lacking: Sequence[int], share: float) -> list[Example]:
+        """This process's part of the next prompts, of which every process draws all."""
+        drawn, before = self.asking.draw(sum(lacking), share), sum(lacking[: ranks.rank()])
+        self.asked = [*(self.asked if before or lacking[0] < self.config.prompts else ()), *(one.id for one in drawn)]
+        return drawn[before : before + lacking[ranks.rank()]]
+
+    def speak(self, trainer: Any, examples: Sequence[Example]) -> list[Group]:
+        """The groups of these examples. Raises NoBackend and NotFinite."""
+        size = self.config.group
+        try:
+            samples = rollouts(self.config, trainer, self.tokenizer, examples, self.generator, self.attempt, self.rows)
+        except RuntimeError as error:
+            if spoiled(error):
+                raise NotFinite("policy", trainer.state.global_step + 1) from None
+            raise
+        if any(isnan(logprob) for one in samples for logprob in one.logprobs):
+            raise NotFinite("policy", trainer.state.global_step + 1)
+        return [samples[i : i + size] for i in range(0, len(samples), size)]
+
+    def told(self, found: Sequence[Collected], step: int, seconds: float) -> dict[str, float]:
+        """Keep the rollouts of all processes, and measure them."""
+        config = self.config
+        samples = [one for part in found for members in part.asked for one in members]
+        if ranks.is_first():
+            self.folder.keep_rollouts(step, [one.rollout for one in samples])
+        tokens, rows = sum(len(one.completion_ids) for one in samples), config.group
+        line = {**batch_metrics(samples, rows), "rollout_s": seconds, "tokens_per_s": tokens / seconds}
+        if config.zero_variance != "keep":
+            dead = sum(len(apart(part.groups, config)[1]) for part in found)
+            wasted = sum(len(members) for part in found for members in part.wasted)
+            line |= {"dropped_groups": dead, "wasted_rollouts": wasted, "wasted_s": max(part.seconds for part in found)}
+        if config.difficulty == "pools":
+            line |= self.asking.pools()
+        return line
+
+    def state(self) -> dict[str, Any]:
+        """All it takes to go on, as JSON; every process has to call it."""
+        states = ranks.gathered(write_state(self.generator))
+        return {"generator": states[0], "generators": states, "asking": self.asking.state()}
+
+    def restore(self, progress: dict[str, Any]) -> None:
+        """Go on from a checkpoint; one that older code wrote asked in plain rounds."""
+        states = progress.get("generators") or [progress["generator"]]
+        self.generator.set_state(read_state(states[ranks.rank()]))
+        if "asking" in progress:
+            self.asking.restore(progress["asking"])
+        else:
+            self.asking.draw(int(progress["step"]) * self.config.prompts)
+
+
+def rollouts(
+    config: GRPORun,
+    trainer: Any,
+    tokenizer: PreTrainedTokenizerFast,
+    examples: Sequence[Example],
+    generator: torch.Generator,
+    attempt: Try,
+    rows: int,
+) -> list[Sample]:
+    """One group after the other, by the backend that the run names. Raises NoBackend."""
+    model = plain(trainer.accelerator.unwrap_model(trainer.model))
+    backend: Backend
+    if config.backend == "vllm":  # TRL has sent the weights already
+        backend = VLLMBackend(trainer.vllm_generation, family_of(tokenizer).stop, config.temperature, push=False)
+    else:
+        temperature = config.temperature
+        backend = backend_for(model, tokenizer, config.backend, temperature=temperature, generator=generator, rows=rows)
+    return sample(
+        model,
+        tokenizer,
+        examples,
+        config.group,
+        temperature=config.temperature,
+        generator=generator,
+        limits=config.limits,
+        attempt=attempt,
+        backend=backend,
+    )
+
+
+def spoiled(error: RuntimeError) -> bool:
+    """Whether torch could not draw a token because the policy's probabilities are not finite."""
+    return "probability tensor contains" in str(error)

@@ -1,0 +1,41 @@
+"""What the processes of one run tell each other; a run of one process tells itself."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeVar
+
+from torch import distributed
+
+T = TypeVar("T")
+
+
+def rank() -> int:
+    return int(os.environ.get("RANK", "0"))
+
+
+def count() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_first() -> bool:
+    """Whether this process is the one that tells events and writes files."""
+    return rank() == 0
+
+
+def gathered(value: T) -> list[T]:
+    """The values of all processes, by rank; every process has to call it."""
+    if count() == 1:
+        return [value]
+    found: list[Any] = [None] * count()
+    distributed.all_gather_object(found, value)
+    return found
+
+
+def of_first(value: T) -> T:
+    """The value of the first process, on all of them: clocks differ, and what is decided by them must not."""
+    if count() == 1:
+        return value
+    found = [value]
+    distributed.broadcast_object_list(found)
+    return found[0]
