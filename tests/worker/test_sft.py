@@ -18,7 +18,7 @@ from training_worker.jobs.work import Refused, Tell
 from training_worker.trainer.stopping import Stop
 
 JOB = "00000000-0000-4000-8000-00000000000a"
-SMALL = {"policy": "warm", "batch": 2, "held_out": 2, "threads": 1, "evaluate_every": 2, "longest": 1500}
+SMALL = {"policy": "warm", "batch": 2, "held_out": 1, "threads": 1, "evaluate_every": 2, "longest": 1500}
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_supervised_run_is_trained_watched_and_compared(made: Path, jobs: Path
     assert [line["step"] for line in told(events, "step")] == [1, 2, 3]
     assert [line["step"] for line in told(events, "held_out")] == [0, 2]
     assert (end["result"]["steps"], end["result"]["ended"]) == (3, "steps")
-    assert end["result"]["sampled"]["examples"] == 2 and end["result"]["after"][-1]["steps"] == "all"
+    assert end["result"]["sampled"]["examples"] == 1 and end["result"]["after"][-1]["steps"] == "all"
     assert any("step 3 of at most 3, loss" in word["line"] for word in told(events, "progress"))
     again = done(jobs, sft_of(made, max_steps=3), number=2)
     assert told(again, "ended") == [end] and len(told(again, "step")) == 3, "all is there; nothing is done twice"
@@ -74,11 +74,11 @@ def test_a_run_ends_early_when_held_out_reward_does_not_rise(made: Path, jobs: P
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"policy": "/etc"}, "There is no model '/etc'. There is: warm."),
-        ({"policy": ["warm"]}, "There is no model"),
-        ({"policy": f"run:{JOB}"}, f"What run {JOB} left is not here: policy."),
+        ({"policy": "/etc"}, "There is no policy '/etc'. There is: warm."),
+        ({"policy": ["warm"]}, "There is no policy"),
+        ({"policy": f"run:{JOB}"}, f"What run {JOB} left is not here: its policy."),
         ({"policy": f"run:{JOB}/checkpoint-10"}, f"What run {JOB} left is not here: checkpoint-10."),
-        ({"policy": "run:../../etc"}, "There is no model"),
+        ({"policy": "run:../../etc"}, "There is no policy"),
         ({"dataset": "../.."}, "dataset must be the id of the job"),
         ({"dataset": "00000000-0000-0000-0000-000000000000"}, "The data set's files are not here."),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
