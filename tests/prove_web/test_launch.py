@@ -335,6 +335,7 @@ def test_a_run_starts_from_a_model_or_from_what_another_run_left(
     ):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text("{}")
+        (folder / "card.json").write_text("{}")
     (tmp_path / "models" / "leads-out").symlink_to("/etc")
     offered = dict(RunForm(project).fields["policy"].choices)
     assert offered["Models"] == [("q", "q")]

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 ROOTS = "PROVE_MODELS"  # folders, separated by colons; by default `models` in the data folder
-CONFIG = "config.json"
-LEFT = (CONFIG, "adapter_config.json")  # one of them is in what a run left
+CONFIG, CARD = "config.json", "card.json"
+LEFT = (CONFIG, "adapter_config.json")  # one of them is in what a run left, beside the card
 OF_RUN = re.compile(r"run:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:/(checkpoint-\d{1,9}))?")
 
 
@@ -31,4 +31,5 @@ def model_folders(data: Path) -> dict[str, Path]:
 def left_by(job: Path, checkpoint: str | None = None) -> Path | None:
     """The folder of the policy that a run's job left, or of one of its checkpoints; None where there is none."""
     folder = job / "out" / (f"checkpoints/{checkpoint}" if checkpoint else "policy")
-    return folder if any((folder / name).is_file() for name in LEFT) else None
+    whole = (folder / CARD).is_file() and any((folder / name).is_file() for name in LEFT)
+    return folder if whole else None
