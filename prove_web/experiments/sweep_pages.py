@@ -80,6 +80,7 @@ def page_of(request: ProjectRequest, form: SweepForm, base: RunForm, status: int
         else []
     )
     context = {"sweep": form, "form": base, "members": names, "presets": PRESETS, **told_of(base)}
+    context |= {"preset": request.POST.get("preset") or request.GET.get("preset", "")}
     context |= {"ready": usable(request.project).exists(), "variable": VARIABLE}
     return render(request, "experiments/sweep_new.html", context, status=status)
 

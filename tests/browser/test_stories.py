@@ -136,7 +136,7 @@ def test_a_sweep_is_launched_and_its_runs_are_laid_side_by_side(done_run: Site, 
     page.wait_for_url(re.compile(r"/sweeps/\d+/$"))
     page.evaluate("window.untouched = true")
     expect(page.get_by_text("2 done")).to_be_visible()
-    expect(page.locator(".sweep-dot")).to_have_count(2)
+    expect(page.locator(".sweep-dot")).to_have_count(4)  # two runs against two settings
     expect(page.get_by_text("best", exact=True)).to_be_visible()
     assert page.evaluate("window.untouched"), "the page was not loaded anew"
     page.get_by_role("link", name=re.compile(r"^Run \d+$")).first.click()
