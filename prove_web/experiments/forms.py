@@ -1,11 +1,8 @@
-"""The launch form of a run: its settings with defaults, limits, and what is healthy.
-
-The defaults are those of the trainer, which the web does not import; a test compares them.
-"""
+"""The launch form of a run: its settings with defaults, limits, and what is healthy; and what the worker is asked."""
 
 from __future__ import annotations
 
-import os
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -14,59 +11,67 @@ from prove_web.accounts.models import Project
 from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
 
-from .models import Run
+from . import grpo_fields, machine_fields, reward_fields
+from .defaults import CORES, DEFAULTS, LIMITS, OF_BOTH, OF_SUPERVISED, START, SUPERVISED, SWITCHES
+from .grpo_fields import GRPOFields
+from .inputs import number, plain
+from .machine_fields import MachineFields
+from .models import Run, RunKind
+from .recipes import TITLES
+from .reward_fields import RewardFields
+from .sections import SECTIONS, Section
+from .starting import Choices, policy_choices
 
-CORES = os.cpu_count() or 1
-DEFAULTS: dict[str, int | float] = {
-    "minutes": 6.0,
-    "max_steps": 350,
-    "learning_rate": 2e-4,
-    "prompts": 8,
-    "group": 8,
-    "temperature": 1.0,
-    "beta": 0.0,
-    "evaluate_every": 20,
-    "held_out": 200,
-    "seed": 0,
-    "threads": min(2, CORES),
-}
+__all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "settings_of", "usable"]
 
 
-def plain(value: Any) -> str:
-    """A number as people write it: 6 for 6.0."""
-    if not isinstance(value, float):
-        return str(value)
-    return f"{value:g}"
+@dataclass(frozen=True)
+class Offer:
+    """What can be chosen in a project: read once for all the forms of a sweep."""
+
+    project: Project
+    policies: Choices
+
+    @classmethod
+    def of(cls, project: Project) -> Offer:
+        return cls(project, policy_choices(project))
 
 
-def number(label: str, name: str, least: float, most: float, help_text: str) -> forms.Field:
-    """A field for a number of its default's type."""
-    whole = isinstance(DEFAULTS[name], int)
-    kind = forms.IntegerField if whole else forms.FloatField
-    widget = forms.NumberInput(attrs={"step": 1 if whole else "any", "inputmode": "numeric" if whole else "decimal"})
-    field: forms.Field = kind(
-        label=label, min_value=least, max_value=most, initial=plain(DEFAULTS[name]), help_text=help_text, widget=widget
-    )
-    return field
-
-
-class RunForm(forms.Form):
+class RunForm(RewardFields, GRPOFields, MachineFields):
     name = forms.CharField(max_length=80, help_text="What the runs table calls it. Say what is different this time.")
+    kind = forms.ChoiceField(
+        choices=RunKind.choices,
+        initial=RunKind.GRPO,
+        help_text="GRPO learns from what its own rollouts earn; supervised training copies demonstrations.",
+    )
+    recipe = forms.ChoiceField(
+        choices=[("", "As the fields stand"), *TITLES.items()], required=False, help_text="Fills the fields in."
+    )
     dataset = forms.ModelChoiceField(
         Dataset.objects.none(),
         label="Data set",
         empty_label=None,
         help_text="Its training conversations are asked, its held-out ones measured. Only finished ones are listed.",
     )
-    minutes = number("Minutes", "minutes", 0.1, 600, "Of training; evaluations come on top. 6 shows a first rise.")
-    max_steps = number("Most steps", "max_steps", 1, 100_000, "It ends after these or after the minutes. 100 to 1000.")
-    learning_rate = number(
-        "Learning rate", "learning_rate", 1e-7, 1e-2, "2e-4 for the tiny policy; 1e-6 to 1e-5 for large ones."
+    policy = forms.ChoiceField(
+        label="Policy to start from",
+        initial="warm",
+        help_text="The shipped one, a model of the configured folders, or what a run of this project left.",
     )
-    prompts = number("Prompts per step", "prompts", 1, 64, "Conversations asked in one step. 8 to 32.")
-    group = number("Group size", "group", 2, 64, "Rollouts of each prompt, compared with each other. 8 to 16.")
-    temperature = number("Temperature", "temperature", 0.1, 2, "Of sampling. Near 1: lower, and groups become equal.")
-    beta = number("KL coefficient", "beta", 0, 1, "Holds the policy near its start. 0 to 0.01; 0 is fastest.")
+    minutes = number("Minutes", "minutes", 0.1, 100_000, "Of training; evaluations come on top. 6 shows a first rise.")
+    max_steps = number("Most steps", "max_steps", 1, 100_000, "It ends after these or after the minutes. 100 to 1000.")
+    epochs = number("Epochs", "epochs", 1, 100, "Times each conversation is shown. The paper's baseline: 3.")
+    learning_rate = number(
+        "Learning rate",
+        "learning_rate",
+        1e-8,
+        1e-2,
+        "2e-4 for the tiny policy; 5e-8 to 1e-5 for large ones, higher with LoRA.",
+    )
+    batch = number("Conversations a step", "batch", 1, 256, "8 for the tiny policy, 16 for large ones.")
+    longest = number("Longest conversation", "longest", 64, 262_144, "In tokens; longer ones are left out.")
+    decay = number("Falling share", "decay", 0, 1, "Of the run, at its end, over which the rate falls. 0 to 0.3.")
+    warmup_steps = number("Rising steps", "warmup_steps", 0, 10_000, "Over which the rate rises. 0 to 10.")
     evaluate_every = number(
         "Evaluate every",
         "evaluate_every",
@@ -77,31 +82,98 @@ class RunForm(forms.Form):
     held_out = number(
         "Held-out conversations", "held_out", 0, 10_000, "Measured before and after. 200 tell a change of 0.03."
     )
-    seed = number("Seed", "seed", 0, 19, "Same seed, same data order. Compare settings over three seeds.")
-    threads = number("Threads", "threads", 1, CORES, f"Of {CORES} on this machine. 2 for the tiny policy.")
-
-    parts = (
-        ("What", ("name", "dataset")),
-        ("How long", ("minutes", "max_steps")),
-        ("How it learns", ("learning_rate", "beta", "prompts", "group", "temperature")),
-        ("How it is measured", ("evaluate_every", "held_out")),
-        ("Seed and machine", ("seed", "threads")),
+    patience = number(
+        "Patience", "patience", 0, 1000, "Looks in a row without a rise before it ends early. 3 to 10; 0: never."
     )
+    seed = number("Seed", "seed", 0, 19, "Same seed, same data order. Compare settings over three seeds.")
 
-    def __init__(self, project: Project, *args: Any, **rest: Any):
-        super().__init__(*args, **rest)
+    def __init__(self, project: Project, data: Any = None, *, offer: Offer | None = None, **rest: Any):
+        super().__init__(None if data is None else complete(data), **rest)
+        self.project = project
         self.fields["dataset"].queryset = usable(project)
+        self.fields["policy"].choices = (offer or Offer.of(project)).policies
+
+    def _post_clean(self) -> None:
+        """Fields that this kind of run does not have are not looked at."""
+        for name in [name for name in self.errors if not belongs(name, self.cleaned_data.get("kind", ""))]:
+            del self._errors[name]
+
+    def clean(self) -> dict[str, Any]:
+        kind = self.cleaned_data.get("kind", "")
+        given = {name: value for name, value in self.cleaned_data.items() if belongs(name, kind)}
+        found = {**grpo_fields.faults(given), **machine_fields.faults(given), **reward_fields.faults(given)}
+        if given.get("patience") and not (given.get("evaluate_every") and given.get("held_out")):
+            found["patience"] = "It can only lose patience over what it measures: evaluate on held-out conversations."
+        if kind == RunKind.GRPO and (dataset := given.get("dataset")) and cannot_be_run(dataset):
+            found["dataset"] = (
+                "It has imported conversations with calls that cannot be run here, so it has no rollouts. "
+                "Train on it supervised, or take another data set."
+            )
+        for name, why in found.items():
+            self.add_error(name, why)
+        return self.cleaned_data
 
     @property
-    def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
-        return [(title, [self[name] for name in names]) for title, names in self.parts]
+    def sections(self) -> list[tuple[Section, list[tuple[forms.BoundField, str]], bool]]:
+        """Each with its fields, the kind of run that alone has a field, and whether it is open."""
+        return [
+            (section, [(self[name], only(name)) for name in section.names], self.is_open(section))
+            for section in SECTIONS
+        ]
+
+    def is_open(self, section: Section) -> bool:
+        """A folded section opens where something in it is wrong or not as it usually is."""
+        if not section.folded or any(name in self.errors for name in section.names):
+            return True
+        return any(str(self[name].value()) not in usual(name) for name in section.names)
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What the worker is asked to do."""
+        """What the worker is asked to do: what it always wants to know, and what is not as it usually is."""
         given = self.cleaned_data
-        start = {"dataset": str(given["dataset"].job_id), "policy": "warm"}
-        return start | {name: given[name] for name in DEFAULTS}
+        kind = given["kind"]
+        always = {**DEFAULTS, **SUPERVISED}
+        spec = {"dataset": str(given["dataset"].job_id), "policy": given["policy"]}
+        spec |= {name: given[name] for name in always if belongs(name, kind)}
+        spec |= {n: given[n] for n, usual in SWITCHES.items() if belongs(n, kind) and given[n] != usual}
+        if kind == RunKind.GRPO:
+            limits = {name: given[f"limit_{name}"] for name in LIMITS}
+            reward = reward_fields.changed(reward_fields.reward_of(given))
+            spec |= {"limits": limits} if limits != LIMITS else {}
+            spec |= {"reward": reward} if reward else {}
+        return spec
+
+
+def belongs(name: str, kind: str) -> bool:
+    """Whether a kind of run has this setting."""
+    return name in OF_BOTH or (name in OF_SUPERVISED) == (kind == "sft")
+
+
+def only(name: str) -> str:
+    """The kind of run that alone has a setting, or ""."""
+    if name in OF_BOTH:
+        return ""
+    return "sft" if name in OF_SUPERVISED else "grpo"
+
+
+def usual(name: str) -> tuple[str, ...]:
+    """How a field's usual value is written."""
+    field = RunForm.base_fields[name]
+    return (str(field.initial), "") if field.initial in (None, "") else (str(field.initial),)
+
+
+def complete(data: Any) -> Any:
+    """What was sent, with the usual value of each setting that it does not mention."""
+    data = data.copy()
+    for name, field in RunForm.base_fields.items():
+        if name not in ("name", "dataset"):
+            data.setdefault(name, field.initial if field.initial is not None else "")
+    return data
+
+
+def cannot_be_run(dataset: Dataset) -> bool:
+    """Whether it holds imported conversations with calls (see Example.certified)."""
+    return dataset.trajectories.filter(steps__gt=0).exclude(record__source="").filter(record__has_key="source").exists()
 
 
 def usable(project: Project) -> Any:
@@ -109,21 +181,31 @@ def usable(project: Project) -> Any:
     return Dataset.objects.filter(project=project, job__state=State.DONE)
 
 
+def flat(config: dict[str, Any]) -> dict[str, Any]:
+    """A run's configuration by the names of the form's fields."""
+    found = {name: value for name, value in config.items() if name not in ("limits", "reward", "dataset")}
+    found |= {f"limit_{name}": value for name, value in config.get("limits", {}).items()}
+    return found | (reward_fields.as_fields(config["reward"]) if config.get("reward") else {})
+
+
 def copied(run: Run) -> dict[str, Any]:
     """What a new run begins with that is to be like this one."""
-    known = {name: plain(value) for name, value in run.config.items() if name in DEFAULTS}
-    return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, **known}
+    known = {name: plain(value) for name, value in flat(run.config).items() if name in RunForm.base_fields}
+    return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, **known}
 
 
-def settings_of(config: dict[str, Any]) -> list[tuple[str, str, str]]:
+def settings_of(config: dict[str, Any], kind: str = "grpo") -> list[tuple[str, str, str]]:
     """A run's settings: label, value, and the default where that is another one."""
     labels = {name: field.label for name, field in RunForm.base_fields.items()}
-    shown = {**DEFAULTS, **{name: value for name, value in config.items() if name not in ("dataset", "policy")}}
+    given = {name: value for name, value in flat(config).items() if name != "policy"}
+    always = {name: value for name, value in {**DEFAULTS, **SUPERVISED}.items() if belongs(name, kind)}
+    usual = {"reward_preset": "paper", **START}
     return [
         (
             labels.get(name) or name.replace("_", " ").capitalize(),
             plain(value),
-            plain(DEFAULTS[name]) if name in DEFAULTS and DEFAULTS[name] != value else "",
+            plain(usual[name]) if name in usual and usual[name] != value else "",
         )
-        for name, value in shown.items()
+        for name, value in {**always, **given}.items()
+        if name in always or name not in usual or usual[name] != value
     ]

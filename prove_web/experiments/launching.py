@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import Max
@@ -14,34 +16,61 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
 
+from .forecast import forecast
 from .forms import RunForm, copied, usable
-from .models import Run
+from .models import Run, RunKind, Sweep
+from .recipes import TITLES, filled
+from .starting import audit_of
+
+KIND_OF_JOB = {RunKind.GRPO: Kind.RUN, RunKind.SFT: Kind.SFT}
+LOOK = "look"  # asks to see the form as it stands, and to launch nothing
 
 
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_new(request: ProjectRequest) -> HttpResponse:
-    """`?clone=` begins with the settings of another run, `?dataset=` with that data set."""
-    if request.method == "POST":
+    """`?clone=` begins with the settings of another run, `?dataset=` with that data set, `?recipe=` with a recipe.
+
+    A POST with `fill` launches nothing: it gives back what was typed, with a recipe filled in if that was asked for.
+    """
+    if request.method == "POST" and "fill" in request.POST:
+        form = RunForm(request.project, initial=typed(request.POST))
+    elif request.method == "POST":
         form = RunForm(request.project, request.POST)
         if form.is_valid():
-            run = launch(request.project, request.user, form)
+            with transaction.atomic():
+                run = launch(request.project, request.user, form)
             messages.success(request, f"Run {run.number} is in the queue. Its curves appear here as it trains.")
             return redirect(run)
     else:
         form = RunForm(request.project, initial=beginning(request))
-    status = 422 if form.errors else 200
-    ready = usable(request.project).exists()
-    return render(request, "experiments/run_new.html", {"form": form, "ready": ready}, status=status)
+    context = {"form": form, "ready": usable(request.project).exists(), **told_of(form)}
+    return render(request, "experiments/run_new.html", context, status=422 if form.errors else 200)
 
 
-def beginning(request: ProjectRequest) -> dict[str, object]:
+def told_of(form: RunForm) -> dict[str, Any]:
+    """What the page says of the settings as they stand."""
+    policy = str(form["policy"].value() or "")
+    return {"forecast": forecast(form), "audit": audit_of(policy), "model": policy}
+
+
+def typed(data: Any) -> dict[str, Any]:
+    """What was typed, and over it the recipe that is to be filled in."""
+    known = {name: value for name, value in data.items() if name in RunForm.base_fields}
+    recipe = known.get("recipe", "")
+    return known | (filled(recipe, known) if data["fill"] == "recipe" and recipe in TITLES else {})
+
+
+def beginning(request: ProjectRequest) -> dict[str, Any]:
     project, clone, dataset = request.project, request.GET.get("clone", ""), request.GET.get("dataset", "")
     source = Run.objects.filter(project=project, number=int(clone)).first() if small(clone) else None
     if source:
         return copied(source)
     chosen = usable(project).filter(number=int(dataset)).first() if small(dataset) else usable(project).first()
-    return {"name": f"Run {next_number(project)}", "dataset": chosen}
+    kind = request.GET.get("kind", "")
+    start = {"name": f"Run {next_number(project)}", "dataset": chosen, "recipe": request.GET.get("recipe", "")}
+    start |= {"kind": kind} if kind in RunKind else {}
+    return start | (filled(start["recipe"], start) if start["recipe"] in TITLES else {})
 
 
 def small(text: str) -> bool:
@@ -52,14 +81,25 @@ def next_number(project: Project) -> int:
     return (Run.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
 
 
-@transaction.atomic
-def launch(project: Project, user: User, form: RunForm) -> Run:
-    """The run with the project's next number; its job goes to the queue once both are stored."""
+def launch(project: Project, user: User, form: RunForm, sweep: Sweep | None = None, **varied: str) -> Run:
+    """The run with the project's next number; its job goes to the queue once both are stored.
+
+    Has to be called in a transaction. A member of a sweep says what was `varied`.
+    """
     Project.objects.select_for_update().get(pk=project.pk)  # two people at once get two numbers
-    name, dataset, spec = form.cleaned_data["name"], form.cleaned_data["dataset"], form.spec
-    job = Job.objects.create(project=project, kind=Kind.RUN, title=name, spec=spec, created_by=user)
+    name, dataset, kind = (form.cleaned_data[field] for field in ("name", "dataset", "kind"))
+    spec = form.spec
+    job = Job.objects.create(project=project, kind=KIND_OF_JOB[kind], title=name, spec=spec, created_by=user)
     run = Run.objects.create(
-        project=project, number=next_number(project), name=name, dataset=dataset, config=spec, job=job
+        project=project,
+        number=next_number(project),
+        name=name,
+        kind=kind,
+        dataset=dataset,
+        sweep=sweep,
+        varied=varied,
+        config=spec,
+        job=job,
     )
     enqueue(job)
     return run

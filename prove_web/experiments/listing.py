@@ -29,7 +29,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State
 
 from .figures import WINDOW
-from .models import Point, Run
+from .models import Point, Run, RunKind
 from .sparkline import Sparkline
 
 ROWS = 25
@@ -80,6 +80,7 @@ class RunFilter(django_filters.FilterSet):
     state = django_filters.ChoiceFilter(
         field_name="job__state", choices=State.choices, label="State", empty_label="Any state"
     )
+    kind = django_filters.ChoiceFilter(choices=RunKind.choices, label="Kind", empty_label="Any kind")
     sort = Sorting(fields=SORTS)
 
     def search(self, rows: QuerySet, name: str, value: str) -> QuerySet:
@@ -101,7 +102,7 @@ def runs(request: ProjectRequest) -> HttpResponse:
         "page": page,
         "rows": [(run, lines.get(run.pk)) for run in page],
         "columns": [column(key, title, request.GET.get("sort", "-number")) for key, title in COLUMNS],
-        "narrowed": bool(request.GET.get("q") or request.GET.get("state")),
+        "narrowed": bool(any(request.GET.get(name) for name in ("q", "state", "kind"))),
     }
     part = request.GET.get("part") == "table"
     return render(request, "experiments/runs_table.html" if part else "experiments/runs.html", context)
@@ -115,7 +116,7 @@ def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
     window = Least(Value(WINDOW), Greatest(Value(1), F("steps") / 2))
     ended = Coalesce(F("job__ended_at"), Now())
     return (
-        rows.select_related("job__created_by", "dataset", "project__organisation")
+        rows.select_related("job__created_by", "dataset", "sweep", "project__organisation")
         .defer("job__spec", "config", "notes", "dataset__job")
         .annotate(
             steps=Subquery(last),

@@ -5,18 +5,60 @@ from __future__ import annotations
 from django.db import models
 from django.urls import reverse
 
-from prove_web.accounts.models import Project
+from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
 from prove_web.trajectories.models import Dataset
 
 
+class RunKind(models.TextChoices):
+    GRPO = "grpo", "GRPO"
+    SFT = "sft", "Supervised"
+
+
+class Sweep(models.Model):
+    """Runs that differ in a few settings; `space` says in which, and how, as it was typed: field -> values or range.
+
+    With the random method `budget` members were drawn, by `seed`.
+    """
+
+    class Method(models.TextChoices):
+        GRID = "grid", "Grid: every combination"
+        RANDOM = "random", "Random: a number of draws"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="sweeps")
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=60)
+    method = models.CharField(max_length=8, choices=Method.choices, default=Method.GRID)
+    space = models.JSONField(default=dict)
+    budget = models.PositiveIntegerField(null=True)
+    seed = models.PositiveIntegerField(default=0)
+    created_by = models.ForeignKey(User, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="one_sweep_per_number")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("sweep", args=[*self.project.path, self.number])
+
+
 class Run(models.Model):
-    """One GRPO run: its configuration and its job. `job.result` holds the held-out evaluation once it is done."""
+    """One training run: its configuration and its job. `job.result` holds the held-out evaluation once it is done.
+
+    In a sweep, `varied` are the settings that tell it from the other members, as text by field.
+    """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=80)
+    kind = models.CharField(max_length=8, choices=RunKind.choices, default=RunKind.GRPO)
     dataset = models.ForeignKey(Dataset, models.PROTECT, related_name="runs")
+    sweep = models.ForeignKey(Sweep, models.PROTECT, null=True, blank=True, related_name="members")
+    varied = models.JSONField(default=dict, blank=True)
     config = models.JSONField(default=dict)
     notes = models.TextField(blank=True)
     job = models.OneToOneField(Job, models.CASCADE, related_name="run")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from prove_web.live.models import Job, Kind
+from prove_web.live.models import TRAINS, Job
 
 from .index import record_rollouts
 from .models import HeldOut, Point, RolloutGroup, Run, StepRollouts
@@ -19,7 +19,7 @@ VOIDED = (*TABLES.values(), StepRollouts, RolloutGroup)
 
 
 def record_curves(job: Job, events: Sequence[dict[str, Any]]) -> None:
-    if job.kind != Kind.RUN or not events:
+    if job.kind not in TRAINS or not events:
         return
     run = Run.objects.get(job=job)
     fresh: dict[Curve, dict[int, dict[str, Any]]] = {Point: {}, HeldOut: {}}

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from . import detail, launching, listing, queries, rollout_pages, search_pages, token_pages, tools
+from . import detail, launching, listing, queries, rollout_pages, search_pages, sweep_pages, token_pages, tools
 
 urlpatterns = [
     path("runs/", listing.runs, name="runs"),
@@ -17,4 +17,8 @@ urlpatterns = [
     path("runs/<int:run>/rollouts/<int:step>/", rollout_pages.rollouts, name="rollouts"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/", rollout_pages.rollout, name="rollout"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/tokens/", token_pages.tokens, name="rollout-tokens"),
+    path("sweeps/", sweep_pages.sweeps, name="sweeps"),
+    path("sweeps/new/", sweep_pages.sweep_new, name="sweep-new"),
+    path("sweeps/<int:sweep>/", sweep_pages.sweep_page, name="sweep"),
+    path("sweeps/<int:sweep>/stop/", sweep_pages.sweep_stop, name="sweep-stop"),
 ]

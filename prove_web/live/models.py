@@ -32,9 +32,11 @@ class Kind(models.TextChoices):
     GRAPH = "graph", "Dependency graph"
     DATASET = "dataset", "Data set"
     RUN = "run", "Training run"
+    SFT = "sft", "Supervised run"
 
 
-QUEUE_OF = {Kind.GRAPH: "synthesis", Kind.DATASET: "synthesis", Kind.RUN: "training"}
+QUEUE_OF = {Kind.GRAPH: "synthesis", Kind.DATASET: "synthesis", Kind.RUN: "training", Kind.SFT: "training"}
+TRAINS = (Kind.RUN, Kind.SFT)
 
 
 class StopLevel(models.TextChoices):
@@ -93,6 +95,11 @@ class Job(models.Model):
     @property
     def queue(self) -> str:
         return QUEUE_OF[Kind(self.kind)]
+
+    @property
+    def trains(self) -> bool:
+        """Whether it has steps and checkpoints."""
+        return self.kind in TRAINS
 
     @property
     def folder(self) -> Path:

@@ -9,7 +9,8 @@ HERE = "/my-team/demo/"
 PAGES = [
     "", "servers/", "servers/banking/", "tools/", "tools/transfer_money/", "graph/", "sessions/", "sessions/new/",
     "datasets/", "datasets/new/", "datasets/1/", "runs/", "runs/new/", "runs/1/", "runs/1/tools/", "runs/1/rollouts/1/",
-    "runs/1/rollouts/1/1/", "runs/1/rollouts/?q=calls%3E0", "../", "../../account/password/",
+    "runs/1/rollouts/1/1/", "runs/1/rollouts/?q=calls%3E0", "sweeps/", "sweeps/new/?preset=rates",
+    "../", "../../account/password/",
 ]  # fmt: skip
 SIZES = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}

@@ -120,3 +120,24 @@ def test_a_form_with_ten_megabytes_is_refused_in_words(site: Site, page: Page, s
         page.url, form={"csrfmiddlewaretoken": token, "title": "x" * size}, headers={"Referer": page.url}
     )
     assert answer.status == 413 and "Traceback" not in answer.text()
+
+
+def test_a_sweep_is_launched_and_its_runs_are_laid_side_by_side(done_run: Site, page: Page) -> None:
+    page.goto(f"{HERE}sweeps/new/?preset=seeds")
+    page.get_by_label("Values of setting 1").fill("0, 1")
+    page.get_by_label("Setting 2", exact=True).select_option("kind")
+    page.get_by_label("Values of setting 2").fill("sft")
+    page.get_by_text("What its runs share").click()
+    for field, value in {"minutes": 5, "max_steps": 1, "held_out": 2, "evaluate_every": 0}.items():
+        page.locator(f"[name={field}]").fill(str(value))
+    page.get_by_role("button", name="Show the runs").click()
+    expect(page.locator("#planned")).to_contain_text("2 runs will be launched at once")
+    page.get_by_role("button", name="Launch all").click()
+    page.wait_for_url(re.compile(r"/sweeps/\d+/$"))
+    page.evaluate("window.untouched = true")
+    expect(page.get_by_text("2 done")).to_be_visible()
+    expect(page.locator(".sweep-dot")).to_have_count(4)  # two runs against two settings
+    expect(page.get_by_text("best", exact=True)).to_be_visible()
+    assert page.evaluate("window.untouched"), "the page was not loaded anew"
+    page.get_by_role("link", name=re.compile(r"^Run \d+$")).first.click()
+    expect(page.get_by_text("Token accuracy").first).to_be_visible()

@@ -99,3 +99,15 @@ def test_the_option_table_equals_the_programs_options():
     for name, action in actions.items():
         if isinstance(action, argparse._StoreAction) and name not in ("data", "policy"):
             assert float(table[name].replace(",", "")) == getattr(Options, name.replace("-", "_"))
+
+
+def test_the_tables_of_sweeps_equal_the_presets_and_the_trainers_defaults():
+    from prove_web.experiments.defaults import START
+    from prove_web.experiments.sweep_form import PRESETS
+
+    page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.*): `(\w+)` over `(.*)` \|$", page, re.M)
+    assert {name: (title, {field: values}) for name, title, field, values in rows} == PRESETS
+    values = dict(re.findall(r"^\| `(\w+)` \| ([\d.]+) \|", page, re.M))
+    assert {name: float(value) for name, value in values.items()} == {name: START[name] for name in values}
+    assert len(values) == 4

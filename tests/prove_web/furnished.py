@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.models import Point, Run
+from prove_web.experiments.models import Point, Run, Sweep
 from prove_web.live.models import Job, Kind, State
 from prove_web.servers.models import LiveSession
 from prove_web.trajectories.importing import row
@@ -27,7 +27,9 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     trajectory = row(dataset, abstention())
     trajectory.save()
     trained = Job.objects.create(kind=Kind.RUN, title="Run", **done)
-    run = Run.objects.create(project=project, number=number, name="Run", dataset=dataset, job=trained, config={})
+    sweep = Sweep.objects.create(project=project, number=number, name="Sweep", space={"seed": "0"}, created_by=maker)
+    names = {"project": project, "number": number, "name": "Run"}
+    run = Run.objects.create(**names, dataset=dataset, job=trained, config={}, sweep=sweep, varied={"seed": "0"})
     Point.objects.create(run=run, step=STEP, metrics={"reward": 0.5})
     leave_results(run)
     session = LiveSession.objects.create(servers=["banking"], seed=number, fingerprint="", **made)
@@ -43,6 +45,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "dataset": number,
         "example": trajectory.example,
         "run": number,
+        "sweep": number,
         "step": STEP,
         "index": 1,
     }

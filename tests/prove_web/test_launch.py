@@ -1,23 +1,31 @@
 """Launching a run: sensible defaults, plain words for nonsense, and nothing stored that is not launched."""
 
+import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import asdict, fields
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.forms import CORES, DEFAULTS, RunForm
+from prove_web.experiments.defaults import CORES, DEFAULTS, LIMITS, REWARD, START, SUPERVISED, SWITCHES
+from prove_web.experiments.forms import RunForm, belongs
+from prove_web.experiments.inputs import TIMES, plain
 from prove_web.experiments.models import Run
+from prove_web.experiments.sections import SECTIONS
 from prove_web.live import messages
 from prove_web.live.models import Job, Kind, State
+from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
+from training_worker.prove.reward import PAPER
 
-from .examples import dataset_of
-from .trained import run_of
+from .examples import chain, dataset_of
+from .trained import keep_checkpoint, run_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
 
@@ -72,19 +80,36 @@ def test_the_worker_is_asked_only_what_it_knows(project: Project, dataset: Datas
     assert set(Job.objects.get(kind=Kind.RUN).spec) <= known
 
 
-def test_the_defaults_are_the_trainers() -> None:
-    grpo = pytest.importorskip("training_worker.trainer.grpo_run", reason="torch is not installed")
-    theirs = {one.name: one.default for one in fields(grpo.GRPORun)}
-    ours = {name: value for name, value in DEFAULTS.items() if name in theirs and name not in ("minutes", "threads")}
-    assert ours == {name: theirs[name] for name in ours}
+@pytest.mark.parametrize(
+    ("module", "run", "kind"), [("grpo_run", "GRPORun", "grpo"), ("supervised_run", "SupervisedRun", "sft")]
+)
+def test_the_defaults_are_the_trainers(module: str, run: str, kind: str) -> None:
+    trainer = pytest.importorskip(f"training_worker.trainer.{module}", reason="torch is not installed")
+    from training_worker.jobs.run import DEFAULTS as OF_JOBS
+
+    theirs = {one.name: one.default for one in fields(getattr(trainer, run))} | OF_JOBS
+    own = {"minutes", "max_steps"} if kind == "sft" else {"minutes"}
+    ours = {name: value for name, value in {**DEFAULTS, **SUPERVISED, **SWITCHES}.items() if belongs(name, kind)}
+    ours = {name: value for name, value in ours.items() if name in theirs and name not in {*own, "threads"}}
+    assert ours == {name: theirs[name] for name in ours} and len(ours) >= 8
     assert DEFAULTS["threads"] == min(theirs["threads"], CORES)
 
 
-def test_every_setting_has_a_line_of_help() -> None:
+def test_the_rewards_defaults_are_the_papers() -> None:
+    theirs = asdict(PAPER)
+    assert {name: REWARD[name] for name in theirs} == theirs
+
+
+def test_the_token_limits_are_the_samplers() -> None:
+    sampler = pytest.importorskip("training_worker.trainer.sampler", reason="torch is not installed")
+    assert asdict(sampler.TokenLimits()) == LIMITS
+
+
+def test_every_setting_has_a_line_of_help_and_one_place() -> None:
     assert {name for name, field in RunForm.base_fields.items() if not field.help_text} == set()
-    assert [name for _, names in RunForm.parts for name in names] and set(DEFAULTS) == {
-        name for _, names in RunForm.parts for name in names
-    } - {"name", "dataset"}
+    placed = [name for section in SECTIONS for name in section.names]
+    assert sorted(placed) == sorted({*RunForm.base_fields} - {"recipe"})
+    assert set(START) <= set(placed)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +119,7 @@ def test_every_setting_has_a_line_of_help() -> None:
         ("name", "x" * 81, "at most 80 characters"),
         ("name", "a\x00b", "Null characters are not allowed."),
         ("minutes", "0", "greater than or equal to 0.1"),
-        ("minutes", "601", "less than or equal to 600"),
+        ("minutes", "100001", "less than or equal to 100000"),
         ("minutes", "soon", "Enter a number."),
         ("minutes", "nan", "Enter a number."),
         ("minutes", "inf", "Enter a number."),
@@ -102,7 +127,7 @@ def test_every_setting_has_a_line_of_help() -> None:
         ("max_steps", "1.5", "Enter a whole number."),
         ("max_steps", "9" * 50, "less than or equal to 100000"),
         ("learning_rate", "0.1", "less than or equal to 0.01"),
-        ("learning_rate", "-1", "greater than or equal to 1e-07"),
+        ("learning_rate", "-1", "greater than or equal to 1e-08"),
         ("prompts", "65", "less than or equal to 64"),
         ("group", "1", "greater than or equal to 2"),
         ("temperature", "0", "greater than or equal to 0.1"),
@@ -110,6 +135,18 @@ def test_every_setting_has_a_line_of_help() -> None:
         ("seed", "20", "less than or equal to 19"),
         ("threads", str(CORES + 1), f"less than or equal to {CORES}"),
         ("evaluate_every", "", "This field is required."),
+        ("clip_high", "0.1", "Clip high (0.1) must be at least clip low (0.2)."),
+        ("sharding", "zero3", "ZeRO-3 shares weights between processes; with one there is nobody to share with."),
+        ("processes", "3", "8 prompts a step cannot be shared evenly by 3 processes."),
+        ("micro_batch", "7", "The 64 rollouts of a process cannot be read 7 at a time without a rest."),
+        ("lora_alpha", "64", "a rank of 0 has none"),
+        ("vllm_mode", "server", "only where rollouts are made by vLLM"),
+        ("limit_turn", "2000", "A turn (2000) cannot have more tokens than its rollout (1024)."),
+        ("loss", "ppo", "Select a valid choice"),
+        ("kind", "dpo", "Select a valid choice"),
+        ("policy", "/etc/passwd", "Select a valid choice"),
+        ("reward_preset", "mine", "Select a valid choice"),
+        ("reward_validity", "-1", "greater than or equal to 0"),
         ("dataset", "999999", "Select a valid choice"),
         ("dataset", "<script>", "Select a valid choice"),
     ],
@@ -164,3 +201,194 @@ def test_who_may_not_launch_sees_neither_form_nor_button(
     assert bobs.post(page(project), filled(dataset)).status_code == 403
     assert "Launch a run" not in bobs.get(reverse("runs", args=project.path)).content.decode()
     assert not Run.objects.exists()
+
+
+def config_of(project: Project, client: Client, dataset: Dataset, **other: Any) -> dict[str, Any]:
+    """What the worker is asked beyond what it always is."""
+    answer = client.post(page(project), filled(dataset, **other))
+    assert answer.status_code == 302, answer.context["form"].errors
+    run = Run.objects.order_by("number").last()
+    return {name: value for name, value in run.config.items() if name not in {*DEFAULTS, "dataset", "policy"}}
+
+
+def test_the_worker_is_told_only_what_is_not_as_usual(project: Project, dataset: Dataset, alices: Client) -> None:
+    usual = {name: plain(value) for name, value in START.items()}
+    assert config_of(project, alices, dataset, **usual) == {}
+    switched = {"loss": "dr_grpo", "mask_truncated": "no", "clip_high": "0.3", "patience": "3", "limit_turn": "80"}
+    assert config_of(project, alices, dataset, **usual | switched) == {
+        "loss": "dr_grpo",
+        "mask_truncated": False,
+        "clip_high": 0.3,
+        "patience": 3,
+        "limits": {"turn": 80, "completion": 1024, "observation": 0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("together", "field", "said"),
+    [
+        (
+            {"sharding": "fsdp", "processes": 2},
+            "sharding",
+            "FSDP spreads the weights, and then only vLLM makes rollouts.",
+        ),
+        ({"normalise": "components", "scale_rewards": "group"}, "scale_rewards", "scaled already"),
+        ({"patience": 3, "evaluate_every": 0}, "patience", "evaluate on held-out conversations"),
+        ({"patience": 3, "held_out": 0, "kind": "sft"}, "patience", "evaluate on held-out conversations"),
+        ({"backend": "vllm", "device": "cpu"}, "backend", "vLLM makes rollouts on a GPU."),
+    ],
+)
+def test_what_does_not_go_together_is_said_at_the_field_to_change(
+    together: dict[str, Any], field: str, said: str, project: Project, dataset: Dataset, alices: Client
+) -> None:
+    answer = alices.post(page(project), filled(dataset, **together))
+    assert [*answer.context["form"].errors] == [field] and said in answer.context["form"].errors[field][0]
+
+
+def test_a_reward_is_sent_by_what_differs_from_the_papers(project: Project, dataset: Dataset, alices: Client) -> None:
+    own = {"reward_preset": "own", "reward_beta": "0", "reward_provenance": "0.1", "reward_tau_end": ""}
+    assert config_of(project, alices, dataset, reward_preset="no_name", reward_name="0.9") == {"reward": {"name": 0.0}}
+    assert config_of(project, alices, dataset, **own) == {"reward": {"beta": 0.0, "provenance": 0.1}}
+    nothing = {f"reward_{name}": 0 for name in ("validity", "coverage", "name", "arguments")}
+    answer = alices.post(page(project), filled(dataset, reward_preset="own", **nothing))
+    assert "every rollout earns nothing" in answer.content.decode()
+
+
+def test_a_supervised_run_is_a_job_of_its_own_kind(project: Project, dataset: Dataset, alices: Client) -> None:
+    alices.post(page(project), filled(dataset, kind="sft", epochs=2, group="nonsense", sharding="zero3"))
+    run = Run.objects.get(project=project)
+    known = {**{name: DEFAULTS[name] for name in DEFAULTS if belongs(name, "sft")}, "epochs": 2, "batch": 8}
+    assert run.config == {**known, "dataset": str(dataset.job_id), "policy": "warm"}
+    assert (run.kind, run.job.kind, run.job.queue) == ("sft", Kind.SFT, "training")
+
+
+def test_a_supervised_worker_is_asked_only_what_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
+    supervised = pytest.importorskip("training_worker.trainer.supervised_run", reason="torch is not installed")
+    from training_worker.jobs.sft import GIVEN, OWN
+
+    every = {"decay": 0, "warmup_steps": 9, "precision": "bf16", "gradient_checkpointing": "yes", "longest": 100}
+    alices.post(page(project), filled(dataset, kind="sft", patience=2, **every))
+    known = OWN | {one.name for one in fields(supervised.SupervisedRun)} - GIVEN
+    assert {*every, "patience"} <= set(Job.objects.get(kind=Kind.SFT).spec) <= known
+
+
+def test_conversations_that_cannot_be_run_are_for_supervised_runs_alone(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    trajectory = row(dataset, chain())
+    trajectory.record["source"] = "chats"
+    trajectory.save()
+    text = unescape(alices.post(page(project), filled(dataset)).content.decode())
+    assert "imported conversations with calls that cannot be run here" in text
+    assert alices.post(page(project), filled(dataset, kind="sft")).status_code == 302
+
+
+def test_filling_a_recipe_in_launches_nothing_and_keeps_what_it_does_not_set(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    mine = {"name": "Mine", "temperature": "0.7", "prompts": "nonsense", "fill": "recipe", "recipe": "paper"}
+    answer = alices.post(page(project), filled(dataset) | mine)
+    form = answer.context["form"]
+    shown = {name: form[name].value() for name in form.fields}
+    assert answer.status_code == 200 and not Run.objects.exists()
+    assert (shown["name"], shown["temperature"]) == ("Mine", "0.7")
+    paper = {"prompts": "16", "group": "16", "beta": "0.01", "learning_rate": "1e-06", "longest_prompt": "12384"}
+    assert {name: shown[name] for name in paper} == paper
+    assert (
+        f"16 prompts {TIMES} 16 rollouts = 256 rollouts a step; 350 steps at most = 89,600 rollouts."
+        in answer.context["forecast"]
+    )
+    assert alices.post(page(project), {**shown, "dataset": dataset.pk, "reward_tau_end": ""}).status_code == 302
+    tiny = alices.post(page(project), filled(dataset) | {**mine, "recipe": "tiny"}).context["form"]
+    assert {n: tiny[n].value() for n in ("prompts", "clip_high", "decay")} == {
+        "prompts": "8",
+        "clip_high": "0.28",
+        "decay": "0.3",
+    }
+
+
+def test_the_paper_recipe_is_a_supervised_one_for_a_supervised_run(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    asked = {"kind": "sft", "fill": "recipe", "recipe": "paper"}
+    form = alices.post(page(project), filled(dataset) | asked).context["form"]
+    assert (form["epochs"].value(), form["learning_rate"].value(), form["batch"].value()) == ("3", "1e-05", "16")
+
+
+@pytest.mark.parametrize("fill", ["look", "recipe", "nonsense"])
+def test_looking_gives_back_what_was_typed(fill: str, project: Project, dataset: Dataset, alices: Client) -> None:
+    answer = alices.post(page(project), {"fill": fill, "prompts": "<x>", "recipe": "unknown", "dataset": "²"})
+    assert answer.status_code == 200 and 'value="&lt;x&gt;"' in answer.content.decode()
+    assert answer.context["forecast"] == "" and not Run.objects.exists()
+
+
+def test_a_run_starts_from_a_model_or_from_what_another_run_left(
+    project: Project, dataset: Dataset, alices: Client, settings: LazySettings, tmp_path: Path
+) -> None:
+    settings.PROVE_DATA = tmp_path
+    before = run_of(project, name="Before", dataset=dataset)
+    keep_checkpoint(before, 20)
+    for folder in (
+        before.job.out / "policy",
+        before.job.out / "checkpoints" / "checkpoint-20",
+        tmp_path / "models" / "q",
+    ):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text("{}")
+        (folder / "card.json").write_text("{}")
+    (tmp_path / "models" / "leads-out").symlink_to("/etc")
+    offered = dict(RunForm(project).fields["policy"].choices)
+    assert offered["Models"] == [("q", "q")]
+    name = f"run:{before.job_id}"
+    assert offered["Trained in this project"] == [
+        (name, "Run 1, Before"),
+        (f"{name}/checkpoint-20", "Run 1, Before: checkpoint of step 20"),
+    ]
+    alices.post(page(project), filled(dataset, policy=f"{name}/checkpoint-20"))
+    run = Run.objects.get(number=2)
+    assert run.config["policy"] == f"{name}/checkpoint-20"
+    assert "run 1, checkpoint-20" in alices.get(run.get_absolute_url()).content.decode()
+    assert f'value="{name}/checkpoint-20" selected' in alices.get(f"{page(project)}?clone=2").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("audit", "said"),
+    [
+        (
+            {"family": "qwen3", "checks": [{"name": "glue", "ok": True, "detail": ""}]},
+            "has passed its audit: family qwen3, 1",
+        ),
+        ({"family": "llama", "checks": [{"name": "glue", "ok": False, "detail": "<b>"}]}, "failed its audit as llama"),
+        ({"family": "llama", "checks": []}, "failed its audit as llama"),
+        ({"checks": "x"}, "Its audit.json cannot be read."),
+        (None, "Its chat template has not been audited."),
+    ],
+)
+def test_the_verdict_on_a_models_chat_template_is_shown(
+    audit: Any, said: str, project: Project, dataset: Dataset, alices: Client, settings: LazySettings, tmp_path: Path
+) -> None:
+    settings.PROVE_DATA = tmp_path
+    model = tmp_path / "models" / "q"
+    model.mkdir(parents=True)
+    (model / "config.json").write_text("{}")
+    if audit:
+        (model / "audit.json").write_text(json.dumps(audit))
+    text = unescape(alices.post(page(project), filled(dataset, policy="q", fill="look")).content.decode())
+    assert said in text and ("<b>" not in text or audit["checks"][0]["detail"] == "<b>")
+    assert "audit" not in alices.post(page(project), filled(dataset, fill="look")).content.decode()
+
+
+def test_a_clone_of_a_run_with_switches_is_launched_as_the_same_run(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    for other in (
+        {"reward_preset": "flat_budget", "loss": "bnpo", "limit_completion": 512, "mask_truncated": "no"},
+        {"reward_preset": "own", "reward_arguments": 0.3, "reward_repeats": 0.1, "lora_rank": 8},
+        {"kind": "sft", "epochs": 5, "precision": "bf16"},
+    ):
+        alices.post(page(project), filled(dataset, **other))
+        run = Run.objects.order_by("number").last()
+        form = alices.get(f"{page(project)}?clone={run.number}").context["form"]
+        again = {name: form[name].value() for name in form.fields}
+        alices.post(page(project), {name: "" if value is None else value for name, value in again.items()})
+        assert Run.objects.order_by("number").last().config == run.config

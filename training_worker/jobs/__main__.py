@@ -64,6 +64,8 @@ def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
     """The work of one kind: only what it needs is imported."""
     if kind == "run":
         from .run import work
+    elif kind == "sft":
+        from .sft import work
     elif kind == "dataset":
         from .dataset import work
     elif kind == "graph":

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..trainer.grpo_run import GRPORun
+from ..trainer.supervised_run import SupervisedRun
 
 
 @dataclass
 class Pace:
     """`final` counts the rollouts to be evaluated after training, `watched` those of each evaluation in its middle."""
 
-    config: GRPORun
+    config: GRPORun | SupervisedRun
     every: int
     watched: int
     final: int
@@ -28,8 +29,12 @@ class Pace:
     def stepped(self, line: Mapping[str, Any]) -> None:
         self.step, self.trained = line["step"], line["elapsed_s"]
         self.recent.append(line["step_s"])
-        if not self.rollouts:  # nothing was evaluated yet; a training rollout takes about as long
+        if self.rollouts:
+            return
+        if isinstance(self.config, GRPORun):  # nothing was evaluated yet; a training rollout takes about as long
             self.a_rollout = line["rollout_s"] / (self.config.prompts * self.config.group)
+        elif not self.final:
+            self.a_rollout = 0.0
 
     def measured(self, rollouts: int, seconds: float, final: bool) -> None:
         self.rollouts, self.evaluated = self.rollouts + rollouts, self.evaluated + seconds

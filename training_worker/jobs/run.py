@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..prove.synthesis.folder import check
-from ..prove.trajectory import Example, UnreadableData, loads, read_lines
+from ..prove.trajectory import Example, loads, read_lines
 from .launch import is_first
+from .policies import policy_folder
 from .storing import Storing
 from .work import Refused, Result, Stopped, Tell, known, whole
 
 if TYPE_CHECKING:
     from ..trainer.grpo_run import GRPORun
+    from ..trainer.supervised_run import SupervisedRun
     from .held_out import Watch
     from .pace import Pace
 
@@ -46,17 +48,19 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
     pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
     watch = Watch(config.out, examples, policy, pace, tell)
-    step = tell_history(config, watch, tell) if is_first() else 0
-    storing = Storing(config.out / "rollouts", folder.name, step, tell)
+    storing = None
     if is_first():
+        step = tell_history(config, watch, tell)
+        storing = Storing(config.out / "rollouts", folder.name, step, tell)
         storing.tell_before(step)
-    on_event = Told(tell, pace, config, storing)
+    on_event = Told(tell, pace, storing)
     try:
         trained = train(config, on_event, stop=tell.stop, evaluate=watch, evaluate_every=every)
     except RunMismatch as error:
         raise Refused("This run was begun with other settings or data. Launch a new run.") from error
     finally:
-        storing.finish()
+        if storing:
+            storing.finish()
     if trained.ended == "stopped":
         raise Stopped
     result: Result = {"steps": trained.step, "seconds": trained.seconds, "ended": trained.ended}
@@ -68,14 +72,10 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
     """The run that is asked for. Raises Refused."""
     from ..trainer.grpo_run import GRPORun
-    from ..trainer.models import find_model
 
     names = {one.name for one in fields(GRPORun)} - GIVEN
     known(spec, OWN | names)
-    try:
-        policy = find_model(str(spec.get("policy", "warm")))
-    except UnreadableData as error:
-        raise Refused(str(error)) from None
+    policy = policy_folder(spec.get("policy", "warm"), folder.parent)
     data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
     if not data.is_file():
         raise Refused("The data set's files are not here. Make a data set, then launch the run on it.")
@@ -101,12 +101,12 @@ def job_id(value: Any) -> str:
         raise Refused(f"dataset must be the id of the job that made the data set, not {value!r}.") from None
 
 
-def held_out_examples(config: GRPORun) -> list[Example]:
+def held_out_examples(config: GRPORun | SupervisedRun) -> list[Example]:
     path = config.data.with_name("held_out.jsonl")
     return list(read_lines(Example, path)) if path.exists() else []
 
 
-def tell_history(config: GRPORun, watch: Watch, tell: Tell) -> int:
+def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> int:
     """What earlier attempts did up to the step this one goes on from, which it gives: they may not have told it."""
     from ..trainer.run_folder import RunFolder
 
@@ -126,8 +126,10 @@ def tell_history(config: GRPORun, watch: Watch, tell: Tell) -> int:
 class Told:
     """Passes on what the trainer tells, and how long it will still take."""
 
-    def __init__(self, tell: Tell, pace: Pace, config: GRPORun, storing: Storing):
-        self.tell, self.pace, self.config, self.storing = tell, pace, config, storing
+    headline = "reward"  # the metric that stands in the line of progress
+
+    def __init__(self, tell: Tell, pace: Pace, storing: Storing | None = None):
+        self.tell, self.pace, self.storing = tell, pace, storing
 
     def __call__(self, event: dict[str, Any]) -> None:
         data = {name: value for name, value in event.items() if name != "event"}
@@ -135,7 +137,7 @@ class Told:
             self.pace.stepped(data)
             self.tell("step", **data)
             self.progress(data)
-        elif event["event"] == "rollouts":
+        elif event["event"] == "rollouts" and self.storing:
             self.storing.kept(data)
         elif event["event"] == "checkpoint":
             self.tell("checkpoint", step=data["step"], bytes=size_of(Path(data["path"])))
@@ -143,7 +145,7 @@ class Told:
     def progress(self, line: Mapping[str, Any]) -> None:
         if self.tell.stop.requested:
             return  # the trainer sees it too, and writes a checkpoint first
-        text = f"step {line['step']} of at most {self.config.max_steps}, reward {line['reward']:.2f}"
+        text = f"step {line['step']} of at most {self.pace.config.max_steps}, {self.headline} {line[self.headline]:.2f}"
         self.tell.progress(**self.pace.reading(text))
 
 

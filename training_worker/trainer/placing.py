@@ -13,6 +13,7 @@ from ..prove.trajectory import UnreadableData
 from .backends.decoder import misfit
 from .footprint import shapes
 from .grpo_run import GRPORun
+from .supervised_run import SupervisedRun
 
 TINY = 20e6  # parameters; a smaller Qwen3 is faster on the CPU, by our own decoder
 
@@ -21,7 +22,7 @@ class Impossible(UnreadableData):
     """A combination of settings that cannot run here; the message says which and what to do."""
 
 
-def device_of(config: GRPORun) -> str:
+def device_of(config: GRPORun | SupervisedRun) -> str:
     """`cuda` or `cpu`; left to us, a GPU where there is one and the model is not tiny. Raises Impossible."""
     there = torch.cuda.is_available()
     if config.device == "cuda" and not there:

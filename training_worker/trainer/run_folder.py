@@ -18,7 +18,7 @@ from ..prove.store.folder import RolloutFolder
 from ..prove.store.folder import Tokens as KeepTokens
 from ..prove.store.kept import Kept, Tokens
 from ..prove.trajectory import UnreadableData
-from .policy import write_whole
+from .policy import CARD, write_whole
 from .sampler import Sample
 
 PROGRESS = "progress.json"
@@ -77,6 +77,7 @@ class RunFolder:
     def complete(self, step: int, progress: Mapping[str, Any]) -> Path:
         """Mark the checkpoint of a step as complete."""
         folder = self.checkpoints / f"checkpoint-{step}"
+        write_whole(folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n")  # it is a policy too
         write_whole(folder / PROGRESS, json.dumps({"step": step, **progress}) + "\n")
         return folder
 

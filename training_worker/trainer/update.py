@@ -18,6 +18,7 @@ from .metrics import invalid, reward_of
 from .parts import PARTS, parts_of, weights_of
 from .placing import plain
 from .sampler import Sample
+from .supervised_run import SupervisedRun
 
 WAITING = 6 * 3600  # seconds that processes wait for the first one, which evaluates
 
@@ -206,7 +207,7 @@ def arguments(config: GRPORun, checkpoints: Path, device: str) -> GRPOConfig:
     )
 
 
-def adapter(config: GRPORun) -> Any:
+def adapter(config: GRPORun | SupervisedRun) -> Any:
     """What LoRA adds (Hu et al. 2021): to all linear layers but the output; None for full training."""
     if not config.lora_rank:
         return None

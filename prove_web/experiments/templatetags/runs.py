@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django import template
 
+from prove_web.experiments.sweep_form import VARIABLE
+
 register = template.Library()
 
 KINDS = {"chain": "Chain", "missing_function": "Missing function", "irrelevance": "Irrelevance"}
@@ -57,6 +59,12 @@ def negative(value: float) -> float:
 @register.filter
 def kind_name(kind: str) -> str:
     return KINDS.get(kind, kind)
+
+
+@register.filter
+def setting_name(field: str) -> str:
+    """What the launch form calls a setting."""
+    return VARIABLE.get(field, field)
 
 
 @register.filter

@@ -1,0 +1,51 @@
+"""What a run will do before it is launched, in a line: rollouts or conversations a step, and how many at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .inputs import TIMES
+from .models import RunKind
+
+Value = Callable[[str], Any]
+
+
+def forecast(form: Any) -> str:
+    """The line for a launch form as it stands; "" while its numbers make no sense."""
+
+    def whole(name: str) -> int:
+        return int(float(str(form[name].value())))
+
+    try:
+        told = supervised(form, whole) if form["kind"].value() == RunKind.SFT else rollouts(whole)
+        every = whole("evaluate_every")
+        looks = f" It looks at held-out worlds every {every} steps." if every and whole("held_out") else ""
+        return told + looks
+    except (TypeError, ValueError, OverflowError):
+        return ""
+
+
+def rollouts(whole: Callable[[str], int]) -> str:
+    prompts, group, steps = whole("prompts"), whole("group"), whole("max_steps")
+    a_step = prompts * group
+    return (
+        f"{prompts} prompts {TIMES} {group} rollouts = {a_step:,} rollouts a step; "
+        f"{steps:,} steps at most = {a_step * steps:,} rollouts."
+    )
+
+
+def supervised(form: Any, whole: Callable[[str], int]) -> str:
+    batch, epochs, most = whole("batch"), whole("epochs"), whole("max_steps")
+    dataset = form.fields["dataset"].queryset.filter(pk=key(form["dataset"].value())).first()
+    if dataset is None or batch < 1:
+        return ""
+    count = dataset.trajectories.filter(split="train").count()
+    steps = min(most, count // batch * epochs)
+    return f"{count:,} training conversations, {batch} a step: {epochs} epochs are {steps:,} steps at most."
+
+
+def key(value: Any) -> Any:
+    """A data set's key, typed or chosen; None for what is none."""
+    value = getattr(value, "pk", value)
+    return value if str(value).isdecimal() and len(str(value)) < 10 else None

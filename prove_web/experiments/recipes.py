@@ -1,0 +1,48 @@
+"""Recipes fill in the launch form: the paper's settings, or those of the tiny policy on a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from training_worker.prove.training import RECIPES, settings_of
+
+from .defaults import START
+from .inputs import plain
+from .starting import audit_of, model_folder
+
+TITLES = {"tiny": "Tiny policy on a CPU", "paper": "The paper"}
+BEYOND: dict[str, dict[str, Any]] = {  # what a recipe sets that its GRPO settings do not say
+    "tiny": {"minutes": 6.0, "decay": START["decay"], "epochs": 3, "batch": 8, "longest": 2048, "evaluate_every": 20},
+    # three epochs (section 4); batch as in GRPO; a rate of practice in the field, for the paper gives none
+    "paper": {"minutes": 20_160.0, "epochs": 3, "batch": 16, "longest": 28_768, "evaluate_every": 50},
+}
+SFT_RATE = 1e-5
+WHOLE_RUN = 100_000  # steps; a supervised run ends with its epochs
+BYTES = 2  # of a parameter, in a model as it is published
+
+assert TITLES.keys() == RECIPES.keys() == BEYOND.keys()
+
+
+def filled(name: str, given: Mapping[str, Any]) -> dict[str, str]:
+    """The values of a recipe for the form's fields; the learning rate is that of the kind of run and of the model."""
+    lora = str(given.get("lora_rank") or "0").strip() not in ("", "0")
+    settings = settings_of(name, *model_of(str(given.get("policy", ""))), lora)
+    settings |= {f"limit_{part}": value for part, value in settings.pop("limits", {}).items()}
+    settings |= BEYOND[name]
+    if given.get("kind") == "sft" and name == "paper":
+        settings |= {"learning_rate": SFT_RATE, "max_steps": WHOLE_RUN}
+    return {field: plain(value) for field, value in settings.items() if field in START}
+
+
+def model_of(policy: str) -> tuple[str, float]:
+    """Family and number of parameters of a model, as far as its audit and its files tell; else the paper's first."""
+    folder, audit = model_folder(policy), audit_of(policy)
+    if folder is None or audit is None or audit.family not in ("qwen3", "qwen2.5", "granite", "llama"):
+        return "qwen3", 4e9
+    return audit.family, size_of(folder) / BYTES
+
+
+def size_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.glob("*.safetensors") if file.is_file())

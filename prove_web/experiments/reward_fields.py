@@ -1,0 +1,99 @@
+"""The part of the launch form that says what rollouts are scored by: a reward by name, or weights of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from django import forms
+
+from training_worker.prove.reward import PRESETS
+
+from .defaults import REWARD
+from .inputs import choice, number
+
+OWN = "own"
+FORMS = (
+    ("paper", "The paper's five components"),
+    ("graduated", "Graduated: atomic validity and orchestration"),
+    ("trace_state", "Trace and final state"),
+    ("final_state", "Final state only"),
+)
+TITLES = {
+    "paper": "The paper's: 0.5 validity, 0.5 coverage, 0.15 efficiency, 0.2 name, 0.1 arguments",
+    "no_validity": "Without validity",
+    "no_coverage": "Without coverage",
+    "no_efficiency": "Without efficiency",
+    "no_name": "Without name",
+    "no_arguments": "Without arguments",
+    "flat_budget": "Flat budget: no slack in the number of calls",
+    "graduated": "Graduated: atomic validity and orchestration (arXiv 2603.24709)",
+    "trace_state": "Trace and final state in equal parts (EnvFactory)",
+    "trace_state_linear": "From trace to final state over the run (EnvFactory)",
+    "final_state": "The final state alone (tau2-bench)",
+}
+ABLATIONS = ("paper", "no_validity", "no_coverage", "no_efficiency", "no_name", "no_arguments", "flat_budget")
+NAMES = tuple(f"reward_{name}" for name in REWARD)
+
+
+class RewardFields(forms.Form):
+    reward_preset = forms.ChoiceField(
+        label="Reward",
+        choices=[*((name, TITLES.get(name, name.replace("_", " ").capitalize())) for name in PRESETS), (OWN, "My own")],
+        initial="paper",
+        help_text="What a rollout earns. The paper's ablations take one component away; choose your own to weigh them.",
+    )
+    reward_form = choice("Form", "reward_form", FORMS, "What the total is made of. The weights below are the paper's.")
+    reward_validity = number("Validity", "reward_validity", 0, 10, "Calls that parse, exist, fit and succeed. 0.5.")
+    reward_coverage = number("Coverage", "reward_coverage", 0, 10, "Ground-truth steps reached in order. 0.5.")
+    reward_efficiency = number("Efficiency", "reward_efficiency", 0, 10, "Costs calls beyond the budget. 0.15.")
+    reward_name = number("Name", "reward_name", 0, 10, "Calls whose tool is among the right ones. 0.2.")
+    reward_arguments = number("Arguments", "reward_arguments", 0, 10, "Argument values that are right. 0.1.")
+    reward_alpha = number("Price of excess calls", "reward_alpha", 0, 10, "Alpha of efficiency. 0.5.")
+    reward_beta = number("Slack of the budget", "reward_beta", 0, 10, "Beta: calls allowed above the need. 0.5.")
+    reward_tau = number("Share of the trace", "reward_tau", 0, 1, "Beside the final state, where that counts. 0.5.")
+    reward_tau_end = forms.FloatField(
+        label="Share of the trace at the end",
+        min_value=0,
+        max_value=1,
+        required=False,
+        help_text="Empty: the same all along. 0.9 to 0.1 is EnvFactory's.",
+        widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
+    )
+    reward_final_state = number(
+        "Bonus for the final state", "reward_final_state", 0, 10, "On top, where the world ends as it should. 0 to 0.5."
+    )
+    reward_provenance = number(
+        "Cost of invented values", "reward_provenance", 0, 10, "For arguments that nobody said or told. 0 to 0.2."
+    )
+    reward_repeats = number("Cost of repeats", "reward_repeats", 0, 10, "For calls made twice. 0 to 0.2.")
+
+
+def reward_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole reward that the form asks for, by the names of its configuration."""
+    if given["reward_preset"] != OWN:
+        return {**REWARD, **asdict(PRESETS[given["reward_preset"]])}
+    return {name: given[f"reward_{name}"] for name in REWARD}
+
+
+def changed(reward: Mapping[str, Any]) -> dict[str, Any]:
+    """What of it is not the paper's."""
+    return {name: value for name, value in reward.items() if value != REWARD[name]}
+
+
+def as_fields(reward: Mapping[str, Any]) -> dict[str, Any]:
+    """The form's values for a run that was scored by this: a reward by name where it is one."""
+    whole = {**REWARD, **reward}
+    named = next((name for name, one in PRESETS.items() if {**REWARD, **asdict(one)} == whole), OWN)
+    return {"reward_preset": named, **{f"reward_{name}": value for name, value in whole.items()}}
+
+
+def faults(given: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong with weights of one's own, by field."""
+    if given.get("reward_preset") != OWN or given.get("reward_form") != "paper":
+        return {}
+    parts = [given.get(f"reward_{name}") for name in ("validity", "coverage", "name", "arguments")]
+    if any(part is None or part > 0 for part in parts):
+        return {}
+    return {"reward_validity": "With these weights every rollout earns nothing. Give a component more than 0."}

@@ -1,0 +1,101 @@
+"""The policies that a run may start from, and what the audit of a model's chat template said of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from prove_web.accounts.models import Project
+from prove_web.live.models import ENDED
+from training_worker.prove.models import left_by, model_folders
+
+from .checkpoints import checkpoints
+from .models import Run
+
+WARM = "warm"
+AUDIT = "audit.json"  # beside a model; `manage.py audit_template --json` writes it
+MOST_RUNS = 30  # the newest that left a policy are offered
+LARGEST_AUDIT = 1_000_000  # bytes
+Choices = list[tuple[str, Any]]
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The verdict on a model's chat template; `checks` is empty, and `problem` says why, where it cannot be read."""
+
+    family: str = ""
+    checks: tuple[Check, ...] = ()
+    problem: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.checks) and all(check.ok for check in self.checks)
+
+    @property
+    def failed(self) -> list[Check]:
+        return [check for check in self.checks if not check.ok]
+
+
+def policy_choices(project: Project) -> Choices:
+    """Choices in groups: the shipped policy, the models there are, what ended runs of the project left."""
+    found: Choices = [(WARM, "The shipped warm policy")]
+    if models := [(name, name) for name in model_folders(Path(settings.PROVE_DATA))]:
+        found.append(("Models", models))
+    runs = Run.objects.filter(project=project, job__state__in=ENDED).select_related("job").order_by("-number")
+    if left := [one for run in runs[:MOST_RUNS] for one in left_choices(run)]:
+        found.append(("Trained in this project", left))
+    return found
+
+
+def left_choices(run: Run) -> list[tuple[str, str]]:
+    name, title = f"run:{run.job_id}", f"Run {run.number}, {run.name}"
+    found = [(name, title)] if left_by(run.job.folder) else []
+    for one in checkpoints(run.job):
+        if left_by(run.job.folder, one.folder.name):
+            found.append((f"{name}/{one.folder.name}", f"{title}: checkpoint of step {one.step}"))
+    return found
+
+
+def title_of(policy: str, project: Project) -> str:
+    """What a page calls the policy that a run started from."""
+    if not policy.startswith("run:"):
+        return {WARM: "the shipped warm policy"}.get(policy, policy)
+    job, _, checkpoint = policy.removeprefix("run:").partition("/")
+    run = Run.objects.filter(project=project, job_id=job).first()
+    return (f"run {run.number}" if run else "a run that is gone") + (f", {checkpoint}" if checkpoint else "")
+
+
+def model_folder(policy: str) -> Path | None:
+    """The folder of a model under the roots; None for every other policy."""
+    return model_folders(Path(settings.PROVE_DATA)).get(policy)
+
+
+def audit_of(policy: str) -> Audit | None:
+    """What was found of a model; None for a policy that needs no audit."""
+    folder = model_folder(policy)
+    if folder is None:
+        return None
+    path = folder / AUDIT
+    if not path.is_file():
+        return Audit(problem="Its chat template has not been audited. Run `manage.py audit_template` on it first.")
+    try:
+        if path.stat().st_size > LARGEST_AUDIT:
+            raise ValueError("too large")
+        found = json.loads(path.read_text("utf-8"))
+        checks = tuple(
+            Check(str(one["name"]), one["ok"] is True, str(one.get("detail", ""))) for one in found["checks"]
+        )
+        return Audit(str(found["family"]), checks)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Audit(problem=f"Its {AUDIT} cannot be read. Run `manage.py audit_template` on it again.")

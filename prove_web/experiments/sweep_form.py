@@ -1,0 +1,145 @@
+"""The form of a sweep: which settings vary and how; each of its members is a launch form that has to be valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from prove_web.accounts.models import Project
+
+from .forms import Offer, RunForm, usable
+from .models import Sweep
+from .reward_fields import ABLATIONS
+from .space import MOST, BadSpace, Member, drawn, grid, parse
+
+ROWS = 4  # settings that may vary at once
+NEVER = {"name", "recipe"}  # these tell runs apart or fill others in
+VARIABLE = {
+    name: str(field.label or name.capitalize()) for name, field in RunForm.base_fields.items() if name not in NEVER
+}
+PRESETS = {
+    "rates": ("The paper's learning rates", {"learning_rate": "1e-6, 3e-7, 5e-8"}),
+    "ablations": ("Reward ablations", {"reward_preset": ", ".join(ABLATIONS)}),
+    "seeds": ("Seeds", {"seed": "0, 1, 2"}),
+}
+MOST_TOLD = 5  # members whose faults are told
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A member that is to be: what tells it from the others, and its launch form."""
+
+    varied: Member
+    form: RunForm
+
+
+class SweepForm(forms.Form):
+    prefix = "sweep"
+
+    name = forms.CharField(max_length=60, help_text="Members are called by it and by what is different in them.")
+    method = forms.ChoiceField(
+        choices=Sweep.Method.choices,
+        initial=Sweep.Method.GRID,
+        help_text="A grid takes every combination; draws cover a large space with few members.",
+    )
+    budget = forms.IntegerField(
+        label="Draws", min_value=1, max_value=MOST, initial=8, help_text=f"Members drawn at random. 1 to {MOST}."
+    )
+    seed = forms.IntegerField(
+        label="Seed of the draws", min_value=0, max_value=999_999, initial=0, help_text="Same seed, same members."
+    )
+
+    def __init__(self, project: Project, data: Any = None, **rest: Any):
+        super().__init__(data, **rest)
+        self.project, self.data_of_runs = project, data
+        for row in range(1, ROWS + 1):
+            self.fields[f"field_{row}"] = forms.ChoiceField(
+                label="Setting", choices=[("", "Nothing"), *VARIABLE.items()], required=False
+            )
+            self.fields[f"values_{row}"] = forms.CharField(label="Values", required=False, max_length=2_000)
+        self.planned: list[Planned] = []
+
+    @property
+    def rows(self) -> list[tuple[forms.BoundField, forms.BoundField]]:
+        return [(self[f"field_{row}"], self[f"values_{row}"]) for row in range(1, ROWS + 1)]
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        given["space"] = dict(self.chosen())
+        if not self.errors:
+            try:
+                given["members"] = self.members(given["space"])
+            except BadSpace as why:
+                self.add_error(self.row_of(why.field), str(why))
+        if not self.errors:
+            self.plan(given["members"])
+        return given
+
+    def chosen(self) -> Iterator[tuple[str, str]]:
+        """The settings that vary, as they were typed."""
+        seen = set()
+        for row in range(1, ROWS + 1):
+            field, values = self.cleaned_data.get(f"field_{row}", ""), self.cleaned_data.get(f"values_{row}", "")
+            if not field and values:
+                self.add_error(f"field_{row}", "Say which setting takes these values.")
+            elif field in seen:
+                self.add_error(f"field_{row}", f"{VARIABLE[field]} varies already. Put all its values into one line.")
+            elif field:
+                seen.add(field)
+                yield field, values
+        if not seen and not self.errors:
+            self.add_error("field_1", "A sweep varies at least one setting.")
+
+    def row_of(self, field: str) -> str | None:
+        """The field of this form that says which values a setting takes; None for the whole form."""
+        rows = (row for row in range(1, ROWS + 1) if field and self.cleaned_data.get(f"field_{row}") == field)
+        return next((f"values_{row}" for row in rows), None)
+
+    def members(self, space: dict[str, str]) -> list[Member]:
+        """Raises BadSpace."""
+        whole = {name for name, field in RunForm.base_fields.items() if type(field) is forms.IntegerField}  # no float
+        parsed = {field: parse(field, text, field in whole) for field, text in space.items()}
+        if self.cleaned_data["method"] == Sweep.Method.GRID:
+            return grid(parsed)
+        return drawn(parsed, self.cleaned_data["budget"], self.cleaned_data["seed"])
+
+    def plan(self, members: list[Member]) -> None:
+        """A launch form for each member; what is wrong with one is told by field and value."""
+        offer, told = Offer.of(self.project), dict[str, None]()
+        for varied in members:
+            form = RunForm(self.project, {**self.data_of_runs.dict(), **self.typed(varied), "name": "x"}, offer=offer)
+            for field, said in form.errors.items():
+                value = f" {varied[field]!r}" if field in varied else ""
+                told[f"{RunForm.base_fields[field].label or field.capitalize()}{value}: {said[0]}"] = None
+            self.planned.append(Planned(varied, form))
+        if told:
+            more = f" And {len(told) - MOST_TOLD} more." if len(told) > MOST_TOLD else ""
+            self.add_error(None, " ".join([*told][:MOST_TOLD]) + more)
+
+    def typed(self, varied: Member) -> Member:
+        """As the launch form takes it: a data set is known to people by its number."""
+        if (number := varied.get("dataset", "")).isdecimal() and len(number) < 10:
+            found = usable(self.project).filter(number=int(number)).first()
+            return {**varied, "dataset": str(found.pk) if found else ""}
+        return varied
+
+    @property
+    def base(self) -> RunForm:
+        """The launch form of what all members share, as it was typed, with what is wrong in it."""
+        typed = self.data_of_runs.dict()
+        if not self.planned:
+            return RunForm(self.project, initial=typed)
+        shared, varied = self.planned[0].form, self.planned[0].varied
+        for field in varied:
+            shared.errors.pop(field, None)
+        shared.data = shared.data | {field: typed.get(field, "") for field in varied}
+        return shared
+
+
+def name_of(sweep: str, varied: Member) -> str:
+    """What a member is called: by its sweep and by what is different in it, as far as that fits."""
+    text = f"{sweep}: " + ", ".join(f"{VARIABLE[field].lower()} {value}" for field, value in varied.items())
+    return text if len(text) <= 80 else text[:79] + "…"

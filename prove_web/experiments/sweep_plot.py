@@ -1,0 +1,112 @@
+"""A sweep's picture: the final held-out reward of its members against each setting that varies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 360, 200
+LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 30
+MARGIN = 0.08  # of the range of rewards, above and below
+LOG = 50  # numbers that lie this many times apart are drawn by their logarithms
+
+
+@dataclass(frozen=True)
+class Dot:
+    x: float
+    y: float
+    number: int
+    title: str
+    best: bool
+
+
+@dataclass(frozen=True)
+class Tick:
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Dots and ticks in a box of WIDTH by HEIGHT; `start_y` is where the mean reward before training lies."""
+
+    title: str
+    dots: list[Dot]
+    across: list[Tick]
+    up: list[Tick]
+    start_y: float
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+    top: int = TOP
+    bottom: int = HEIGHT - BOTTOM
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A member with its value of the setting, and its held-out reward before and after."""
+
+    number: int
+    value: str
+    before: float
+    after: float
+    best: bool
+
+
+def plot(title: str, members: Sequence[Ended]) -> Plot:
+    """Of at least one member."""
+    start = sum(member.before for member in members) / len(members)
+    rewards = [*(member.after for member in members), start]
+    low, high = min(rewards), max(rewards)
+    room = (high - low) * MARGIN or 0.05
+    low, high = low - room, high + room
+
+    def y(reward: float) -> float:
+        return round(HEIGHT - BOTTOM - (reward - low) / (high - low) * (HEIGHT - TOP - BOTTOM), 1)
+
+    places = placed([member.value for member in members])
+    dots = [
+        Dot(places[one.value], y(one.after), one.number, f"{one.value}: {one.after:.3f}", one.best) for one in members
+    ]
+    across = [Tick(at, value) for value, at in thinned(places)]
+    up = [Tick(y(value), f"{value:.2f}") for value in (low + room, (low + high) / 2, high - room)]
+    return Plot(title, dots, across, up, y(start))
+
+
+def placed(values: Sequence[str]) -> dict[str, float]:
+    """Where each value lies: numbers by size, or by logarithm where they lie far apart; others side by side."""
+    distinct = list(dict.fromkeys(values))
+    numbers = {value: number for value in distinct if (number := as_number(value)) is not None}
+    if len(numbers) < len(distinct):
+        sizes = {value: float(place) for place, value in enumerate(distinct)}
+    elif min(numbers.values()) > 0 and max(numbers.values()) / min(numbers.values()) >= LOG:
+        sizes = {value: math.log(number) for value, number in numbers.items()}
+    else:
+        sizes = numbers
+    low, high = min(sizes.values()), max(sizes.values())
+    inner, span = 24, WIDTH - LEFT - RIGHT - 48
+    return {
+        value: round(LEFT + inner + (size - low) / ((high - low) or 1) * span, 1)
+        if high > low
+        else LEFT + inner + span / 2
+        for value, size in sizes.items()
+    }
+
+
+def as_number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def thinned(places: dict[str, float], apart: float = 46) -> list[tuple[str, float]]:
+    """Ticks that do not run into each other."""
+    kept: list[tuple[str, float]] = []
+    for value, at in sorted(places.items(), key=lambda item: item[1]):
+        if not kept or at - kept[-1][1] >= apart:
+            kept.append((value, at))
+    return kept

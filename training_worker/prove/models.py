@@ -1,0 +1,35 @@
+"""Where the models lie that a run may start from, and how what a run left is named. Nothing of them is opened here."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+ROOTS = "PROVE_MODELS"  # folders, separated by colons; by default `models` in the data folder
+CONFIG, CARD = "config.json", "card.json"
+LEFT = (CONFIG, "adapter_config.json")  # one of them is in what a run left, beside the card
+OF_RUN = re.compile(r"run:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:/(checkpoint-\d{1,9}))?")
+
+
+def model_roots(data: Path) -> list[Path]:
+    """The folders that hold models; `data` is the data folder."""
+    given = os.environ.get(ROOTS, "")
+    return [Path(root).expanduser() for root in given.split(":") if root] or [data / "models"]
+
+
+def model_folders(data: Path) -> dict[str, Path]:
+    """The models by name, which is their path under a root, one or two folders deep; none leads out of its root."""
+    found: dict[str, Path] = {}
+    for root in model_roots(data):
+        for config in sorted([*root.glob(f"*/{CONFIG}"), *root.glob(f"*/*/{CONFIG}")]):
+            if config.resolve().is_relative_to(root.resolve()):
+                found.setdefault(str(config.parent.relative_to(root)), config.parent)
+    return found
+
+
+def left_by(job: Path, checkpoint: str | None = None) -> Path | None:
+    """The folder of the policy that a run's job left, or of one of its checkpoints; None where there is none."""
+    folder = job / "out" / (f"checkpoints/{checkpoint}" if checkpoint else "policy")
+    whole = (folder / CARD).is_file() and any((folder / name).is_file() for name in LEFT)
+    return folder if whole else None

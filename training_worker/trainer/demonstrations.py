@@ -1,0 +1,55 @@
+"""Demonstrations as a policy would have spoken them: token ids, and labels on its own tokens alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from transformers import PreTrainedTokenizerFast
+
+from ..prove.rollout import Prompt, demonstration
+from ..prove.trajectory import Example
+from .conversation import Encoded, encode_demonstration
+from .curriculum import Show
+from .families import family_of
+from .sft import Order, Stage
+
+IGNORED = -100  # the label of a token that is not in the loss
+
+
+@dataclass(frozen=True)
+class Demonstrations:
+    """The conversations that are short enough, in the order of the examples, and how many are not."""
+
+    encoded: tuple[Encoded, ...]
+    too_long: int
+
+    def rows(self) -> list[dict[str, list[int]]]:
+        """What TRL's trainer takes as prepared: `input_ids`, and `labels` that are IGNORED where others speak."""
+        return [
+            {
+                "input_ids": list(one.ids),
+                "labels": [id if mine else IGNORED for id, mine in zip(one.ids, one.mask, strict=True)],
+            }
+            for one in self.encoded
+        ]
+
+    def order(self, batch: int, epochs: int, seed: int) -> Iterator[int]:
+        """Which conversations come when: shuffled epochs, like lengths together. Raises ValueError."""
+        order = Order(Stage("demonstrations", self.encoded, batch), seed, 0)
+        for epoch in range(epochs):
+            for members in order.shuffled(epoch):
+                yield from members
+
+
+def demonstrations(
+    tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, show: Show = Prompt
+) -> Demonstrations:
+    """The demonstrations of training examples, imported ones included, of at most `longest` tokens."""
+    form = family_of(tokenizer).format
+    whole = [
+        encode_demonstration(tokenizer, asked.opening, demonstration(example, form), asked.tools)
+        for example, asked in ((example, show(example)) for example in examples)
+    ]
+    kept = tuple(one for one in whole if len(one.ids) <= longest)
+    return Demonstrations(kept, len(whole) - len(kept))
