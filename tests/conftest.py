@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.sharing import dealt_out, shared_folder
 
@@ -23,6 +24,12 @@ for name in ("REDIS_URL", "DATABASE_URL", "PROVE_HOSTS", "PROVE_DEBUG"):
 # Some images forbid Python to keep its bytecode; then each of the programs that tests start compiles torch anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# The same examples on every machine, and no clock.
+settings.register_profile(
+    "laws", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("laws")
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 

@@ -1,4 +1,4 @@
-"""What the tests of the servers share: their helper modules beside them, and hypothesis without a clock."""
+"""What the tests of the servers share: their helper modules beside them, and the order of the laws."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from mcp_servers.kit import Server
 
 sys.path.insert(0, str(Path(__file__).parent))
-
-settings.register_profile(
-    "laws", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("laws")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

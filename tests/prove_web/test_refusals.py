@@ -30,6 +30,8 @@ MORE_THAN_LOOKING = {
     "graph-prove": Action.LAUNCH,
     "dataset-new": Action.LAUNCH,
     "run-new": Action.LAUNCH,
+    "sweep-new": Action.LAUNCH,
+    "sweep-stop": Action.LAUNCH,
     "session-new": Action.ANNOTATE,
     "session-call": Action.ANNOTATE,
     "session-fork": Action.ANNOTATE,
