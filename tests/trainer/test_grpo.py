@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 from dataclasses import replace
 from pathlib import Path
@@ -139,6 +140,17 @@ def test_a_folder_of_another_run_is_refused(run: GRPORun) -> None:
     train(replace(run, max_steps=1), lambda event: None, attempt=Bank)
     with pytest.raises(RunMismatch, match="learning_rate"):
         train(replace(run, learning_rate=1.0), lambda event: None, attempt=Bank)
+
+
+def test_a_run_that_was_begun_before_there_were_all_settings_goes_on(run: GRPORun) -> None:
+    train(replace(run, max_steps=2), lambda event: None, attempt=Bank)
+    card = run.out / "run.json"
+    known = json.loads(card.read_text())
+    del known["limits"]["observation"], known["reward"], known["zero_variance"]
+    card.write_text(json.dumps(known))
+    assert train(run, lambda event: None, attempt=Bank).step == 4
+    with pytest.raises(RunMismatch, match="limits"):
+        train(replace(run, limits=replace(LIMITS, turn=39)), lambda event: None, attempt=Bank)
 
 
 def test_batches_that_are_invalid_leave_the_policy_as_it_was(run: GRPORun) -> None:
