@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,3 +129,20 @@ def test_a_rollout_is_solved_when_all_is_done_whatever_else_was_called() -> None
     assert not solved(played(example(1), [find, "It is."])) and not solved(played(example(1), [tell, find]))
     assert solved(played(example(0), ["I cannot."])) and not solved(played(example(0), [find]))
     assert not solved(replace(played(example(1), [find, tell]), reward=None))
+
+
+def test_a_run_of_before_goes_on_in_the_rounds_that_it_had_which_left_out_first_what_does_not_fit() -> None:
+    generator = torch.Generator().manual_seed(7)
+    fitting = [one for one in MANY if one.world.seed % 3]
+    rounds = [torch.randperm(len(fitting), generator=generator).tolist() for _ in range(2)]
+    wanted = [fitting[i].id for each in rounds for i in each]
+
+    def begun() -> Asking:
+        return Asking(replace(RUN, seed=7), MANY, lambda one: bool(one.world.seed % 3))
+
+    old = begun()
+    old.narrow()
+    assert ids(old.draw(5)) == wanted[:5]
+    later = begun()
+    later.restore(json.loads(json.dumps(old.state())))
+    assert ids(later.draw(len(wanted) - 5)) == wanted[5:]

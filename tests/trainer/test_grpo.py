@@ -157,6 +157,13 @@ def test_batches_that_are_invalid_leave_the_policy_as_it_was(run: GRPORun) -> No
     done = train(replace(run, max_steps=2), lambda event: None, attempt=Unplugged)
     assert torch.equal(weights(run.policy), weights(done.policy))
     assert [line["invalid_groups"] for line in lines(run)] == [2, 2]
+    assert not any({"reward", "coverage", "success"} & line.keys() for line in lines(run)), "nothing was earned, not 0"
+
+
+def test_failures_that_are_not_the_policys_say_nothing_of_how_hard_an_example_is(run: GRPORun) -> None:
+    train(replace(run, difficulty="pools", max_steps=1), lambda event: None, attempt=Unplugged)
+    newest = RunFolder(run.out).newest()
+    assert newest and newest.progress["asking"]["rates"] == {}
 
 
 def test_one_invalid_rollout_silences_its_group_and_no_other(

@@ -53,9 +53,9 @@ class Watch:
             self.tell("held_out", **line)
 
     def __call__(self, model: Any, step: int) -> float | None:
-        """The mean reward; None without examples."""
+        """The mean reward; None without examples, or where no rollout could be scored."""
         if not self.examples or step in self.lines:
-            return self.lines[step]["reward"] if step in self.lines else None
+            return self.lines[step].get("reward") if step in self.lines else None
         line = f"step {step}: evaluating on {len(self.examples)} held-out worlds"
         self.tell("progress", **self.pace.reading(line))
         began = time.monotonic()
@@ -69,7 +69,7 @@ class Watch:
         self.lines[step] = {"step": step, **means, **about}
         write_lines(self.path, self.lines.values())
         self.tell("held_out", **self.lines[step])
-        return float(means["reward"])
+        return means.get("reward")
 
 
 class Comparison:

@@ -145,7 +145,9 @@ class Told:
     def progress(self, line: Mapping[str, Any]) -> None:
         if self.tell.stop.requested:
             return  # the trainer sees it too, and writes a checkpoint first
-        text = f"step {line['step']} of at most {self.pace.config.max_steps}, {self.headline} {line[self.headline]:.2f}"
+        found = line.get(self.headline)
+        told = f"{self.headline} {found:.2f}" if found is not None else "no rollout that could be scored"
+        text = f"step {line['step']} of at most {self.pace.config.max_steps}, {told}"
         self.tell.progress(**self.pace.reading(text))
 
 

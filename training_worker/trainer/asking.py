@@ -42,6 +42,7 @@ class Asking:
         self.left: list[int] = []  # of this round
         self.rates = given_rates(config)
         self.known: dict[int, bool] = {}
+        self.narrowed = False
         self.lengths = sorted({len(one.steps) for one in examples} - {0})
 
     def draw(self, count: int, share: float = 0.0) -> list[Example]:
@@ -117,11 +118,19 @@ class Asking:
         hard, easy = sum(rate <= HARD for rate in rates), sum(rate >= EASY for rate in rates)
         return {"hard_examples": hard, "middle_examples": len(rates) - hard - easy, "easy_examples": easy}
 
+    def narrow(self) -> None:
+        """Leave out first what does not fit, as runs of before did: it is their rounds that are shuffled alike then."""
+        self.examples = [one for i, one in enumerate(self.examples) if self.is_fit(i)]
+        self.known, self.narrowed = dict.fromkeys(range(len(self.examples)), True), True
+
     def state(self) -> dict[str, Any]:
         """All it takes to go on, as JSON."""
-        return {"generator": write_state(self.generator), "left": list(self.left), "rates": dict(self.rates)}
+        known = {"generator": write_state(self.generator), "left": list(self.left), "rates": dict(self.rates)}
+        return known | ({"narrowed": True} if self.narrowed else {})
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        if state.get("narrowed"):
+            self.narrow()
         self.generator.set_state(read_state(state["generator"]))
         self.left, self.rates = list(state["left"]), dict(state["rates"])
 

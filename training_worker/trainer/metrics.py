@@ -46,9 +46,12 @@ def component_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
 def outcome_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
     """The same, the share of successes, and the reward of those that were to call and of those that were not apart.
 
-    What no rollout has anything to say on is left out; so are the terms of other forms of the reward than the paper's.
+    What no rollout has anything to say on is left out, all of it where no rollout has a reward; so are the terms of
+    other forms of the reward than the paper's.
     """
     rewards = [rollout.reward for rollout in rollouts if rollout.reward is not None]
+    if not rewards:
+        return {}
     abstained = [reward.total for reward in rewards if reward.abstention]
     graded = [reward.total for reward in rewards if not reward.abstention]
     return {
@@ -84,9 +87,7 @@ def batch_metrics(samples: Sequence[Sample], group: int) -> Metrics:
     return {
         **outcome_means(rollouts),
         "reward_std": mean(spreads),
-        **(
-            {"reward_min": min(totals), "reward_max": max(totals), "reward_deviation": pstdev(totals)} if totals else {}
-        ),
+        **(spread_of(totals) if totals else {}),
         "zero_variance": mean([float(spread <= EQUAL) for spread in spreads]),
         "invalid_groups": len(groups) - len(scored),
         "dead_tokens": dead_share(groups, lambda sample: len(sample.completion_ids)),
