@@ -88,7 +88,10 @@ def test_a_folder_outside_the_roots_is_no_policy(small: Path, tmp_path: Path) ->
         load_policy(moved)
 
 
-def test_a_link_out_of_the_roots_is_not_followed(small: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("carded", [False, True])
+def test_a_link_out_of_the_roots_is_not_followed(small: Path, tmp_path: Path, carded: bool) -> None:
+    if carded:
+        (small / "card.json").write_text("{}")
     secret = (small / "model.safetensors").rename(tmp_path / "secret.safetensors")
     (small / "model.safetensors").symlink_to(secret)
     with pytest.raises(UnreadablePolicy, match="leads out of"):

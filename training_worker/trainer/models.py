@@ -68,14 +68,18 @@ def find_model(name: str) -> Path:
     raise UnreadablePolicy(f"There is no policy {name!r}. There is: {known}. Put it into {where} (PROVE_MODELS).")
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that is no model, or one that only code could open. Raises UnreadablePolicy."""
+def check_links(folder: Path) -> None:
+    """Refuse what lies under the roots and leads out of them. Raises UnreadablePolicy."""
     allowed = roots()
     for file in folder.rglob("*"):
         if not is_within(file, allowed):
             raise UnreadablePolicy(
                 f"{file} leads out of {', '.join(map(str, allowed))}. Copy what it links to instead."
             )
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is no model, or one that only code could open. Raises UnreadablePolicy."""
     files = {file.name for file in folder.iterdir()}
     if not {WEIGHTS, INDEX} & files:
         if "adapter_model.safetensors" in files:

@@ -18,7 +18,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from .models import INDEX, SUPPORTED, WEIGHTS, UnreadablePolicy, check_folder, is_within, read_json, roots, weight_files
+from .models import INDEX, SUPPORTED, WEIGHTS, UnreadablePolicy, check_folder, check_links, is_within, read_json, roots, weight_files
 
 __all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_whole"]
 
@@ -62,7 +62,10 @@ def load_policy(folder: Path, dtype: torch.dtype = torch.float32, *, needs_card:
 
     `needs_card` is off for a checkpoint, which is known to be whole by other means.
     """
-    of_others = not (folder / CARD).is_file() and is_within(folder, roots())
+    inside = is_within(folder, roots())
+    if inside:
+        check_links(folder)
+    of_others = inside and not (folder / CARD).is_file()
     if of_others:
         check_folder(folder)
     elif (folder / ADAPTER).is_file():
