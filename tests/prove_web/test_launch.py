@@ -351,6 +351,26 @@ def test_a_run_starts_from_a_model_or_from_what_another_run_left(
     assert f'value="{name}/checkpoint-20" selected' in alices.get(f"{page(project)}?clone=2").content.decode()
 
 
+def test_what_a_run_of_another_project_left_is_neither_offered_nor_taken(
+    project: Project, dataset: Dataset, alices: Client, settings: LazySettings, tmp_path: Path
+) -> None:
+    settings.PROVE_DATA = tmp_path
+    elsewhere = Project.objects.create(organisation=project.organisation, name="Elsewhere", slug="elsewhere")
+    secret = run_of(elsewhere, name="Secret run")
+    (secret.job.out / "policy").mkdir(parents=True)
+    for name in ("config.json", "card.json"):
+        (secret.job.out / "policy" / name).write_text("{}")
+    assert dict(RunForm(elsewhere).fields["policy"].choices)["Trained in this project"]
+    for other in ({"policy": f"run:{secret.job_id}"}, {"dataset": secret.dataset_id}):
+        answer = alices.post(page(project), {**filled(dataset), **other})
+        assert answer.status_code == 422 and "Secret run" not in answer.content.decode()
+    varied = {"sweep-field_1": "policy", "sweep-values_1": f"warm, run:{secret.job_id}"}
+    sweep = {"sweep-name": "S", "sweep-method": "grid", "sweep-budget": 2, "sweep-seed": 0}
+    answer = alices.post(reverse("sweep-new", args=project.path), filled(dataset, **varied, **sweep))
+    assert answer.status_code == 422 and "Secret run" not in answer.content.decode()
+    assert not Run.objects.filter(project=project).exists()
+
+
 @pytest.mark.parametrize(
     ("audit", "said"),
     [
