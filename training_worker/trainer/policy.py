@@ -18,11 +18,24 @@ import torch
 from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from .models import INDEX, SUPPORTED, WEIGHTS, UnreadablePolicy, check_folder, check_links, is_within, read_json, roots, weight_files
+from .alarm import within
+from .models import (
+    INDEX,
+    SUPPORTED,
+    WEIGHTS,
+    UnreadablePolicy,
+    check_folder,
+    check_links,
+    is_within,
+    read_json,
+    roots,
+    weight_files,
+)
 
 __all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_whole"]
 
 CARD = "card.json"
+LONGEST_RENDERING = 10.0  # seconds for one short message; a template of others may have no end
 TIED = "lm_head.weight"  # the embeddings, not stored twice
 ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 FILES = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json", CARD)
@@ -133,7 +146,8 @@ def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
             "Take the instruction-tuned model of the family."
         )
     try:
-        shown = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tools=[SENTINEL], tokenize=False)
+        with within(LONGEST_RENDERING):
+            shown = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tools=[SENTINEL], tokenize=False)
     except Exception as error:  # a template is a program of others: it may fail in any way
         raise UnreadablePolicy(f"{folder}: its chat template fails on a tool ({str(error)[:200]}).") from None
     if "sentinel_tool" not in str(shown):
