@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Raises TimeoutError in what still runs then. Outside the main thread, where no signal arrives, it does nothing."""
+    """Raises TimeoutError in what still runs then; does nothing outside the main thread, where no signal arrives."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
