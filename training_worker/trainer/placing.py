@@ -32,6 +32,11 @@ def device_of(config: GRPORun | SupervisedRun) -> str:
     return "cuda" if there and sum(map(prod, shapes(config.policy).values())) > TINY else "cpu"
 
 
+def name_of(device: str) -> str:
+    """What people call a device: a GPU by its maker's name for it."""
+    return str(torch.cuda.get_device_name()) if device == "cuda" else device
+
+
 def check_settings(config: GRPORun) -> None:
     """Refuse what would hang or has no meaning, before anything is loaded. Raises Impossible."""
     if config.sharding in ("fsdp", "zero3") and config.backend != "vllm":

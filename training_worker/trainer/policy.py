@@ -18,13 +18,24 @@ import torch
 from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from .models import INDEX, SUPPORTED, WEIGHTS, UnreadablePolicy, check_folder, is_within, read_json, roots, weight_files
+from .models import (
+    ADAPTER,
+    ADAPTER_CONFIG,
+    INDEX,
+    SUPPORTED,
+    WEIGHTS,
+    UnreadablePolicy,
+    check_folder,
+    is_within,
+    read_json,
+    roots,
+    weight_files,
+)
 
 __all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_whole"]
 
 CARD = "card.json"
 TIED = "lm_head.weight"  # the embeddings, not stored twice
-ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 FILES = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json", CARD)
 REMEDY = "Copy the whole folder again, or make it anew with `python -m training_worker.trainer.warmup`."
 SENTINEL = {
@@ -119,7 +130,9 @@ def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
         warnings.simplefilter("ignore", FutureWarning)  # of transformers, for a name that peft asks by
         adapted = PeftModel.from_pretrained(base.model, str(folder))
     card = read_json(folder / CARD) if (folder / CARD).is_file() else {}
-    return Policy(adapted.merge_and_unload(), base.tokenizer, card)
+    merged = adapted.merge_and_unload()
+    merged.name_or_path = str(folder)  # what a further adapter will say that it is on
+    return Policy(merged, base.tokenizer, card)
 
 
 def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
