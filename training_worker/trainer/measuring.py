@@ -35,8 +35,8 @@ class Measuring:
 
     def load(self, folder: Path) -> Policy:
         """A policy on the device, in the place of what was trained there before. Raises UnreadablePolicy."""
-        gc.collect()
         if self.device == "cuda":
+            gc.collect()
             torch.cuda.empty_cache()
         policy = load_policy(folder)
         return replace(policy, model=policy.model.to(self.device))
