@@ -112,6 +112,7 @@ class Learning:
                 learning_rate=size.sft_rate,
                 longest=size.longest_prompt + size.completion,
                 lora_rank=size.lora_rank,
+                gradient_checkpointing=True,
                 device=self.options.device,
                 threads=self.options.threads,
             )
@@ -143,8 +144,8 @@ class Learning:
             longest_prompt=size.longest_prompt,
             limits=TokenLimits(turn=size.turn, completion=size.completion),
             lora_rank=size.lora_rank,
-            micro_batch=2 if self.options.small else 16,
-            gradient_checkpointing=not self.options.small,
+            micro_batch=1 if self.options.small else 16,
+            gradient_checkpointing=True,
             device=self.options.device,
             threads=self.options.threads,
         )
