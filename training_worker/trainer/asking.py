@@ -1,4 +1,4 @@
-"""Which examples a run asks next: in shuffled rounds, short chains first, or oftener what it sometimes solves.
+"""Which examples a run asks next: in shuffled rounds, short chains first, or oftener what it sometimes succeeds in.
 
 Everything follows from the seed and from what was measured on the way, and goes into the checkpoint.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ..prove.trajectory import Example, Rollout, UnreadableData
+from ..prove.trajectory import Example, UnreadableData
 from .grpo_run import GRPORun
 
 GIVEN = "pass_rates.json"  # beside the training data, if they were measured before: id -> rate
@@ -20,14 +20,6 @@ HARD, EASY = 0.125, 0.875  # at or beyond these a group of eight has at most one
 OFTENER = 4.0  # how much oftener an example of the middle pool is drawn than one of the others
 ALL_BY = 0.5  # share of the run by which chains of all lengths are asked
 HELD = 0.5  # what a pass rate keeps of itself when it is measured again
-
-
-def solved(rollout: Rollout) -> bool:
-    """Whether a rollout did all that was asked, in order and with the right values, whatever else it called."""
-    reward = rollout.reward
-    if reward is None:
-        return False
-    return reward.total >= 1.0 if reward.abstention else reward.coverage >= 1.0 and reward.arguments >= 1.0
 
 
 class Asking:
@@ -107,7 +99,7 @@ class Asking:
         return self.known[i]
 
     def learn(self, groups: Iterable[tuple[str, float]]) -> None:
-        """Take in the share of solved rollouts of examples that were asked."""
+        """Take in the share of successes among the rollouts of examples that were asked."""
         if self.config.difficulty == "pools":
             for id, rate in groups:
                 self.rates[id] = HELD * self.rates[id] + (1 - HELD) * rate if id in self.rates else rate

@@ -20,6 +20,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFa
 
 from .alarm import within
 from .models import (
+    ADAPTER,
+    ADAPTER_CONFIG,
     INDEX,
     SUPPORTED,
     WEIGHTS,
@@ -37,7 +39,6 @@ __all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", 
 CARD = "card.json"
 LONGEST_RENDERING = 10.0  # seconds for one short message; a template of others may have no end
 TIED = "lm_head.weight"  # the embeddings, not stored twice
-ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 FILES = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json", CARD)
 REMEDY = "Copy the whole folder again, or make it anew with `python -m training_worker.trainer.warmup`."
 SENTINEL = {
@@ -135,7 +136,9 @@ def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
         warnings.simplefilter("ignore", FutureWarning)  # of transformers, for a name that peft asks by
         adapted = PeftModel.from_pretrained(base.model, str(folder))
     card = read_json(folder / CARD) if (folder / CARD).is_file() else {}
-    return Policy(adapted.merge_and_unload(), base.tokenizer, card)
+    merged = adapted.merge_and_unload()
+    merged.name_or_path = str(folder)  # what a further adapter will say that it is on
+    return Policy(merged, base.tokenizer, card)
 
 
 def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
