@@ -19,6 +19,7 @@ from .machine_fields import MachineFields
 from .models import Run, RunKind
 from .recipes import TITLES
 from .reward_fields import RewardFields
+from .scored import said, short
 from .sections import SECTIONS, Section
 from .starting import Choices, policy_choices
 
@@ -194,18 +195,34 @@ def copied(run: Run) -> dict[str, Any]:
     return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, **known}
 
 
+def of_reward(name: str) -> bool:
+    return name.startswith("reward_")
+
+
+def worded(name: str, value: Any) -> str:
+    """A setting's value as the form words it: a choice by its title, a reward by its name."""
+    text = plain(value)
+    if name == "reward_preset":
+        return short(text)
+    field = RunForm.base_fields.get(name)
+    titles = {str(key): str(title) for key, title in field.choices} if type(field) is forms.ChoiceField else {}
+    return titles.get(text, text)
+
+
 def settings_of(config: dict[str, Any], kind: str = "grpo") -> list[tuple[str, str, str]]:
     """A run's settings: label, value, and the default where that is another one."""
     labels = {name: field.label for name, field in RunForm.base_fields.items()}
-    given = {name: value for name, value in flat(config).items() if name != "policy"}
+    given = {name: value for name, value in flat(config).items() if name != "policy" and not of_reward(name)}
     always = {name: value for name, value in {**DEFAULTS, **SUPERVISED}.items() if belongs(name, kind)}
-    usual = {"reward_preset": "paper", **START}
-    return [
+    found = [
         (
             labels.get(name) or name.replace("_", " ").capitalize(),
-            plain(value),
-            plain(usual[name]) if name in usual and usual[name] != value else "",
+            worded(name, value),
+            worded(name, START[name]) if name in START and START[name] != value else "",
         )
         for name, value in {**always, **given}.items()
-        if name in always or name not in usual or usual[name] != value
+        if name in always or name not in START or START[name] != value
     ]
+    if reward := said(config.get("reward")):
+        found.append((str(labels["reward_preset"]), reward, short("paper")))
+    return found
