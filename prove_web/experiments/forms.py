@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,8 @@ from .starting import Choices, policy_choices
 
 __all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "settings_of", "usable"]
 
+WEIGHTS = {*reward_fields.NAMES}  # of a reward of one's own
+
 
 @dataclass(frozen=True)
 class Offer:
@@ -36,6 +39,26 @@ class Offer:
     @classmethod
     def of(cls, project: Project) -> Offer:
         return cls(project, policy_choices(project))
+
+
+@dataclass(frozen=True)
+class Told:
+    """One setting in the summary of a folded section; `other` than usual, and `only` for a kind of run, or ""."""
+
+    label: str
+    value: str
+    other: bool
+    only: str
+
+
+@dataclass(frozen=True)
+class Laid:
+    """A section as it is laid out: its fields, each with the kind of run that alone has it, and what is told of it."""
+
+    section: Section
+    fields: list[tuple[forms.BoundField, str]]
+    open: bool
+    told: list[Told]
 
 
 class RunForm(RewardFields, GRPOFields, MachineFields):
@@ -115,18 +138,24 @@ class RunForm(RewardFields, GRPOFields, MachineFields):
         return self.cleaned_data
 
     @property
-    def sections(self) -> list[tuple[Section, list[tuple[forms.BoundField, str]], bool]]:
-        """Each with its fields, the kind of run that alone has a field, and whether it is open."""
-        return [
-            (section, [(self[name], only(name)) for name in section.names], self.is_open(section))
-            for section in SECTIONS
-        ]
+    def sections(self) -> list[Laid]:
+        return [self.laid(section) for section in SECTIONS]
 
-    def is_open(self, section: Section) -> bool:
-        """A folded section opens where something in it is wrong or not as it usually is."""
-        if not section.folded or any(name in self.errors for name in section.names):
-            return True
-        return any(str(self[name].value()) not in usual(name) for name in section.names)
+    def laid(self, section: Section) -> Laid:
+        """A folded section opens where something in it is wrong."""
+        wrong = any(name in self.errors for name in section.names)
+        fields = [(self[name], only(name)) for name in section.names]
+        return Laid(section, fields, wrong or not section.folded, [*self.told(section)])
+
+    def told(self, section: Section) -> Iterator[Told]:
+        """What is set in it in short: what matters most, and what is not as usual."""
+        own = str(self["reward_preset"].value()) == reward_fields.OWN
+        for name in section.names:
+            value, other = str(self[name].value()), str(self[name].value()) not in usual(name)
+            counts = name in section.brief or (other and (own or name not in WEIGHTS))
+            if section.folded and counts:
+                label = "" if name == "reward_preset" else str(self[name].label)
+                yield Told(label, worded(name, value), other, only(name))
 
     @property
     def spec(self) -> dict[str, Any]:

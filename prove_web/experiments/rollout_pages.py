@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.trajectories.breakdown import components, parts_of, trace_share
+from prove_web.trajectories.breakdown import components, parts_of
 from prove_web.trajectories.conversation import of_rollout
 from training_worker.prove.trajectory import Example, Rollout, dumps
 
@@ -18,7 +18,7 @@ from .detail import run_of
 from .ledger import ledger
 from .models import Run
 from .rollouts import Group, Member, NoRollouts, examples_of, groups_of, rollout_of, truth
-from .scored import said, scored_by
+from .scored import said, scored_at
 
 SORTS = {
     "asked": "As asked",
@@ -110,15 +110,15 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
         "turns": of_rollout(whole, example) if example else [],
         "steps": truth(example, whole) if example else [],
         "raw": dumps(whole),
-        **earned(found, whole, example),
+        **earned(found, step, whole, example),
         "count": sum(len(each.members) for each in groups),
     }
     return render(request, "experiments/rollout.html", context)
 
 
-def earned(run: Run, rollout: Rollout, example: Example | None) -> dict[str, Any]:
+def earned(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:
     """Where the reward came from: by call where the paper's form says so, and by part where there is more to it."""
-    config, reward = scored_by(run), rollout.reward
+    config, reward = scored_at(run, step), rollout.reward
     context: dict[str, Any] = {
         "most": config.largest,
         "scored_by": said(run.config.get("reward")),
@@ -129,8 +129,6 @@ def earned(run: Run, rollout: Rollout, example: Example | None) -> dict[str, Any
     context |= {"parts": parts_of(reward, config), "table": not config.plain}
     if reward.form != "paper":
         context["beside"] = components(reward)
-    if reward.form == "trace_state" and config.tau_end is not None:
-        context |= {"tau": (config.tau, config.tau_end), "untold": trace_share(reward, config) is None}
     return context
 
 

@@ -9,13 +9,20 @@ from typing import Any
 
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
+from .defaults import DEFAULTS
 from .inputs import plain
 from .models import Run
-from .reward_fields import FORMS, TITLES, RewardFields
+from .reward_fields import TITLES, RewardFields
 
 OF_FORMS = {  # the settings that one form alone has
     "paper": ("validity", "coverage", "efficiency", "name", "arguments", "alpha", "beta"),
     "trace_state": ("tau", "tau_end"),
+}
+IN_SHORT = {
+    "paper": "The paper's",
+    "graduated": "Graduated",
+    "trace_state": "Trace and final state",
+    "final_state": "Final state",
 }
 OPTIONAL = ("final_state", "provenance", "repeats")
 
@@ -26,6 +33,12 @@ def scored_by(run: Run) -> RewardConfig:
         return read_reward(run.config.get("reward") or {})
     except BadReward:
         return PAPER
+
+
+def scored_at(run: Run, step: int) -> RewardConfig:
+    """What the rollouts of a step were scored by: a share of the trace that moves does so by steps."""
+    most = max(1, int(run.config.get("max_steps", DEFAULTS["max_steps"])))
+    return scored_by(run).at((step - 1) / most)
 
 
 def top(run: Run) -> float:
@@ -56,7 +69,8 @@ def said(given: Mapping[str, Any] | None) -> str:
         for field in fields(config)
         if field.name in counted and (value := getattr(config, field.name)) != usual[field.name]
     ]
-    return ", ".join([re.split(": ", dict(FORMS)[config.form])[0], *own])
+    first = IN_SHORT[config.form]
+    return f"{first} with {', '.join(own)}" if own else first
 
 
 def label(name: str) -> str:

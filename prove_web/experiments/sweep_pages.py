@@ -182,7 +182,10 @@ def plots(sweep: Sweep, members: list[Run], best: Run | None) -> list[Any]:
     return [
         plot(
             VARIABLE.get(field, field),
-            [Ended(run.number, run.varied.get(field, ""), run.before, run.after, run == best) for run in ended],
+            [
+                Ended(run.number, worded(field, run.varied.get(field, "")), run.before, run.after, run == best)
+                for run in ended
+            ],
         )
         for field in (sweep.space if ended else ())
     ]

@@ -55,7 +55,10 @@ class Part:
 
 
 def parts_of(reward: Reward, config: RewardConfig = PAPER) -> tuple[Part, ...]:
-    """All that the total is the sum of; nothing for an abstention, whose reward is one number."""
+    """All that the total is the sum of; nothing for an abstention, whose reward is one number.
+
+    `config` is what it was scored by at its step: see RewardConfig.at.
+    """
     return () if reward.abstention else (*of_form(reward, config), *on_top(reward, config))
 
 
@@ -70,11 +73,9 @@ def of_form(reward: Reward, config: RewardConfig) -> tuple[Part, ...]:
         case "graduated":
             return (Part("atomic", terms["atomic"], 0.5), Part("orchestration", terms["orchestration"], 0.5))
         case "trace_state":
-            tau = trace_share(reward, config)
-            tau = config.tau if tau is None else tau
             found = (
-                Part("trace", terms["trace"], tau),
-                Part("state", terms["state"], 1 - tau),
+                Part("trace", terms["trace"], config.tau),
+                Part("state", terms["state"], 1 - config.tau),
                 Part("surplus", terms["surplus"], -1.0),
                 Part("unparseable", terms["unparseable"], -1.0),
             )
@@ -94,15 +95,3 @@ def on_top(reward: Reward, config: RewardConfig) -> Iterator[Part]:
         yield Part("invented", 1 - terms["provenance"], -config.provenance)
     if config.repeats and "repeats" in terms:
         yield Part("repeats", terms["repeats"], -config.repeats)
-
-
-def trace_share(reward: Reward, config: RewardConfig) -> float | None:
-    """Tau when the rollout was scored. Where it moves over the run the total tells it, or does not: then None."""
-    if config.tau_end is None:
-        return config.tau
-    terms = reward.terms
-    earned = reward.total - sum(part.adds for part in on_top(reward, config))
-    apart = terms["trace"] - terms["state"]
-    if earned < SMALL or abs(apart) < SMALL:
-        return None
-    return min(max((earned + terms["surplus"] + terms["unparseable"] - terms["state"]) / apart, 0.0), 1.0)

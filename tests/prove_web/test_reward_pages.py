@@ -15,8 +15,8 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.ledger import ledger
 from prove_web.experiments.reward_fields import TITLES
 from prove_web.experiments.rollouts import groups_of
-from prove_web.experiments.scored import said, scored_by, short, top
-from prove_web.trajectories.breakdown import parts_of, trace_share
+from prove_web.experiments.scored import said, scored_at, scored_by, short, top
+from prove_web.trajectories.breakdown import parts_of
 from training_worker.prove.reward import PRESETS, RewardConfig, reward_of
 from training_worker.prove.trajectory import Example, Rollout, ToolCall
 
@@ -55,8 +55,8 @@ def attempts(example: Example) -> list[Rollout]:
     ]
 
 
-def scored(example: Example, made: Rollout, config: RewardConfig, share: float = 0.0) -> Rollout:
-    return replace(made, reward=reward_of(example, made, config.at(share)))
+def scored(example: Example, made: Rollout, config: RewardConfig) -> Rollout:
+    return replace(made, reward=reward_of(example, made, config))
 
 
 @settings(max_examples=60, deadline=None)
@@ -86,18 +86,15 @@ def test_the_ledger_of_the_papers_form_adds_up_under_any_weights(config: RewardC
         assert told == pytest.approx(points, abs=1e-9), name
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
-def test_a_total_tells_where_the_share_of_the_trace_stood_or_that_it_does_not(share: float) -> None:
-    config, example = PRESETS["trace_state_linear"], chain()
-    told = []
+@pytest.mark.parametrize("step", [1, 3, 5])
+def test_a_share_of_the_trace_that_moves_is_told_as_it_stood_at_the_step(project: Project, step: int) -> None:
+    run = run_of(project, [0.5], config={"max_steps": 5, "reward": asdict(PRESETS["trace_state_linear"])})
+    config, example = scored_at(run, step), chain()
+    assert config.tau == pytest.approx(0.9 - 0.8 * (step - 1) / 5)
     for made in attempts(example):
-        reward = scored(example, made, config, share).reward
+        reward = scored(example, made, config).reward
         assert reward is not None
-        told.append(trace_share(reward, config))
         assert sum(part.adds for part in parts_of(reward, config)) == pytest.approx(reward.total, abs=1e-9)
-    assert told[0] is None, "all right is 1 whatever counts"
-    assert any(one is not None for one in told)
-    assert all(one == pytest.approx(config.at(share).tau) for one in told if one is not None)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +106,8 @@ def test_a_total_tells_where_the_share_of_the_trace_stood_or_that_it_does_not(sh
         ({"coverage": 0}, "Without coverage"),
         ({"beta": 0.0}, "Flat budget"),
         ({"form": "trace_state", "tau": 0.9, "tau_end": 0.1}, "From trace to final state over the run"),
-        ({"form": "trace_state", "validity": 0.1, "tau": 0.7}, "Trace and final state, share of the trace 0.7"),
-        ({"repeats": 0.2, "name": 0.3}, "The paper's five components, name 0.3, cost of repeats 0.2"),
+        ({"form": "trace_state", "validity": 0.1, "tau": 0.7}, "Trace and final state with share of the trace 0.7"),
+        ({"repeats": 0.2, "name": 0.3}, "The paper's with name 0.3, cost of repeats 0.2"),
         ({"coverag": 1}, "The reward does not fit: there is no coverag"),
     ],
 )
@@ -143,7 +140,7 @@ def folder(settings: LazySettings, tmp_path: Path) -> None:
             "ledger",
         ),
         ({"form": "graduated"}, ("Graduated", "Atomic", "Orchestration", "earn nothing in this run"), "ledger"),
-        ({"form": "final_state", "repeats": 0.5}, ("Final state only, cost of repeats 0.5", "Repeats"), "ledger"),
+        ({"form": "final_state", "repeats": 0.5}, ("Final state with cost of repeats 0.5", "Repeats"), "ledger"),
         ({"repeats": 0.5}, ("cost of repeats 0.5", "Points by call", "Repeats"), "earn nothing in this run"),
         ({"coverage": 0}, ("Without coverage", "Points by call"), "Parts of the reward"),
     ],
@@ -153,7 +150,7 @@ def test_pages_of_a_run_show_what_it_scores_by(
 ) -> None:
     example, config = chain(), {"group": 6, "reward": reward}
     run = run_of(project, [0.5], dataset=dataset_of(project, [example]), config=config)
-    keep_rollouts(run, 1, [scored(example, made, scored_by(run)) for made in attempts(example)])
+    keep_rollouts(run, 1, [scored(example, made, scored_at(run, 1)) for made in attempts(example)])
     address = [*project.path, run.number, 1]
     for index in range(1, 7):
         text = victors.get(reverse("rollout", args=[*address, index])).content.decode()
