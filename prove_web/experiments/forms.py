@@ -253,5 +253,5 @@ def settings_of(config: dict[str, Any], kind: str = "grpo") -> list[tuple[str, s
         if name in always or name not in START or START[name] != value
     ]
     if reward := said(config.get("reward")):
-        found.append((str(labels["reward_preset"]), reward, short("paper")))
+        found.append((str(labels["reward_preset"]), reward, "the paper's"))
     return found

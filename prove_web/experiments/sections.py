@@ -35,7 +35,7 @@ SECTIONS = (
     Section(
         "Sampling and update",
         ("decay", "warmup_steps", *grpo_fields.SWITCHES),
-        brief=("loss", "zero_variance", "limit_completion"),
+        brief=("decay", "loss", "zero_variance", "limit_completion"),
     ),
     Section("Machine", machine_fields.NAMES, brief=("threads", "device", "precision", "lora_rank")),
 )
