@@ -12,7 +12,7 @@ from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig
 from .defaults import DEFAULTS
 from .inputs import plain
 from .models import Run
-from .reward_fields import TITLES, RewardFields
+from .reward_fields import OWN, TITLES, RewardFields
 
 OF_FORMS = {  # the settings that one form alone has
     "paper": ("validity", "coverage", "efficiency", "name", "arguments", "alpha", "beta"),
@@ -47,7 +47,9 @@ def top(run: Run) -> float:
 
 
 def short(name: str) -> str:
-    """A reward that has a name, in a few words."""
+    """A reward that has a name, in a few words; one's own has none."""
+    if name == OWN:
+        return "Weights of one's own"
     return re.split(r": | \(", TITLES[name])[0] if name in TITLES else name
 
 

@@ -63,7 +63,9 @@ def not_replayed(example: Example) -> str:
     if example.check is None:
         return "It was imported with calls of tools that are not live here, so it cannot be replayed."
     servers = ", ".join(example.check.servers)
-    return (
-        f"Its calls were replayed twice on {servers} when it was imported, and are {VERDICTS[example.check.verdict]}. "
-        "Rollouts and replays on such servers are not available here yet."
-    )
+    if example.check.verdict == "not_checked":
+        said = f"Its calls could not be replayed on {servers} when it was imported: a server broke."
+    else:
+        verdict = VERDICTS[example.check.verdict]
+        said = f"Its calls were replayed twice on {servers} when it was imported, and are {verdict}."
+    return f"{said} Rollouts and replays on such servers are not available here yet."
