@@ -412,3 +412,40 @@ def test_a_clone_of_a_run_with_switches_is_launched_as_the_same_run(
         again = {name: form[name].value() for name in form.fields}
         alices.post(page(project), {name: "" if value is None else value for name, value in again.items()})
         assert Run.objects.order_by("number").last().config == run.config
+
+
+def folds(page: Any) -> dict[str, tuple[bool, dict[str, str]]]:
+    """By title of each folded section whether it is open, and what is told of it."""
+    laid = [one for one in page.context["form"].sections if one.section.folded]
+    return {one.section.title: (one.open, {told.label: told.value for told in one.told}) for one in laid}
+
+
+def test_a_newcomer_sees_what_everyone_chooses_and_in_a_line_what_is_set_elsewhere(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    found = folds(alices.get(page(project)))
+    assert not any(is_open for is_open, _ in found.values())
+    assert found["Learning"][1] == {
+        "Learning rate": "0.0002",
+        "Conversations a step": "8",
+        "Prompts per step": "8",
+        "Group size": "8",
+    }
+    assert found["Reward"][1] == {"": "The paper's"}
+    (first,) = [section for section in SECTIONS if not section.folded]
+    assert first.names == ("name", "kind", "dataset", "policy", "minutes", "max_steps", "epochs")
+
+
+def test_what_is_not_as_usual_is_told_in_its_fold_and_what_is_wrong_opens_it(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    asked = {"reward_preset": "own", "reward_repeats": "0.2", "loss": "dr_grpo", "lora_rank": "8", "fill": "look"}
+    found = folds(alices.post(page(project), filled(dataset, **asked)))
+    assert found["Reward"][1] == {"": "Weights of one's own", "Cost of repeats": "0.2"}
+    assert found["Machine"][1]["LoRA rank"] == "8"
+    assert found["Sampling and update"][1]["Loss"] == "Dr. GRPO"
+    junk = "<b>" + "9" * 300
+    text = alices.post(page(project), filled(dataset, learning_rate=junk, fill="look")).content.decode()
+    assert "<b>9" not in text and "&lt;b&gt;9" in text
+    wrong = folds(alices.post(page(project), filled(dataset, learning_rate=junk, micro_batch="7")))
+    assert {title for title, (is_open, _) in wrong.items() if is_open} == {"Learning", "Machine"}

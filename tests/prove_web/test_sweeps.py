@@ -342,4 +342,4 @@ class TestPages:
             assert f'href="{reverse("sweep", args=[*project.path, 1])}"' in text
         assert "Rollouts by step" in grpo and "Rollouts by step" not in sft
         table = alices.get(reverse("runs", args=project.path) + "?kind=sft")
-        assert [run.kind for run, _ in table.context["rows"]] == ["sft"]
+        assert [run.kind for run, *_ in table.context["rows"]] == ["sft"]
