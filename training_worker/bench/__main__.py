@@ -93,7 +93,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         for table in against_peers(options.folder, options.bfcl, options.tau2, options.verifiers):
             console.print(table)
-    except peers.PeerFailed as error:
+    except peers.SetUpFailed as error:
         console.print(str(error), style="red")
         return 1
     return 0
