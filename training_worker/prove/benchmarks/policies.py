@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..chat import write_calls
+from ..chat import ChatModel, Scripted, write_calls
 from ..synthesis.endpoint import Endpoint, EndpointFailed
 from ..trajectory import Json, Message
-from .protocol import NotRun, Policy, Style
+from .protocol import Item, NotRun, Policy, Style
 
 
 class Speaking:
@@ -35,3 +35,8 @@ def endpoint_policy(endpoint: Endpoint, style: Style = "tools", temperature: flo
         style=style,
         sampling={**sampling, "max_completion_tokens": endpoint.settings.answer},
     )
+
+
+def silent(item: Item) -> ChatModel:
+    """A model that never says a word: the baseline that does nothing."""
+    return Scripted([])

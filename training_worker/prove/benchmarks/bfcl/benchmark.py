@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from ...chat import ChatModel, Scripted, write_calls
-from ...trajectory import Rollout
+from ...trajectory import End, Rollout
 from ..protocol import Item, NotRun, Policy, Result
 from .child import Child, ChildFailed, LimitReached
 from .conversation import Conversation, as_pairs
@@ -125,7 +125,7 @@ def failure_of(talk: Conversation, verdict: dict[str, Any], limit: str) -> str:
 
 def rollout_of(talk: Conversation) -> Rollout:
     """The conversation as a rollout without a reward, so that it is shown like any other."""
-    end = "assistant_turns" if talk.forced else "answered"
+    end: End = "assistant_turns" if talk.forced else "answered"
     return Rollout(
         example=talk.entry.id,
         transcript=tuple(talk.messages),

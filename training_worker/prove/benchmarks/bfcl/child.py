@@ -62,7 +62,8 @@ class Child:
     def line(self, seconds: float) -> bytes:
         """The next line of its output; a ValueError when there is none."""
         assert self.process.stdout
-        pipe, parts, size, deadline = self.process.stdout.fileno(), [], 0, time.monotonic() + seconds
+        pipe, size, deadline = self.process.stdout.fileno(), 0, time.monotonic() + seconds
+        parts: list[bytes] = []
         while not parts or not parts[-1].endswith(b"\n"):
             if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise LimitReached(f"its calls took more than {seconds:g} s")
