@@ -13,13 +13,13 @@ NOTHING = "no_such_function()"  # BFCL's error for it counts as a call that fail
 def written(call: Call, names: set[str]) -> str:
     """A call as Python, of literals only; NOTHING for one that may not be made."""
     name, arguments = call
-    if name in names and name.isidentifier() and all(plain(key) for key in arguments) and finite(arguments):
+    if name in names and plain(name) and all(plain(key) for key in arguments) and finite(arguments):
         return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
     return NOTHING
 
 
-def plain(key: str) -> bool:
-    return key.isidentifier() and key.isascii() and not keyword.iskeyword(key) and not key.startswith("_")
+def plain(name: str) -> bool:
+    return name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and not name.startswith("_")
 
 
 def finite(value: Json) -> bool:
