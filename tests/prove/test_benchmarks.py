@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training_worker.prove.benchmarks import told
@@ -168,6 +168,7 @@ def test_without_all_categories_there_is_no_overall_score(tmp_path: Path) -> Non
     assert [row[:2] for row in told.rows(report)] == [("odd", "4 of 4")]
 
 
+@settings(max_examples=20)
 @given(st.integers(1, 400).flatmap(lambda run: st.tuples(st.integers(0, run), st.just(run))))
 def test_an_interval_holds_the_share_and_agrees_with_scipy(counts: tuple[int, int]) -> None:
     from scipy.stats import binomtest

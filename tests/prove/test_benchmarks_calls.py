@@ -77,7 +77,8 @@ def test_the_notation_of_the_prompt_is_read(text: str, calls: list[Any]) -> None
     "text",
     [
         "I cannot do that.", "", f"[cd(folder={EVIL})]", f"[{EVIL}, 1]", "[cd(**x)]", "[(lambda: 1)()]",
-        "[cd(x=9**9**9)]", "[f(x=1/0)]", "[" * 100_000, "[f(x='" + "a" * 200_000 + "')]", "[f(x=" + "-" * 50_000 + "1)]", 
+        "[cd(x=9**9**9)]", "[f(x=1/0)]", "[" * 100_000, "[f(x='" + "a" * 200_000 + "')]", 
+        "[f(x=" + "-" * 50_000 + "1)]",
         "[f(x=b'1')]", "[f(x=[i for i in y])]", "[f(x='a'*10)]", "[f(x=1)", "\x00",
     ],
 )  # fmt: skip

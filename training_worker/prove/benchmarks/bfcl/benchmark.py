@@ -14,11 +14,10 @@ from typing import Any
 from ...chat import ChatModel, Scripted, write_calls
 from ...trajectory import End, Rollout
 from ..protocol import Item, NotRun, Policy, Result
-from .child import Child, ChildFailed, LimitReached
+from .child import SECONDS, Child, ChildFailed, LimitReached
 from .conversation import Conversation, as_pairs
 from .entries import suite_of
 
-START = 120.0  # seconds to import BFCL and tell its items
 CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
 
 
@@ -30,13 +29,16 @@ class Bfcl:
 
     name, categories = "bfcl", CATEGORIES
 
-    def __init__(self, python: Path):
-        """`python` is the interpreter of BFCL's environment. Raises ChildFailed when it cannot be used."""
-        self.python, self.numbers = python, count(1)
+    def __init__(self, python: Path, seconds: float = SECONDS):
+        """`python` is the interpreter of BFCL's environment; the calls of a step, and a verdict, may take `seconds`.
+
+        Raises ChildFailed when it cannot be used.
+        """
+        self.python, self.seconds, self.numbers = python, seconds, count(1)
         self.free: SimpleQueue[Child] = SimpleQueue()
         self.started: list[Child] = []
         with self.child() as child:
-            self.suite = suite_of(child.ask({"do": "items"}, START))
+            self.suite = suite_of(child.ask({"do": "items"}))
         self.version = self.suite.version
 
     def __enter__(self) -> Bfcl:
@@ -62,7 +64,7 @@ class Bfcl:
         self.free.put(child)
 
     def new(self) -> Child:
-        child = Child(self.python)
+        child = Child(self.python, self.seconds)
         self.started.append(child)
         return child
 

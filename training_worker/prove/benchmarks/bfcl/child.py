@@ -12,6 +12,7 @@ from typing import Any
 
 RUNNER = "training_worker.prove.benchmarks.bfcl.inside.runner"
 ROOT = Path(__file__).parents[4]
+START = 120.0  # seconds to import BFCL
 SECONDS = 20.0  # for one step, or one verdict
 MOST_BYTES = 16_000_000
 CHUNK = 1 << 16
@@ -26,9 +27,12 @@ class LimitReached(Exception):
 
 
 class Child:
-    """One process of BFCL's interpreter, with an empty environment; close it, or let it end with us."""
+    """One process of BFCL's interpreter, with an empty environment; close it, or let it end with us.
 
-    def __init__(self, python: Path):
+    Each answer may take `seconds`, and the start much more. Raises ChildFailed when it does not start.
+    """
+
+    def __init__(self, python: Path, seconds: float = SECONDS):
         if not python.exists():
             raise ChildFailed(f"{python} is not there")
         self.process = subprocess.Popen(
@@ -41,13 +45,20 @@ class Child:
             start_new_session=True,  # Ctrl-C is for the parent to answer
         )
 
-    def ask(self, asked: dict[str, Any], seconds: float = SECONDS) -> Any:
+        self.seconds = START
+        try:
+            self.ask({"do": "start"})
+        except LimitReached:
+            raise ChildFailed("BFCL's process does not start") from None
+        self.seconds = seconds
+
+    def ask(self, asked: dict[str, Any]) -> Any:
         """Raises ChildFailed or LimitReached; after either the process is gone."""
         assert self.process.stdin
         try:
             self.process.stdin.write(json.dumps(asked).encode() + b"\n")
             self.process.stdin.flush()
-            answer = json.loads(self.line(seconds))
+            answer = json.loads(self.line(self.seconds))
         except (OSError, ValueError):
             self.close()
             raise ChildFailed("BFCL's process ended by itself") from None
