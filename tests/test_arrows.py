@@ -36,6 +36,8 @@ OUTSIDE = {
     "training_worker.prove": {"networkx", "pydantic"},
     "training_worker.prove.synthesis.endpoint": {"httpx2", "openai", "pydantic", "pyrate_limiter"},
     "training_worker.prove.synthesis.agreement": {"networkx", "sklearn"},
+    "training_worker.prove.benchmarks": {"pydantic", "scipy"},
+    "training_worker.prove.benchmarks.bfcl.inside.runner": {"bfcl_eval"},
     "training_worker.prove.export": {"matplotlib", "pyarrow"},
     "training_worker.prove.importers": {"pydantic", "pyarrow"},
     "training_worker.prove.store": {"fsspec", "pyarrow", "pydantic"},

@@ -58,6 +58,25 @@ def counted(title: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: shown.set(done, total, f"{done:,} of {total:,}")
 
 
+@contextmanager
+def estimated(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr that says how long the rest will take, judged by what was done since it began."""
+    began, first = time.monotonic(), -1
+    with bar(Console(stderr=True), title) as shown:
+
+        def progress(done: int, total: int) -> None:
+            nonlocal first
+            first = done if first < 0 else first
+            left = (time.monotonic() - began) / (done - first) * (total - done) if done > first else None
+            shown.set(done, total, f"{done:,} of {total:,}{'' if left is None else f', about {duration(left)} left'}")
+
+        yield progress
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
+
+
 def console(stream: TextIO) -> Console:
     """What writes to a stream, which need not be a terminal."""
     return Console(file=stream, width=None if stream.isatty() else WIDTH)

@@ -24,6 +24,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit.wire import wire
 from mcp_servers.world import World
 
+from ..prove.benchmarks.environment import SetUpFailed
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
 from . import peers, rescoring, rollouts, servers, step, store, synthesis
@@ -93,7 +94,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         for table in against_peers(options.folder, options.bfcl, options.tau2, options.verifiers):
             console.print(table)
-    except peers.PeerFailed as error:
+    except SetUpFailed as error:
         console.print(str(error), style="red")
         return 1
     return 0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..prove.benchmarks.environment import BFCL, SetUpFailed, environment
+
 HERE = Path(__file__).parent
-BFCL = ("--no-deps", "bfcl-eval==2026.3.23", "mpmath==1.4.1")
 VERIFIERS = ("verifiers==0.1.14", "faker==40.54.0", "python-dateutil==2.9.0.post0", "networkx==3.6.1")
 TAU2 = (
     *("pydantic", "loguru", "deepdiff", "addict", "pyyaml", "toml", "python-dotenv", "docstring_parser", "fastapi"),
@@ -18,8 +18,8 @@ TAU2 = (
 )
 
 
-class PeerFailed(Exception):
-    """A peer could not be installed or run; says which and why."""
+class PeerFailed(SetUpFailed):
+    """A peer could not be run; says which and why."""
 
 
 class Peer:
@@ -65,20 +65,6 @@ def verifiers(folder: Path, calls: int, group: int, tasks: Path) -> Iterator[Pee
     yield from running(
         "verifiers", python, HERE / "peer_verifiers.py", str(calls), str(group), str(tasks), paths=HERE.parents[1]
     )
-
-
-def environment(folder: Path, packages: tuple[str, ...]) -> Path:
-    """The interpreter of an environment with these packages, made when it is not there."""
-    python, ready = folder / "bin" / "python", folder / "ready"
-    if not ready.exists():
-        print(f"installing {packages[packages[0] == '--no-deps']} and others into {folder}", flush=True)
-        install = [str(python), "-m", "pip", "install", "-q", *packages]
-        for command in ([sys.executable, "-m", "venv", str(folder)], install):
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode:
-                raise PeerFailed(f"{folder} could not be set up: {done.stderr.strip().splitlines()[-1]}")
-        ready.touch()
-    return python
 
 
 def running(name: str, python: Path, script: Path, *arguments: str, paths: Path | None = None) -> Iterator[Peer]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import httpx2
@@ -22,6 +23,7 @@ from .settings import EndpointFailed, Settings, variable
 
 MOST_BYTES = 4_000_000
 QUOTED = 200
+NO_MORE: Mapping[str, Any] = MappingProxyType({})
 LETTERS_PER_TOKEN = 4  # where a server does not count
 
 
@@ -56,24 +58,33 @@ class Endpoint:
         if self.limiter:
             self.limiter.close()
 
-    def chat(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]] = (), take: int = 0) -> Reply:
+    def chat(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[dict[str, Any]] = (),
+        take: int = 0,
+        sampling: Mapping[str, Any] = NO_MORE,
+    ) -> Reply:
         """What the model says next, with the calls it makes; `tools` as `schemas.tool_schema` gives them.
 
         Calls in assistant messages are in their text (`chat.write_calls`), each followed by its tool message. A call
-        may name a tool that was not offered, or be malformed. Each `take` of a question has an answer of its own.
+        may name a tool that was not offered, or be malformed. Each `take` of a question has an answer of its own, and
+        so has each `sampling`: further fields of the request, such as its temperature.
         Raises EndpointFailed.
         """
         asked: dict[str, Any] = {
             "model": self.settings.model,
             "messages": list(as_sent(messages)),
             "max_completion_tokens": self.settings.answer,
+            **sampling,
         }
         if tools:
             asked["tools"] = list(tools)
         whole = json.dumps({"url": self.settings.url, **asked, **({"take": take} if take else {})}, sort_keys=True)
         key = hashlib.sha256(whole.encode()).hexdigest()
         body = self.answers.find(key) or self.answers.keep(key, self.post(asked))
-        return self.read(body)[0]
+        reply, tokens = self.read(body)
+        return replace(reply, tokens=tokens)
 
     def post(self, asked: dict[str, Any]) -> str:
         """The body of a fresh answer, which holds a reply; what it cost is counted."""

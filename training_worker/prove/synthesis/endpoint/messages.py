@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...chat import CALL, parse_call, parse_calls
@@ -18,12 +18,13 @@ NAMELESS = "malformed_call"
 class Reply:
     """What a model said and the calls it makes; a malformed call has no name and no arguments.
 
-    `whole` is False when it ran into the limit of tokens.
+    `whole` is False when it ran into the limit of tokens; `tokens` is what the server says was used.
     """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     whole: bool = True
+    tokens: int = field(default=0, compare=False)
 
 
 def as_sent(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,215 @@
+"""An evaluation: what it keeps, how it goes on, what its report says, and how two of them compare."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from training_worker.prove.benchmarks import told
+from training_worker.prove.benchmarks.compare import NotComparable, mcnemar, paired, require_comparable
+from training_worker.prove.benchmarks.environment import NotInstalled, installed
+from training_worker.prove.benchmarks.evaluating import IN_A_ROW, evaluate
+from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, selected
+from training_worker.prove.benchmarks.report import mean, wilson
+from training_worker.prove.benchmarks.results import ITEMS, REPORT, Results, ResultsTaken, folder_of, results_in
+from training_worker.prove.chat import Scripted
+from training_worker.prove.trajectory import Message, Rollout, UnreadableData
+
+ROOT = Path(__file__).parents[2]
+
+
+class Echo:
+    """A benchmark of 30 items in 2 categories: an item is passed by saying its id."""
+
+    name, version, categories = "echo", "1", ("even", "odd")
+
+    def items(self) -> Sequence[Item]:
+        numbers = sorted(range(30), key=lambda number: number % 2)
+        return [Item(f"item-{number}", self.categories[number % 2]) for number in numbers]
+
+    def attempt(self, item: Item, policy: Policy) -> Result:
+        said = policy.speak(item).reply([Message("user", item.id)], [])
+        rollout = Rollout(
+            example=item.id, transcript=(Message("assistant", said),), calls=(), end="answered", reward=None
+        )
+        passed, kind = said == item.id, "" if said == item.id else "another_word"
+        return Result(item=item.id, category=item.category, passed=passed, failure=kind, rollout=rollout, steps=1)
+
+
+def saying(text: str = "") -> Policy:
+    """Says a text, or by default what is right."""
+    return Policy(model=text or "right", speak=lambda item: Scripted([text or item.id]))
+
+
+def evaluated(policy: Policy, folder: Path, **more: object) -> tuple[object, dict[str, Result]]:
+    with Results(folder, identity_of(Echo(), policy)) as results:
+        return evaluate(Echo(), policy, Echo().items(), results, **more), dict(results.done)  # type: ignore[arg-type]
+
+
+def test_who_is_right_scores_all_and_who_is_not_nothing(tmp_path: Path) -> None:
+    for policy, share in ((saying(), 1.0), (saying("no"), 0.0)):
+        report, done = evaluated(policy, tmp_path / policy.model)
+        assert report.overall.accuracy == share and report.whole and len(done) == 30
+        assert [one.passed for one in report.categories] == [15 * share] * 2
+        assert report.failures == ({} if share else {"another_word": 30})
+
+
+def test_a_second_evaluation_asks_nothing_and_reports_the_same(tmp_path: Path) -> None:
+    first = evaluated(saying(), tmp_path)
+
+    def unasked(item: Item) -> Scripted:
+        raise AssertionError("asked again")
+
+    assert evaluated(replace(saying(), speak=unasked), tmp_path) == first
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from tests.prove.test_benchmarks import evaluated, saying
+evaluated(saying(), Path(sys.argv[1]), progress=lambda done, total: os.kill(os.getpid(), 9) if done == 12 else None)
+"""
+
+
+def test_killed_half_way_and_resumed_it_reports_the_same(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "killed")], cwd=ROOT, capture_output=True)
+    assert done.returncode == -9, done.stderr
+    assert len(results_in(tmp_path / "killed")) == 12
+    assert evaluated(saying(), tmp_path / "killed") == evaluated(saying(), tmp_path / "whole")
+    reports = [json.loads((tmp_path / name / REPORT).read_text()) for name in ("killed", "whole")]
+    assert [report.pop("seconds") >= 0 for report in reports] == [True, True] and reports[0] == reports[1]
+
+
+@pytest.mark.parametrize("lost", [1, 5, 40])
+def test_a_torn_last_line_is_forgotten(tmp_path: Path, lost: int) -> None:
+    whole = evaluated(saying(), tmp_path)
+    lines = (tmp_path / ITEMS).read_bytes()
+    (tmp_path / ITEMS).write_bytes(lines[:-lost])
+    assert len(results_in(tmp_path)) >= 29  # who only reads changes nothing
+    assert evaluated(saying(), tmp_path) == whole
+    assert len((tmp_path / ITEMS).read_bytes().splitlines()) == 30
+
+
+def test_a_broken_line_elsewhere_is_named(tmp_path: Path) -> None:
+    evaluated(saying(), tmp_path)
+    lines = (tmp_path / ITEMS).read_text().splitlines(keepends=True)
+    (tmp_path / ITEMS).write_text("".join([*lines[:3], '{"item"\n', *lines[4:]]))
+    with pytest.raises(UnreadableData, match="line 4"):
+        evaluated(saying(), tmp_path)
+
+
+def test_results_of_one_model_are_never_taken_for_another(tmp_path: Path) -> None:
+    evaluated(saying(), tmp_path)
+    with pytest.raises(ResultsTaken, match="another model"):
+        evaluated(saying("no"), tmp_path)
+    identity = identity_of(Echo(), saying())
+    others = [replace(identity, **{name: "other"}) for name in ("benchmark", "version", "model", "style")]
+    others.append(replace(identity, sampling={"temperature": 1.0}))
+    assert len({folder_of(tmp_path, one) for one in (identity, *others)}) == 6
+
+
+def test_two_evaluations_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    identity = identity_of(Echo(), saying())
+    with Results(tmp_path, identity), pytest.raises(ResultsTaken, match="wait for it"), Results(tmp_path, identity):
+        pass
+
+
+def failing(*ids: str) -> Policy:
+    """Right, but for these items out of reach."""
+
+    def speak(item: Item) -> Scripted:
+        if item.id in ids:
+            raise NotRun("the endpoint is away")
+        return Scripted([item.id])
+
+    return replace(saying(), speak=speak)
+
+
+def test_what_could_not_be_run_counts_in_no_score_and_is_tried_again(tmp_path: Path) -> None:
+    report, done = evaluated(failing("item-0", "item-1", "item-3"), tmp_path)
+    assert [(one.asked, one.run, one.score.accuracy) for one in report.categories] == [(15, 14, 1.0), (15, 13, 1.0)]
+    assert len(done) == 27 and not report.whole and set(report.not_run) == {"item-0", "item-1", "item-3"}
+    text = "\n".join(told.lines(report))
+    assert "3 were not run" in text and "the endpoint is away" in text
+    assert evaluated(saying(), tmp_path)[0].whole
+
+
+def test_an_endpoint_that_is_never_there_ends_the_evaluation_early(tmp_path: Path) -> None:
+    report, done = evaluated(failing(*(item.id for item in Echo().items())), tmp_path, parallel=1)
+    assert not done and len(report.not_run) == IN_A_ROW and report.overall is None
+    assert all(one.score is None for one in report.categories)
+
+
+def test_ctrl_c_keeps_what_is_finished_and_goes_on_to_the_caller(tmp_path: Path) -> None:
+    def interrupted(done: int, total: int) -> None:
+        if done == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluated(saying(), tmp_path, progress=interrupted)
+    assert len(results_in(tmp_path)) == 7
+    assert evaluated(saying(), tmp_path)[0].whole
+
+
+def test_without_all_categories_there_is_no_overall_score(tmp_path: Path) -> None:
+    items = selected(Echo().items(), ["odd"], 4)
+    assert [item.id for item in items] == ["item-1", "item-3", "item-5", "item-7"]
+    with Results(tmp_path, identity_of(Echo(), saying())) as results:
+        report = evaluate(Echo(), saying(), items, results)
+    assert report.overall is None and "no overall score" in "\n".join(told.lines(report))
+    assert [row[:2] for row in told.rows(report)] == [("odd", "4 of 4")]
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 400).flatmap(lambda run: st.tuples(st.integers(0, run), st.just(run))))
+def test_an_interval_holds_the_share_and_agrees_with_scipy(counts: tuple[int, int]) -> None:
+    from scipy.stats import binomtest
+
+    passed, run = counts
+    score = wilson(passed, run)
+    known = binomtest(passed, run).proportion_ci(method="wilson")
+    assert score and 0 <= score.low <= score.accuracy <= score.high <= 1
+    assert score.low == pytest.approx(known.low, abs=1e-9) and score.high == pytest.approx(known.high, abs=1e-9)
+
+
+def test_the_overall_score_is_the_unweighted_mean_and_surer_than_its_parts() -> None:
+    few, many = wilson(1, 2), wilson(200, 200)
+    assert few and many and mean([few, many]).accuracy == 0.75
+    same = mean([few] * 4)
+    assert same.accuracy == few.accuracy and few.low < same.low < same.high < few.high
+    assert wilson(0, 0) is None
+
+
+def test_a_comparison_names_what_flipped_each_way(tmp_path: Path) -> None:
+    _, right = evaluated(saying(), tmp_path / "a")
+    _, wrong = evaluated(saying("no"), tmp_path / "b")
+    mixed = {**wrong, "item-4": right["item-4"], "item-9": right["item-9"]}
+    other = {**wrong, "item-5": right["item-5"]}
+    found = paired(mixed, other)
+    assert (found.gained, found.lost) == (("item-5",), ("item-4", "item-9"))
+    assert found.p == mcnemar(1, 2) == pytest.approx(1.0)
+    assert paired(right, right).p == 1.0
+    assert paired(wrong, right).p == pytest.approx(2 * 0.5**30)
+    assert "30 gained: item-0" in "\n".join(told.compared(paired(wrong, right)))
+    with pytest.raises(NotComparable):
+        paired(right, {})
+
+
+def test_versions_of_a_benchmark_do_not_compare() -> None:
+    identity = identity_of(Echo(), saying())
+    require_comparable(identity, replace(identity, model="other"))
+    with pytest.raises(NotComparable, match="one version"):
+        require_comparable(identity, replace(identity, version="2"))
+
+
+def test_a_benchmark_that_is_not_installed_is_said_to_be_so_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(NotInstalled, match="--install bfcl"):
+        installed(tmp_path, "bfcl")

@@ -1,0 +1,137 @@
+"""BFCL multi-turn as a benchmark: 4 categories of 200 conversations, judged by its own checker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any
+
+from ...chat import ChatModel, Scripted, write_calls
+from ...trajectory import End, Rollout
+from ..protocol import Item, NotRun, Policy, Result
+from .child import SECONDS, Child, ChildFailed, LimitReached
+from .conversation import Conversation, as_pairs
+from .entries import suite_of
+
+CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
+
+
+class Bfcl:
+    """The benchmark, with a process for each conversation that is under way; use it in a `with`.
+
+    Every run of an entry has a name of its own: BFCL keeps its instances by name, and goes on with those it knows.
+    """
+
+    name, categories = "bfcl", CATEGORIES
+
+    def __init__(self, python: Path, seconds: float = SECONDS):
+        """`python` is the interpreter of BFCL's environment; the calls of a step, and a verdict, may take `seconds`.
+
+        Raises ChildFailed when it cannot be used.
+        """
+        self.python, self.seconds, self.numbers = python, seconds, count(1)
+        self.free: SimpleQueue[Child] = SimpleQueue()
+        self.started: list[Child] = []
+        with self.child() as child:
+            self.suite = suite_of(child.ask({"do": "items"}))
+        self.version = self.suite.version
+
+    def __enter__(self) -> Bfcl:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for child in self.started:
+            child.close()
+
+    @contextmanager
+    def child(self) -> Iterator[Child]:
+        """A process that nobody else uses, kept for the next conversation unless it broke."""
+        try:
+            child = self.free.get_nowait()
+        except Empty:
+            child = self.new()
+        try:
+            yield child
+        except BaseException:
+            child.close()
+            self.started.remove(child)
+            raise
+        self.free.put(child)
+
+    def new(self) -> Child:
+        child = Child(self.python, self.seconds)
+        self.started.append(child)
+        return child
+
+    def items(self) -> Sequence[Item]:
+        return [Item(entry.id, entry.category) for entry in self.suite.entries.values()]
+
+    def attempt(self, item: Item, policy: Policy) -> Result:
+        """Raises NotRun."""
+        began, entry = time.monotonic(), self.suite.entries[item.id]
+        model, limit = policy.speak(item), ""
+        verdict: dict[str, Any] = {}
+        try:
+            with self.child() as child:
+                talk = Conversation(entry, self.suite, policy, model, child, f"run{next(self.numbers)}")
+                talk.play()
+                verdict = judged(talk) if len(talk.turns) == len(entry.turns) else forgotten(talk)
+        except LimitReached as reason:
+            limit = str(reason)
+        except ChildFailed as reason:
+            raise NotRun(str(reason)) from None
+        passed = bool(verdict.get("valid"))
+        return Result(
+            item=item.id,
+            category=item.category,
+            passed=passed,
+            failure="" if passed else failure_of(talk, verdict, limit),
+            why="" if passed else limit or str(verdict.get("error_message", ""))[:500],
+            rollout=rollout_of(talk),
+            steps=talk.asked,
+            tokens=int(getattr(model, "tokens", 0)),
+            seconds=time.monotonic() - began,
+        )
+
+    def oracle(self, item: Item) -> ChatModel:
+        """Says the calls of the ground truth, a turn in one step, then nothing; Hermes style."""
+        truth = self.suite.entries[item.id].truth
+        return Scripted(text for turn in truth for text in ([write_calls(turn), ""] if turn else [""]))
+
+
+def judged(talk: Conversation) -> dict[str, Any]:
+    """The verdict of BFCL's checker."""
+    turns = [[as_pairs(step) for step in turn] for turn in talk.turns]
+    return dict(talk.child.ask({"do": "check", "id": talk.entry.id, "run": talk.run, "turns": turns}))
+
+
+def forgotten(talk: Conversation) -> dict[str, Any]:
+    """No verdict: BFCL fails a conversation that was ended before its last turn, unseen."""
+    talk.child.ask({"do": "forget", "run": talk.run})
+    return {}
+
+
+def failure_of(talk: Conversation, verdict: dict[str, Any], limit: str) -> str:
+    """The kind of failure: a limit, a malformed call, or what the checker calls it."""
+    if limit:
+        return "execution_limit"
+    if talk.forced:
+        return "step_limit"
+    return "malformed_call" if talk.malformed else str(verdict["error_type"]).removeprefix("multi_turn:")
+
+
+def rollout_of(talk: Conversation) -> Rollout:
+    """The conversation as a rollout without a reward, so that it is shown like any other."""
+    end: End = "assistant_turns" if talk.forced else "answered"
+    return Rollout(
+        example=talk.entry.id,
+        transcript=tuple(talk.messages),
+        calls=tuple(talk.calls),
+        end=end,
+        reward=None,
+    )

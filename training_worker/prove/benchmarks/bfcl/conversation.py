@@ -1,0 +1,113 @@
+"""One conversation of BFCL with a policy: steps, turns and limits as in BFCL's own inference loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...chat import ChatModel
+from ...rollout import printable
+from ...trajectory import ExecutedCall, Message, ToolCall
+from ..protocol import Policy
+from .child import Child
+from .entries import Entry, Suite
+from .tools import tool_of
+
+MOST_CALLS = 100  # in one answer
+MOST_LETTERS = 100_000  # of one answer; a longer one is malformed
+
+Turn = list[list[ToolCall]]  # the calls of each step
+
+
+@dataclass
+class Conversation:
+    """What is said and done; `turns` is what the checker judges.
+
+    `forced` says that a turn took more steps than BFCL allows, which ends the conversation. An answer with a malformed
+    call ends its turn, and none of its calls is made.
+    """
+
+    entry: Entry
+    suite: Suite
+    policy: Policy
+    model: ChatModel
+    child: Child
+    run: str
+    messages: list[Message] = field(default_factory=list)
+    functions: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[ExecutedCall] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    asked: int = 0
+    malformed: int = 0
+    forced: bool = False
+
+    def play(self) -> None:
+        """Raises NotRun, and what the process raises."""
+        self.functions = self.suite.offered(self.entry)
+        if self.policy.style == "prompt":
+            self.messages.append(Message("system", self.suite.system_text(self.functions)))
+        for number, words in enumerate(self.entry.turns):
+            self.messages += [Message("user", text) for text in words or [self.more(number)]]
+            self.turns.append([])
+            self.take_steps()
+            if self.forced:
+                return
+
+    def more(self, turn: int) -> str:
+        """What the user says where functions are added."""
+        added = self.suite.added(self.entry, turn)
+        self.functions = [*self.functions, *added]
+        return self.suite.more_text(added) if self.policy.style == "prompt" else self.suite.more_tools
+
+    def take_steps(self) -> None:
+        """Until an answer makes no calls. The step beyond the limit is made, as in BFCL, and ends everything."""
+        for _ in range(self.suite.steps + 1):
+            text = printable(self.model.reply(self.messages, self.tools()))
+            self.messages.append(Message("assistant", text))
+            self.asked += 1
+            calls = self.read(text)
+            if not calls:
+                return
+            self.turns[-1].append(calls)
+            self.execute(calls)
+        self.forced = True
+
+    def tools(self) -> list[dict[str, Any]]:
+        return [tool_of(one) for one in self.functions] if self.policy.style == "tools" else []
+
+    def read(self, text: str) -> list[ToolCall]:
+        """The calls of an answer, none when one of them is malformed."""
+        found: Sequence[ToolCall] = ()
+        if self.policy.style == "tools":
+            found = self.policy.format.parse(text, MOST_CALLS + 1)
+        elif told := self.child.ask({"do": "read", "text": text[: MOST_LETTERS + 1]}):
+            found = [ToolCall(name, arguments) for name, arguments in told]
+        if found and (
+            len(text) > MOST_LETTERS or len(found) > MOST_CALLS or any(one.arguments is None for one in found)
+        ):
+            self.malformed += 1
+            return []
+        return list(found)
+
+    def execute(self, calls: Sequence[ToolCall]) -> None:
+        """Run a step; each call gets a tool message, or all one message of the user in the notation of the prompt."""
+        asked = {"do": "call", "id": self.entry.id, "run": self.run, "calls": as_pairs(calls)}
+        answers = self.child.ask(asked)
+        for call, answer in zip(calls, answers, strict=True):
+            level = 0 if not answer["ran"] else 2 if failed(answer["text"]) else 3
+            self.calls.append(ExecutedCall(call, level, answer["text"], self.asked - 1))
+        if self.policy.style == "tools":
+            self.messages += [Message("tool", answer["text"]) for answer in answers]
+        else:
+            told = [{"role": "tool", "name": one["call"], "content": one["text"]} for one in answers]
+            self.messages.append(Message("user", repr(told)))
+
+
+def failed(text: str) -> bool:
+    """Whether a result tells of an error, by the two forms that BFCL's executor and backends have."""
+    return text.startswith(("Error during execution", '{"error"'))
+
+
+def as_pairs(calls: Sequence[ToolCall]) -> list[tuple[str, Any]]:
+    return [(call.name, call.arguments) for call in calls]

@@ -1,0 +1,74 @@
+"""BFCL's entries as its process tells them: what the user says turn by turn, tools, and the ground truth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...trajectory import Json, ToolCall
+
+FUNCTIONS = "<functions>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One conversation. `held_out` names functions that are offered from a turn on; the user says nothing there."""
+
+    id: str
+    category: str
+    turns: tuple[tuple[str, ...], ...]
+    classes: tuple[str, ...]
+    held_out: Mapping[int, tuple[str, ...]]
+    truth: tuple[tuple[ToolCall, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """All entries, the functions of each class, and BFCL's own texts and limits."""
+
+    version: str
+    steps: int
+    system: str
+    more_tools: str
+    more_prompt: str
+    hint: str
+    functions: Mapping[str, tuple[dict[str, Json], ...]]
+    entries: Mapping[str, Entry]
+
+    def offered(self, entry: Entry) -> list[dict[str, Json]]:
+        """The functions offered from the start. Those say which language they are in; those held out do not."""
+        missing = {name for names in entry.held_out.values() for name in names}
+        documents = [one for name in entry.classes for one in self.functions[name] if one["name"] not in missing]
+        return [{**one, "description": one["description"] + self.hint} for one in documents]
+
+    def added(self, entry: Entry, turn: int) -> list[dict[str, Json]]:
+        """The functions added at a turn."""
+        documents = {one["name"]: one for name in entry.classes for one in self.functions[name]}
+        return [documents[name] for name in entry.held_out.get(turn, ())]
+
+    def system_text(self, functions: list[dict[str, Json]]) -> str:
+        return self.system.replace(FUNCTIONS, json.dumps(functions, indent=4))
+
+    def more_text(self, functions: list[dict[str, Json]]) -> str:
+        return self.more_prompt.replace(FUNCTIONS, str(functions))
+
+
+def suite_of(told: Mapping[str, Any]) -> Suite:
+    """What the process told when it was asked for its items."""
+    entries = [entry_of(one) for one in told["entries"]]
+    texts = {name: str(told[name]) for name in ("version", "system", "more_tools", "more_prompt", "hint")}
+    functions = {name: tuple(documents) for name, documents in told["functions"].items()}
+    return Suite(**texts, steps=int(told["steps"]), functions=functions, entries={one.id: one for one in entries})
+
+
+def entry_of(told: Mapping[str, Any]) -> Entry:
+    return Entry(
+        id=told["id"],
+        category=told["category"],
+        turns=tuple(tuple(turn) for turn in told["turns"]),
+        classes=tuple(told["classes"]),
+        held_out={int(turn): tuple(names) for turn, names in told["held_out"].items()},
+        truth=tuple(tuple(ToolCall(name, arguments) for name, arguments in turn) for turn in told["truth"]),
+    )

@@ -1,0 +1,162 @@
+"""Run by BFCL's own interpreter: its entries, its executor and its checker, asked and answering in JSON lines.
+
+BFCL evaluates calls as Python, so no text of a model gets there (calls.py), and the process is confined besides.
+"""
+
+import ast
+import importlib
+import importlib.metadata
+import inspect
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from .calls import NOTHING, Call, Json, refusal, written
+from .confine import confine
+from .notation import read_calls
+
+CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
+HINT = " Note that the provided function is in Python 3 syntax."  # BFCL's own, on every function offered from the start
+FUNCTIONS = "<functions>"  # where the parent puts them into the system text
+SECONDS = 60  # for one answer, should the parent be gone
+
+
+class Backends:
+    """BFCL's modules, imported before the process is confined."""
+
+    def __init__(self) -> None:
+        import bfcl_eval
+        from bfcl_eval.constants import default_prompts, executable_backend_config
+        from bfcl_eval.eval_checker.multi_turn_eval import multi_turn_checker, multi_turn_utils
+
+        self.data = Path(bfcl_eval.__file__).parent / "data"
+        self.prompts, self.executor, self.checker = default_prompts, multi_turn_utils, multi_turn_checker
+        self.documents = executable_backend_config.MULTI_TURN_FUNC_DOC_FILE_MAPPING
+        self.entries = {row["id"]: row for category in CATEGORIES for row in self.rows(category)}
+        truths = [row for category in CATEGORIES for row in self.rows(category, "possible_answer")]
+        self.truths = {row["id"]: row["ground_truth"] for row in truths}
+        classes = {name for entry in self.entries.values() for name in entry["involved_classes"]}
+        modules = executable_backend_config.CLASS_FILE_PATH_MAPPING
+        self.classes = {name: getattr(importlib.import_module(modules[name]), name) for name in classes}
+        self.functions = {name: self.read(f"multi_turn_func_doc/{self.documents[name]}") for name in classes}
+
+    def rows(self, category: str, folder: str = "") -> list[dict[str, Json]]:
+        return self.read(f"{folder}/BFCL_v4_multi_turn_{category}.json".lstrip("/"))
+
+    def read(self, name: str) -> list[dict[str, Json]]:
+        return [json.loads(line) for line in (self.data / name).read_text("utf-8").splitlines()]
+
+    def names(self, entry: dict[str, Json]) -> set[str]:
+        """The functions that an entry documents, those held out too: BFCL runs them before they are offered."""
+        return {function["name"] for one in entry["involved_classes"] for function in self.functions[one]}
+
+    def items(self, _: dict[str, Json]) -> Json:
+        return {
+            "version": importlib.metadata.version("bfcl-eval"),
+            "steps": self.prompts.MAXIMUM_STEP_LIMIT,
+            "system": self.system(),
+            "more_tools": self.prompts.DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_FC,
+            "more_prompt": self.prompts.DEFAULT_USER_PROMPT_FOR_ADDITIONAL_FUNCTION_PROMPTING.replace(
+                "{functions}", FUNCTIONS
+            ),
+            "functions": self.functions,
+            "hint": HINT,
+            "entries": [self.item(category, row) for category in CATEGORIES for row in self.rows(category)],
+        }
+
+    def item(self, category: str, row: dict[str, Json]) -> Json:
+        return {
+            "id": row["id"],
+            "category": category,
+            "classes": row["involved_classes"],
+            "turns": [[message["content"] for message in turn] for turn in row["question"]],
+            "held_out": {int(turn): names for turn, names in row.get("missed_function", {}).items()},
+            "truth": [[self.called(row, text) for text in turn] for turn in self.truths[row["id"]]],
+        }
+
+    def called(self, entry: dict[str, Json], text: str) -> Call:
+        """A call of the ground truth by name; positional arguments get the names of the signature."""
+        node = ast.parse(text, mode="eval").body
+        assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        owner = next(self.classes[one] for one in entry["involved_classes"] if hasattr(self.classes[one], node.func.id))
+        names = list(inspect.signature(getattr(owner, node.func.id)).parameters)[1:]
+        given = {name: ast.literal_eval(value) for name, value in zip(names, node.args, strict=False)}
+        return node.func.id, given | {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
+
+    def system(self) -> str:
+        """BFCL's default system text of models without tool calls (its `formulate_system_prompt`)."""
+        style, notation = self.prompts.PROMPT_STYLE_TEMPLATES["classic"], self.prompts.OUTPUT_FORMAT_MAPPING["python"]
+        types = self.prompts.PARAM_TYPE_MAPPING["python"]
+        return str(
+            self.prompts.PROMPT_TEMPLATE_MAPPING["plaintext"].format(
+                persona=style["persona"],
+                task=style["task"],
+                tool_call_format=style["tool_call_no_tag"].format(output_format=notation, param_types=types),
+                multiturn_behavior=style["multiturn_behavior"],
+                available_tools=style["available_tools"].format(format="json", functions=FUNCTIONS),
+            )
+        )
+
+    def call(self, asked: dict[str, Json]) -> Json:
+        """Run the calls of one step in the instances of this run."""
+        entry = self.entries[asked["id"]]
+        texts = [written(call, self.names(entry)) for call in asked["calls"]]
+        results, _ = self.executor.execute_multi_turn_func_call(
+            [text for text in texts if text != NOTHING],
+            entry["initial_config"],
+            entry["involved_classes"],
+            asked["run"],
+            entry["id"],
+            long_context="long_context" in entry["id"],
+        )
+        answers = iter(results)
+        return [
+            {"ran": text != NOTHING, "text": refusal(call) if text == NOTHING else next(answers), "call": text}
+            for call, text in zip(asked["calls"], texts, strict=True)
+        ]
+
+    def check(self, asked: dict[str, Json]) -> Json:
+        """BFCL's own verdict on all calls of a conversation; its instances are forgotten with it."""
+        entry, names = self.entries[asked["id"]], self.names(self.entries[asked["id"]])
+        turns = [[[written(call, names) for call in step] for step in turn] for turn in asked["turns"]]
+        truth, category = self.truths[entry["id"]], entry["id"].rsplit("_", 1)[0]
+        try:
+            verdict = self.checker.multi_turn_checker(turns, truth, entry, category, asked["run"])
+        finally:
+            self.forget(asked)
+        return {key: verdict.get(key, "") for key in ("valid", "error_type", "error_message")}
+
+    def forget(self, asked: dict[str, Json]) -> None:
+        """BFCL keeps instances in globals of its module."""
+        kept = vars(self.executor)
+        for name in [name for name in kept if name.startswith(f"{asked['run']}_")]:
+            del kept[name]
+
+
+def read(asked: dict[str, Json]) -> Json:
+    return read_calls(asked["text"])
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever BFCL prints is no answer
+    backends = Backends()
+    doing = {"items": backends.items, "call": backends.call, "check": backends.check}
+    doing |= {"forget": backends.forget, "read": read, "start": lambda asked: True}
+    confine()
+    for line in sys.stdin:
+        signal.alarm(SECONDS)
+        asked = json.loads(line)
+        try:
+            answer = {"answer": doing[asked["do"]](asked)}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
+        answers.write(json.dumps(answer, default=str) + "\n")
+        answers.flush()
+        signal.alarm(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""An evaluation: the items that are not done yet, several at once, each stored when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+from ..chat import ChatModel
+from ..trajectory import Message, dumps
+from .protocol import Benchmark, Item, NotRun, Policy, Result, identity_of
+from .report import Report, report_of
+from .results import REPORT, Results, replace_text
+
+IN_A_ROW = 20  # so many items that could not be run, and none that could, are no accident
+
+
+def evaluate(
+    benchmark: Benchmark,
+    policy: Policy,
+    items: Sequence[Item],
+    results: Results,
+    parallel: int = 4,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
+    """Run what is not done, and report on all of `items`. What could not be run is told, and tried the next time.
+
+    Ends early when the first IN_A_ROW items cannot be run. An interruption (KeyboardInterrupt) waits for the answers
+    that are under way and goes on to the caller; what was finished is kept.
+    """
+    todo = [item for item in items if item.id not in results.done]
+    not_run: dict[str, str] = {}
+    finished = len(items) - len(todo)
+    progress(finished, len(items))
+    for item, outcome in attempts(benchmark, policy, todo, parallel):
+        if isinstance(outcome, NotRun):
+            not_run[item.id] = str(outcome)
+        else:
+            results.add(outcome)
+        finished += 1
+        progress(finished, len(items))
+        if finished == len(not_run) >= IN_A_ROW:
+            break
+    report = report_of(identity_of(benchmark, policy), benchmark.categories, items, results.done, not_run)
+    replace_text(results.folder / REPORT, dumps(report))
+    return report
+
+
+def attempts(
+    benchmark: Benchmark, policy: Policy, items: Sequence[Item], parallel: int
+) -> Iterator[tuple[Item, Result | NotRun]]:
+    """Items as they end; whatever ends this ends those under way at their next question."""
+    stopped = Event()
+    heeding = replace(policy, speak=lambda item: Heeding(policy.speak(item), stopped))
+    with ThreadPoolExecutor(parallel, "item") as pool:
+        under_way: dict[Future[Result | NotRun], Item] = {
+            pool.submit(tried, benchmark, item, heeding): item for item in items
+        }
+        try:
+            for future in as_completed(under_way):
+                yield under_way[future], future.result()
+        finally:
+            stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def tried(benchmark: Benchmark, item: Item, policy: Policy) -> Result | NotRun:
+    try:
+        return benchmark.attempt(item, policy)
+    except NotRun as reason:
+        return reason
+
+
+class Heeding:
+    """A chat model that is asked nothing more once the evaluation is over."""
+
+    def __init__(self, model: ChatModel, stopped: Event):
+        self.model, self.stopped = model, stopped
+
+    @property
+    def tokens(self) -> int:
+        return int(getattr(self.model, "tokens", 0))
+
+    def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
+        if self.stopped.is_set():
+            raise NotRun("the evaluation was stopped")
+        return self.model.reply(messages, tools)

@@ -1,0 +1,42 @@
+"""Policies behind an OpenAI-compatible endpoint: with tool calls, or with tools told in a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..chat import ChatModel, Scripted, write_calls
+from ..synthesis.endpoint import Endpoint, EndpointFailed
+from ..trajectory import Json, Message
+from .protocol import Item, NotRun, Policy, Style
+
+
+class Speaking:
+    """An endpoint in one conversation; the calls it makes stand in its text, Hermes style."""
+
+    def __init__(self, endpoint: Endpoint, sampling: Mapping[str, Json]):
+        self.endpoint, self.sampling, self.tokens = endpoint, sampling, 0
+
+    def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
+        try:
+            answer = self.endpoint.chat(messages, tools, sampling=self.sampling)
+        except EndpointFailed as reason:
+            raise NotRun(str(reason)) from None
+        self.tokens += answer.tokens
+        return "\n".join(part for part in (answer.text, write_calls(answer.calls)) if part)
+
+
+def endpoint_policy(endpoint: Endpoint, style: Style = "tools", temperature: float | None = None) -> Policy:
+    """The model of an endpoint. None leaves the temperature to its server."""
+    sampling: dict[str, Json] = {} if temperature is None else {"temperature": temperature}
+    return Policy(
+        model=endpoint.settings.model,
+        speak=lambda item: Speaking(endpoint, sampling),
+        style=style,
+        sampling={**sampling, "max_completion_tokens": endpoint.settings.answer},
+    )
+
+
+def silent(item: Item) -> ChatModel:
+    """A model that never says a word: the baseline that does nothing."""
+    return Scripted([])

@@ -1,0 +1,51 @@
+"""A report, and a comparison, in lines and rows for a person at a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from .compare import Paired
+from .report import Report, Score
+
+COLUMNS = ("category", "run", "passed", "accuracy %", "95% interval")
+MOST_IDS = 10
+
+
+def rows(report: Report) -> Iterator[Sequence[object]]:
+    """A row for each category, and one for the benchmark as a whole."""
+    for one in report.categories:
+        yield (one.name, f"{one.run} of {one.asked}", one.passed, *shown(one.score))
+    if report.overall:
+        yield ("overall (unweighted)", "", "", *shown(report.overall))
+
+
+def shown(score: Score | None) -> tuple[str, str]:
+    return (f"{100 * score.accuracy:.1f}", f"{100 * score.low:.1f} to {100 * score.high:.1f}") if score else ("", "")
+
+
+def lines(report: Report) -> Iterator[str]:
+    """What the table does not say: failures, what was not run, and the cost."""
+    identity = report.identity
+    yield f"{identity.benchmark} {identity.version}, {identity.model}, asked with {identity.style}"
+    for failure, count in report.failures.items():
+        yield f"{count:,} failed: {failure.replace('_', ' ')}"
+    missing = sum(one.asked - one.run for one in report.categories)
+    if missing:
+        yield f"{missing:,} were not run and count in no score; the same command tries them again"
+    for why, count in Counter(report.not_run.values()).most_common(3):
+        yield f"{count:,} of them: {why}"
+    if report.overall is None and report.categories:
+        yield "there is no overall score: it is the mean of all categories"
+    yield f"{report.steps:,} answers, {report.calls:,} calls, {report.tokens:,} tokens, {report.seconds:,.0f} s"
+
+
+def compared(paired: Paired) -> Iterator[str]:
+    """The second beside the first, on the items that both have run."""
+    yield (
+        f"on {paired.items:,} items that both ran: {100 * paired.first:.1f}% before, {100 * paired.second:.1f}% now; "
+        f"McNemar's exact test: p = {paired.p:.3g}"
+    )
+    for word, ids in (("gained", paired.gained), ("lost", paired.lost)):
+        more = f" and {len(ids) - MOST_IDS:,} more" if len(ids) > MOST_IDS else ""
+        yield f"{len(ids):,} {word}" + (f": {', '.join(ids[:MOST_IDS])}{more}" if ids else "")
