@@ -58,7 +58,10 @@ class Watch:
             self.tell("held_out", **line)
 
     def __call__(self, model: Any, step: int, vllm: Any = None) -> float | None:
-        """The mean reward; None without examples, or where no rollout could be scored. `vllm` is TRL's object where vLLM generates."""
+        """The mean reward; None without examples, or where no rollout could be scored.
+
+        `vllm` is TRL's object where vLLM generates.
+        """
         if not self.examples or step in self.lines:
             return self.lines[step].get("reward") if step in self.lines else None
         line = f"step {step}: evaluating on {len(self.examples)} held-out worlds"
