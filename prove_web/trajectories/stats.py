@@ -112,9 +112,7 @@ def stats(dataset: Dataset) -> Stats:
         steps=chart("Ground-truth steps", "steps", steps, by_value=True, note="0: the right act is to call nothing"),
         levels=chart("Told at first", "level", levels, LEVEL_NAMES),
         servers=chart("Servers in the world", "server", servers),
-        tools=chart(
-            "Tools called", "tool", tools, note=f"{len(unused)} never called: {', '.join(unused)}" if unused else ""
-        ),
+        tools=chart("Tools called", "tool", tools, note=never),
     )
 
 
