@@ -74,7 +74,7 @@ def written(value: float, unit: Unit) -> str:
             return compact(value)
         case "s":
             return f"{value:.1f} s" if value < 60 else duration(value)
-    return f"{value:.3f}"
+    return f"{round(value, 3) + 0.0:.3f}"  # no minus before a zero
 
 
 def tiles(run: Run) -> list[Tile]:

@@ -14,9 +14,16 @@ CLICK_SOON = """text => {
 }"""
 
 
+def unfold(page: Page) -> None:
+    """Open every fold of a launch form, as a person does one by one."""
+    for fold in page.locator("details.launch-more:not([open]) > summary").all()[::-1]:
+        fold.click()
+
+
 def launch(page: Page, name: str, **fields: object) -> None:
     """Fill in the launch form and send it."""
     page.goto(f"{HERE}runs/new/")
+    unfold(page)
     page.locator("[name=name]").fill(name)
     for fold in page.locator("details.launch-more:not([open]) > summary:visible").all():
         fold.click()
@@ -57,6 +64,7 @@ def test_a_rollout_tells_which_call_earned_what(done_run: Site, page: Page) -> N
 
 def test_a_launch_form_with_nonsense_says_what_is_wrong_and_keeps_what_was_typed(done_run: Site, page: Page) -> None:
     page.goto(f"{HERE}runs/new/")
+    unfold(page)
     page.locator("[name=name]").fill("My very own name")
     page.evaluate("document.querySelectorAll('form').forEach(form => form.noValidate = true)")
     page.locator("[name=learning_rate]").fill("-3")
@@ -130,6 +138,7 @@ def test_a_sweep_is_launched_and_its_runs_are_laid_side_by_side(done_run: Site, 
     page.get_by_label("Setting 2", exact=True).select_option("kind")
     page.get_by_label("Values of setting 2").fill("sft")
     page.get_by_text("What its runs share").click()
+    unfold(page)
     for field, value in {"minutes": 5, "max_steps": 1, "held_out": 2, "evaluate_every": 0}.items():
         page.locator(f"[name={field}]").fill(str(value))
     page.get_by_role("button", name="Show the runs").click()

@@ -15,7 +15,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.figures import tiles
+from prove_web.experiments.figures import BY_NAME, Tile, tiles
 from prove_web.experiments.models import Point, Run
 from prove_web.live.models import JobEvent, State
 from prove_web.live.record import record
@@ -112,6 +112,12 @@ def test_the_table_does_not_read_the_results_of_its_runs(project: Project, victo
     run_of(project, [0.5], result=RESULT)
     ((run, *_),) = victors.get(reverse("runs", args=project.path)).context["rows"]
     assert "result" in run.job.get_deferred_fields() and run.gain == 0.25
+
+
+def test_a_figure_that_its_digits_call_zero_has_no_sign_and_no_direction() -> None:
+    tile = Tile(BY_NAME["efficiency"], now=-0.0002, start=0.0)
+    assert (tile.text, tile.direction, tile.trend) == ("0.000", "equal", "even")
+    assert Tile(BY_NAME["efficiency"], now=-0.0006, start=0.0).text == "-0.001"
 
 
 def test_a_name_is_text_and_never_markup(project: Project, victors: Client) -> None:
