@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prove_web.experiments.management.commands.evaluate import Command
 from training_worker.prove.benchmarks import told
 from training_worker.prove.benchmarks.compare import NotComparable, mcnemar, paired, require_comparable
 from training_worker.prove.benchmarks.environment import NotInstalled, installed
@@ -213,3 +216,11 @@ def test_versions_of_a_benchmark_do_not_compare() -> None:
 def test_a_benchmark_that_is_not_installed_is_said_to_be_so_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(NotInstalled, match="--install bfcl"):
         installed(tmp_path, "bfcl")
+
+
+def test_the_documents_name_the_options_that_there_are() -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    Command().add_arguments(parser)
+    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
+    named = [name for row in re.findall(r"^\| (`--.*?) \|", page, re.M) for name in re.findall(r"`(--\w+)`", row)]
+    assert sorted(named) == sorted(name for action in parser._actions for name in action.option_strings)
