@@ -50,17 +50,29 @@ class Bfcl:
     @contextmanager
     def child(self) -> Iterator[Child]:
         """A process that nobody else uses, kept for the next conversation unless it broke."""
-        try:
-            child = self.free.get_nowait()
-        except Empty:
-            child = self.new()
+        child = self.idle() or self.new()
         try:
             yield child
         except BaseException:
-            child.close()
-            self.started.remove(child)
+            self.end(child)
             raise
         self.free.put(child)
+
+    def idle(self) -> Child | None:
+        """One that was kept and still runs."""
+        while not self.free.empty():
+            try:
+                child = self.free.get_nowait()
+            except Empty:  # another thread was faster
+                return None
+            if child.process.poll() is None:
+                return child
+            self.end(child)
+        return None
+
+    def end(self, child: Child) -> None:
+        child.close()
+        self.started.remove(child)
 
     def new(self) -> Child:
         child = Child(self.python, self.seconds)
