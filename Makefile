@@ -5,10 +5,10 @@
 #   TORCH=0             leave out the trainer's packages; its tests are then left out too
 #   TORCH_INDEX=URL     where torch comes from; on Linux without a GPU name an index of CPU builds
 #   MIN_FREE_GB=4       the free disk space that a set-up asks for
-#   ARGS="..."          passed on by run, pipeline, test, bench and seeds
+#   ARGS="..."          passed on by run, pipeline, test, bench, seeds and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test lint reference bench seeds warmup clean
+.PHONY: help setup run pipeline test lint reference bench seeds gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -45,6 +45,9 @@ bench: setup ## how fast the servers and the reward are, beside a baseline
 
 seeds: setup ## the three-seed experiment behind docs/benchmarks.md
 	@$(PY) -m training_worker.seeds $(ARGS)
+
+gpu: setup ## what needs a GPU: a real model learns, and a step of the paper's size is timed
+	@$(PY) -m training_worker.gpu $(ARGS)
 
 warmup: setup ## make the warm policy again, into data/warmup/policy; a quarter of an hour
 	$(PY) -m training_worker.prove.synthesis --count 24000 --candidates 8 --servers banking,calendar,email --out data/warmup/train.jsonl

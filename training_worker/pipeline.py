@@ -176,9 +176,10 @@ class Pipeline:
 
             def tell(event: dict[str, Any]) -> None:
                 if event["event"] == "step":
-                    curve.append(event["reward"])
+                    curve.extend([event["reward"]] if "reward" in event else curve[-1:])
                     passed = max(event["elapsed_s"] / 60 / options.minutes, event["step"] / options.max_steps)
-                    say = f"step {event['step']}  reward {event['reward']:.2f}  {sparkline(curve, 24)}"
+                    reward = f"reward {event['reward']:.2f}" if "reward" in event else "nothing could be scored"
+                    say = f"step {event['step']}  {reward}  {sparkline(curve, 24)}"
                     shown.set(min(passed, 1.0), 1.0, say)
                 elif event["event"] == "resumed":
                     self.console.print(f"  goes on from the checkpoint of step {event['step']}", highlight=False)

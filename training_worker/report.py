@@ -82,6 +82,7 @@ def show(
 
 def plot_curves(metrics: Sequence[dict[str, Any]], path: Path) -> None:
     """Mean reward and components of each training step, raw and smoothed."""
+    metrics = [line for line in metrics if "reward" in line]  # a step without a scored rollout has none
     steps = [line["step"] for line in metrics]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     left.plot(steps, [line["reward"] for line in metrics], color=BLUE, alpha=0.25)

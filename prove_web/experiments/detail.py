@@ -22,6 +22,7 @@ from .forms import settings_of
 from .models import Run
 from .points import snapshot
 from .rollouts import notable
+from .scored import said
 from .slices import cuts
 from .starting import title_of
 
@@ -74,6 +75,7 @@ def moving(run: Run) -> dict[str, Any]:
         "cuts": cuts(run),
         "checkpoints": checkpoints(run.job),
         "notable": notable(run),
+        "scored_by": said(run.config.get("reward")),
         "storage": run.job.events.filter(kind="storage").values_list("data", flat=True).last() or {},
         "last_step": run.points.order_by("-step").values_list("step", flat=True).first(),
     }

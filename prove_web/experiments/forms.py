@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,13 @@ from .machine_fields import MachineFields
 from .models import Run, RunKind
 from .recipes import TITLES
 from .reward_fields import RewardFields
+from .scored import said, short
 from .sections import SECTIONS, Section
 from .starting import Choices, policy_choices
 
 __all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "settings_of", "usable"]
+
+WEIGHTS = {*reward_fields.NAMES}  # of a reward of one's own
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,26 @@ class Offer:
     @classmethod
     def of(cls, project: Project) -> Offer:
         return cls(project, policy_choices(project))
+
+
+@dataclass(frozen=True)
+class Told:
+    """One setting in the summary of a folded section; `other` than usual, and `only` for a kind of run, or ""."""
+
+    label: str
+    value: str
+    other: bool
+    only: str
+
+
+@dataclass(frozen=True)
+class Laid:
+    """A section as it is laid out: its fields, each with the kind of run that alone has it, and what is told of it."""
+
+    section: Section
+    fields: list[tuple[forms.BoundField, str]]
+    open: bool
+    told: list[Told]
 
 
 class RunForm(RewardFields, GRPOFields, MachineFields):
@@ -114,18 +138,24 @@ class RunForm(RewardFields, GRPOFields, MachineFields):
         return self.cleaned_data
 
     @property
-    def sections(self) -> list[tuple[Section, list[tuple[forms.BoundField, str]], bool]]:
-        """Each with its fields, the kind of run that alone has a field, and whether it is open."""
-        return [
-            (section, [(self[name], only(name)) for name in section.names], self.is_open(section))
-            for section in SECTIONS
-        ]
+    def sections(self) -> list[Laid]:
+        return [self.laid(section) for section in SECTIONS]
 
-    def is_open(self, section: Section) -> bool:
-        """A folded section opens where something in it is wrong or not as it usually is."""
-        if not section.folded or any(name in self.errors for name in section.names):
-            return True
-        return any(str(self[name].value()) not in usual(name) for name in section.names)
+    def laid(self, section: Section) -> Laid:
+        """A folded section opens where something in it is wrong."""
+        wrong = any(name in self.errors for name in section.names)
+        fields = [(self[name], only(name)) for name in section.names]
+        return Laid(section, fields, wrong or not section.folded, [*self.told(section)])
+
+    def told(self, section: Section) -> Iterator[Told]:
+        """What is set in it in short: what matters most, and what is not as usual."""
+        own = str(self["reward_preset"].value()) == reward_fields.OWN
+        for name in section.names:
+            value, other = str(self[name].value()), str(self[name].value()) not in usual(name)
+            counts = name in section.brief or (other and (own or name not in WEIGHTS))
+            if section.folded and counts:
+                label = "" if name == "reward_preset" else str(self[name].label)
+                yield Told(label, worded(name, value), other, only(name))
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -194,18 +224,34 @@ def copied(run: Run) -> dict[str, Any]:
     return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, **known}
 
 
+def of_reward(name: str) -> bool:
+    return name.startswith("reward_")
+
+
+def worded(name: str, value: Any) -> str:
+    """A setting's value as the form words it: a choice by its title, a reward by its name."""
+    text = plain(value)
+    if name == "reward_preset":
+        return short(text)
+    field = RunForm.base_fields.get(name)
+    titles = {str(key): str(title) for key, title in field.choices} if type(field) is forms.ChoiceField else {}
+    return titles.get(text, text)
+
+
 def settings_of(config: dict[str, Any], kind: str = "grpo") -> list[tuple[str, str, str]]:
     """A run's settings: label, value, and the default where that is another one."""
     labels = {name: field.label for name, field in RunForm.base_fields.items()}
-    given = {name: value for name, value in flat(config).items() if name != "policy"}
+    given = {name: value for name, value in flat(config).items() if name != "policy" and not of_reward(name)}
     always = {name: value for name, value in {**DEFAULTS, **SUPERVISED}.items() if belongs(name, kind)}
-    usual = {"reward_preset": "paper", **START}
-    return [
+    found = [
         (
             labels.get(name) or name.replace("_", " ").capitalize(),
-            plain(value),
-            plain(usual[name]) if name in usual and usual[name] != value else "",
+            worded(name, value),
+            worded(name, START[name]) if name in START and START[name] != value else "",
         )
         for name, value in {**always, **given}.items()
-        if name in always or name not in usual or usual[name] != value
+        if name in always or name not in START or START[name] != value
     ]
+    if reward := said(config.get("reward")):
+        found.append((str(labels["reward_preset"]), reward, "the paper's"))
+    return found

@@ -1,19 +1,19 @@
 """Where a rollout's reward came from: what each call earned and lost of each component, in points of the total.
 
-The shares restate the formulas of training_worker/prove/reward/, one per file there, call by call; their sum over a
-column is the component times its weight.
+Only the paper's form is a sum over calls; the others have no ledger. The shares restate the formulas of
+training_worker/prove/reward/, one per file there, call by call; their sum over a column is the component times its
+weight.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
 
-from training_worker.prove.reward import PAPER
+from training_worker.prove.reward import PAPER, RewardConfig
+from training_worker.prove.reward.efficiency import budget
+from training_worker.prove.reward.total import COMPONENTS
 from training_worker.prove.trajectory import Evidence, Example, Reward, Rollout
 
-COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
-WEIGHTS = {name: float(getattr(PAPER, name)) for name in COMPONENTS}
 LEVELS = 3
 SMALL = 1e-9
 LEVEL_WORDS = (
@@ -56,32 +56,39 @@ class Ledger:
         return sorted(found, key=lambda each: -each[1].lost)
 
 
-def ledger(rollout: Rollout, example: Example | None) -> Ledger | None:
-    """None where there is nothing to account for: no reward, or an abstention example, whose reward is one number."""
+def ledger(rollout: Rollout, example: Example | None, config: RewardConfig = PAPER) -> Ledger | None:
+    """What counts, component by component.
+
+    None where there is nothing to account for: no reward, one that is no sum over calls, or an abstention example,
+    whose reward is one number.
+    """
     reward = rollout.reward
-    if reward is None or reward.abstention or example is None:
+    if reward is None or reward.abstention or reward.form != "paper" or example is None:
         return None
-    account = Account(rollout, reward, example)
-    calls = [account.call(evidence) for evidence in reward.evidence]
-    missed = [account.missed(step) for step in reward.missed_steps]
-    totals = tuple((name, WEIGHTS[name] * getattr(reward, name), most(name)) for name in COMPONENTS)
-    return Ledger((*calls, *missed), totals)
-
-
-def most(component: str) -> float:
-    return 0.0 if component == "efficiency" else WEIGHTS[component]
+    account = Account(rollout, reward, example, config)
+    lines = [*map(account.call, reward.evidence), *map(account.missed, reward.missed_steps)]
+    counted = [at for at, name in enumerate(COMPONENTS) if account.weights[name]]
+    return Ledger(
+        tuple(replace(line, entries=tuple(line.entries[at] for at in counted)) for line in lines),
+        tuple(account.total(COMPONENTS[at]) for at in counted),
+    )
 
 
 class Account:
     """The shares of one rollout."""
 
-    def __init__(self, rollout: Rollout, reward: Reward, example: Example):
-        self.rollout, self.reward, self.example = rollout, reward, example
+    def __init__(self, rollout: Rollout, reward: Reward, example: Example, config: RewardConfig):
+        self.rollout, self.reward, self.example, self.config = rollout, reward, example, config
+        self.weights = {name: float(getattr(config, name)) for name in COMPONENTS}
         self.calls, self.steps = len(rollout.calls), len(example.steps)
         self.pairs = sum(evidence.step is not None for evidence in reward.evidence)
         self.last = {e.step: e.call for e in reward.evidence if e.step is not None}
         wanted = sum(len(step.calls) for step in example.steps)
-        self.budget = wanted + ceil(wanted * PAPER.beta - 1e-9)
+        self.budget = budget(wanted, config.beta)
+
+    def total(self, component: str) -> tuple[str, float, float]:
+        weight = self.weights[component]
+        return component, weight * getattr(self.reward, component), 0.0 if component == "efficiency" else weight
 
     def call(self, evidence: Evidence) -> Line:
         made = self.rollout.calls[evidence.call]
@@ -116,7 +123,7 @@ class Account:
         if evidence.call < self.budget:
             return None
         why = f"beyond the budget of {self.budget} calls"
-        return self.entry("efficiency", 0.0, PAPER.alpha / self.budget, why)
+        return self.entry("efficiency", 0.0, self.config.alpha / self.budget, why)
 
     def name(self, evidence: Evidence) -> Entry:
         share = 1 / self.calls
@@ -133,7 +140,7 @@ class Account:
         return self.entry("arguments", got, 1 / self.pairs - got, why)
 
     def entry(self, component: str, earned: float, lost: float, why: str) -> Entry:
-        weight = WEIGHTS[component]
+        weight = self.weights[component]
         return Entry(component, weight * earned, weight * lost, why)
 
 

@@ -30,6 +30,7 @@ from prove_web.live.models import State
 
 from .figures import WINDOW
 from .models import Point, Run, RunKind
+from .scored import said
 from .sparkline import Sparkline
 
 ROWS = 25
@@ -100,7 +101,7 @@ def runs(request: ProjectRequest) -> HttpResponse:
     context = {
         "filter": found,
         "page": page,
-        "rows": [(run, lines.get(run.pk)) for run in page],
+        "rows": [(run, lines.get(run.pk), said(run.scored_by)) for run in page],
         "columns": [column(key, title, request.GET.get("sort", "-number")) for key, title in COLUMNS],
         "narrowed": bool(any(request.GET.get(name) for name in ("q", "state", "kind"))),
     }
@@ -109,7 +110,10 @@ def runs(request: ProjectRequest) -> HttpResponse:
 
 
 def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
-    """Runs with their steps, their mean reward over the first and the newest of them, held-out gain and duration."""
+    """Runs with steps, mean reward over the first and the newest of them, held-out gain, duration, and how they ended.
+
+    `scored_by` is their reward as far as it is not the paper's. The job's result is large and is not read.
+    """
     points = Point.objects.filter(run=OuterRef("pk")).order_by()
     last = points.values("run").annotate(value=Max("step")).values("value")
     mean = points.values("run").annotate(value=Avg(REWARD)).values("value")
@@ -117,10 +121,12 @@ def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
     ended = Coalesce(F("job__ended_at"), Now())
     return (
         rows.select_related("job__created_by", "dataset", "sweep", "project__organisation")
-        .defer("job__spec", "config", "notes", "dataset__job")
+        .defer("job__spec", "job__result", "config", "notes", "dataset__job")
         .annotate(
             steps=Subquery(last),
             window=window,
+            scored_by=KeyTransform("reward", "config"),
+            ended=KeyTextTransform("ended", "job__result"),
             gain=sampled("difference"),
             gain_low=sampled("low"),
             gain_high=sampled("high"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from training_worker.prove.training import RECIPES, settings_of
+from training_worker.prove.training import RATES, RECIPES, settings_of
 
 from .defaults import START
 from .inputs import plain
@@ -39,7 +39,7 @@ def filled(name: str, given: Mapping[str, Any]) -> dict[str, str]:
 def model_of(policy: str) -> tuple[str, float]:
     """Family and number of parameters of a model, as far as its audit and its files tell; else the paper's first."""
     folder, audit = model_folder(policy), audit_of(policy)
-    if folder is None or audit is None or audit.family not in ("qwen3", "qwen2.5", "granite", "llama"):
+    if folder is None or audit is None or audit.family not in RATES:
         return "qwen3", 4e9
     return audit.family, size_of(folder) / BYTES
 

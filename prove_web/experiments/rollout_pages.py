@@ -10,13 +10,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.trajectories.breakdown import components, parts_of
 from prove_web.trajectories.conversation import of_rollout
-from training_worker.prove.trajectory import dumps
+from training_worker.prove.trajectory import Example, Rollout, dumps
 
 from .detail import run_of
 from .ledger import ledger
 from .models import Run
 from .rollouts import Group, Member, NoRollouts, examples_of, groups_of, rollout_of, truth
+from .scored import said, scored_at
 
 SORTS = {
     "asked": "As asked",
@@ -31,6 +33,7 @@ SORTS = {
 def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
     found = run_of(request.project, run)
     context: dict[str, Any] = {"run": found, "step": step, "around": neighbours(found, step), "sorts": SORTS}
+    context["scored_by"] = said(found.config.get("reward"))
     try:
         groups = groups_of(found, step)
     except NoRollouts as error:
@@ -106,11 +109,27 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
         "example": example,
         "turns": of_rollout(whole, example) if example else [],
         "steps": truth(example, whole) if example else [],
-        "ledger": ledger(whole, example),
         "raw": dumps(whole),
+        **earned(found, step, whole, example),
         "count": sum(len(each.members) for each in groups),
     }
     return render(request, "experiments/rollout.html", context)
+
+
+def earned(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:
+    """Where the reward came from: by call where the paper's form says so, and by part where there is more to it."""
+    config, reward = scored_at(run, step), rollout.reward
+    context: dict[str, Any] = {
+        "most": config.largest,
+        "scored_by": said(run.config.get("reward")),
+        "ledger": ledger(rollout, example, config),
+    }
+    if reward is None or reward.abstention:
+        return context
+    context |= {"parts": parts_of(reward, config), "table": not config.plain}
+    if reward.form != "paper":
+        context["beside"] = components(reward)
+    return context
 
 
 def place_of(groups: list[Group], index: int) -> tuple[Group, Member]:

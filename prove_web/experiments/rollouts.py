@@ -23,10 +23,10 @@ from training_worker.prove.trajectory import Example, Rollout, ToolCall, Unreada
 
 from .forms import DEFAULTS
 from .models import Run
+from .scored import top
 from .stored import StoredRun
 
 EQUAL = 1e-6  # a group whose rewards spread less than this carries no signal
-LARGEST_REWARD = 1.3
 AWAY = (
     "The storage that has this run's rollouts does not answer; its curves are kept here. "
     "Try again later; the log of the web process says more to who runs the site."
@@ -54,11 +54,6 @@ class Member:
     calls: tuple[tuple[str, bool], ...] = ()  # the tool of each, and whether it succeeded
 
     @property
-    def x(self) -> float:
-        """Where its reward lies on an axis 100 wide."""
-        return along(self.reward or 0)
-
-    @property
     def y(self) -> float:
         """Rows apart, so that equal rewards are all seen."""
         return 14 - 5 * ((self.place - 1) % 3)
@@ -72,11 +67,12 @@ class Member:
 
 @dataclass(frozen=True)
 class Group:
-    """The rollouts of one prompt; `number` counts the step's groups from 1."""
+    """The rollouts of one prompt; `number` counts the step's groups from 1, `top` is the most that one can earn."""
 
     number: int
     name: str
     members: tuple[Member, ...]
+    top: float
     example: Example | None = None
 
     @property
@@ -96,9 +92,17 @@ class Group:
     def mean(self) -> float:
         return fmean(self.rewards) if self.rewards else 0.0
 
+    def along(self, reward: float) -> float:
+        """Where a reward lies on an axis 100 wide, from 0 to the most."""
+        return round(100 * max(0.0, min(1.0, reward / self.top)), 2)
+
     @property
     def mean_x(self) -> float:
-        return along(self.mean)
+        return self.along(self.mean)
+
+    @property
+    def dots(self) -> list[tuple[float, Member]]:
+        return [(self.along(member.reward), member) for member in self.members if member.reward is not None]
 
     @property
     def spread(self) -> float:
@@ -110,10 +114,6 @@ class Group:
         return not self.void and self.spread <= EQUAL
 
 
-def along(reward: float) -> float:
-    return round(100 * max(0.0, min(1.0, reward / LARGEST_REWARD)), 2)
-
-
 def size_of_groups(run: Run) -> int:
     return int(run.config.get("group", DEFAULTS["group"]))
 
@@ -123,7 +123,7 @@ def groups_of(run: Run, step: int) -> list[Group]:
     with explained(run, step):
         file = StoredRun(run).file(step)
         summaries = read_old(file, size_of_groups(run)) if file.suffix == OLD else read_summaries(file)
-    return [group_of(members) for members in grouped(summaries)]
+    return [group_of(members, top(run)) for members in grouped(summaries)]
 
 
 def rollout_of(run: Run, step: int, index: int) -> Rollout | None:
@@ -157,8 +157,8 @@ def explained(run: Run, step: int) -> Iterator[None]:
         raise NoRollouts("The file of this step's rollouts cannot be read; it may be damaged.") from error
 
 
-def group_of(members: Sequence[Summary]) -> Group:
-    return Group(members[0].group, members[0].example, tuple(map(member_of, members)))
+def group_of(members: Sequence[Summary], most: float) -> Group:
+    return Group(members[0].group, members[0].example, tuple(map(member_of, members)), most)
 
 
 def member_of(one: Summary) -> Member:

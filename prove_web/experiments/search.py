@@ -26,6 +26,7 @@ LOOKUPS = {"<=": "lte", ">=": "gte", "<": "lt", ">": "gt", "=": "exact"}
 WORD = re.compile(rf"({'|'.join(NAMES)}):(\S+)")
 BOUND = re.compile(rf"({'|'.join(NUMBERS)})(<=|>=|<|>|=)(-?\d+(?:\.\d*)?|-?\.\d+)")
 COLUMNS = ("step", "number", "first", "example", "size", "rollouts")
+MOST_STEPS = 1e9  # no run has so many, and the column holds as much
 LONGEST = 500  # characters of a query
 
 
@@ -123,7 +124,7 @@ class Row:
 def possible(name: str, sign: str, value: float) -> Q:
     """What must be so of a group for one of its rollouts to be within the bound."""
     if name == "step":
-        return Q(**{f"step__{LOOKUPS[sign]}": value})
+        return Q(**{f"step__{LOOKUPS[sign]}": max(-MOST_STEPS, min(MOST_STEPS, value))})
     if name == "reward":
         above, below = Q(high__gte=value), Q(low__lte=value)
         return {"<": below, "<=": below, ">": above, ">=": above, "=": above & below}[sign]

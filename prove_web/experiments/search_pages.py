@@ -15,6 +15,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from .detail import run_of
 from .models import RolloutGroup, Run
 from .rollouts import Group, Member, examples_of
+from .scored import top
 from .search import Found, Query
 
 ROWS = 50
@@ -48,18 +49,19 @@ def found_rollouts(request: ProjectRequest, run: int) -> HttpResponse:
 def over_the_run(request: ProjectRequest, run: int, example: str) -> HttpResponse:
     found = run_of(request.project, run)
     page = Paginator(found.groups.filter(example=example), STEPS).get_page(request.GET.get("page"))
-    groups = [(row.step, group_of(row)) for row in page]
+    most = top(found)
+    groups = [(row.step, group_of(row, most)) for row in page]
     known = examples_of(found, [example]).get(example)
     context = {"run": found, "name": example, "example": known, "page": page, "groups": groups}
     return render(request, "experiments/over_the_run.html", context | rise(found, example))
 
 
-def group_of(row: RolloutGroup) -> Group:
+def group_of(row: RolloutGroup, most: float) -> Group:
     """A group of the index as the pages show groups."""
     told = row.rollouts
     lists = zip(told["reward"], told["advantage"], told["end"], strict=True)
     found = (Member(row.first + place, place + 1, *each) for place, each in enumerate(lists))
-    return Group(row.number, row.example, tuple(found))
+    return Group(row.number, row.example, tuple(found), most)
 
 
 def rise(run: Run, example: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How the fields of the launch form are laid out: what everyone needs is open, the rest is folded until asked for."""
+"""How the fields of the launch form are laid out: what everyone chooses is open, the rest is folded until asked for."""
 
 from __future__ import annotations
 
@@ -9,37 +9,33 @@ from . import grpo_fields, machine_fields, reward_fields
 
 @dataclass(frozen=True)
 class Section:
-    """Fields under a title; `folded` until asked for. `kind` is the only kind of run that has them, or ""."""
+    """Fields under a title; `folded` until asked for, with the values of `brief` and all that is not as usual beside.
+
+    `kind` is the only kind of run that has them, or "".
+    """
 
     title: str
     names: tuple[str, ...]
-    folded: bool = False
+    folded: bool = True
     kind: str = ""
-    text: str = ""
+    brief: tuple[str, ...] = ()
 
 
 SECTIONS = (
-    Section("What", ("name", "kind", "dataset", "policy")),
-    Section("How long", ("minutes", "max_steps", "epochs")),
-    Section("How it learns", ("learning_rate", "batch", "longest", *grpo_fields.BASIC[2:], *grpo_fields.BASIC[:2])),
-    Section("How it is measured", ("evaluate_every", "held_out", "patience", "seed")),
+    Section("What", ("name", "kind", "dataset", "policy", "minutes", "max_steps", "epochs"), folded=False),
     Section(
-        "Reward",
-        ("reward_preset", *reward_fields.NAMES),
-        folded=True,
-        kind="grpo",
-        text="The paper's five components, one of its ablations, another form, or weights of your own",
+        "Learning",
+        ("learning_rate", "batch", "longest", *grpo_fields.BASIC[2:], *grpo_fields.BASIC[:2]),
+        brief=("learning_rate", "prompts", "group", "batch"),
     ),
+    Section(
+        "Measuring", ("evaluate_every", "held_out", "patience", "seed"), brief=("evaluate_every", "held_out", "seed")
+    ),
+    Section("Reward", ("reward_preset", *reward_fields.NAMES), kind="grpo", brief=("reward_preset",)),
     Section(
         "Sampling and update",
         ("decay", "warmup_steps", *grpo_fields.SWITCHES),
-        folded=True,
-        text="Loss, clipping, groups without signal, difficulty, token limits, the learning rate's way",
+        brief=("decay", "loss", "zero_variance", "limit_completion"),
     ),
-    Section(
-        "Machine",
-        machine_fields.NAMES,
-        folded=True,
-        text="Threads, precision, LoRA, memory, how rollouts are made, several processes",
-    ),
+    Section("Machine", machine_fields.NAMES, brief=("threads", "device", "precision", "lora_rank")),
 )

@@ -15,6 +15,7 @@ from typing import Any
 from .inputs import TIMES
 
 MOST = 100  # members of a sweep
+LARGEST, SMALLEST = 1e12, 1e-30  # of a range: no setting is beyond, and arithmetic is
 MOST_TEXT = 1_000  # characters of one setting's values
 NUMBER = r"[-+]?[\w.]+(?:[eE][-+]?\d+)?"
 RANGE = re.compile(rf"({NUMBER})\s+to\s+({NUMBER})(?:\s*,?\s*(log|linear))?(?:\s*,?\s*in\s+(\d{{1,9}}))?")
@@ -86,8 +87,13 @@ def end(field: str, text: str) -> float:
 def check(field: str, span: Range) -> None:
     if not span.low < span.high:
         raise BadSpace(f"The range from {span.low:g} to {span.high:g} is empty: its first end has to be lower.", field)
-    if span.log and span.low <= 0:
+    if span.log and span.low < SMALLEST:
         raise BadSpace(f"A range in logarithms cannot begin at {span.low:g}; it has to be above 0.", field)
+    for value in (span.low, span.high):
+        if abs(value) > LARGEST:
+            raise BadSpace(f"A range ends within {LARGEST:g}, not at {value:g}.", field)
+        if span.whole and value != round(value):
+            raise BadSpace(f"This setting has whole numbers only, so a range of it cannot end at {value:g}.", field)
 
 
 def points(field: str, text: str) -> int:

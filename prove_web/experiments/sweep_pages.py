@@ -20,10 +20,11 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.jobs import request_stop
 from prove_web.live.models import ENDED, State, StopLevel
 
-from .forms import RunForm, usable
+from .forms import RunForm, of_reward, usable, worded
 from .launching import beginning, launch, told_of, typed
 from .listing import measured, sampled, sparklines
 from .models import Run, Sweep
+from .scored import said
 from .sweep_form import PRESETS, VARIABLE, SweepForm, name_of
 from .sweep_plot import Ended, plot
 
@@ -150,7 +151,11 @@ def sweep_page(request: ProjectRequest, sweep: int) -> HttpResponse:
         "sweep": found,
         "space": [(VARIABLE.get(field, field), values) for field, values in found.space.items()],
         "columns": [VARIABLE.get(field, field) for field in found.space],
-        "rows": [(run, [run.varied.get(field, "") for field in found.space], lines.get(run.pk)) for run in members],
+        "rows": [
+            (run, [worded(field, run.varied.get(field, "")) for field in found.space], lines.get(run.pk))
+            for run in members
+        ],
+        "reward": said(members[0].scored_by) if members and not any(map(of_reward, found.space)) else "",
         "best": best,
         "plots": plots(found, members, best),
         "states": [(state, name, count) for state, name, count in summary(members) if count],
@@ -177,7 +182,10 @@ def plots(sweep: Sweep, members: list[Run], best: Run | None) -> list[Any]:
     return [
         plot(
             VARIABLE.get(field, field),
-            [Ended(run.number, run.varied.get(field, ""), run.before, run.after, run == best) for run in ended],
+            [
+                Ended(run.number, worded(field, run.varied.get(field, "")), run.before, run.after, run == best)
+                for run in ended
+            ],
         )
         for field in (sweep.space if ended else ())
     ]

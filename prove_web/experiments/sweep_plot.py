@@ -9,6 +9,8 @@ from dataclasses import dataclass
 WIDTH, HEIGHT = 360, 200
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 30
 MARGIN = 0.08  # of the range of rewards, above and below
+LONGEST = 18  # letters of a tick
+LETTER, APART = 5.5, 10  # how wide a letter is, and how far ticks are kept apart
 LOG = 50  # numbers that lie this many times apart are drawn by their logarithms
 
 
@@ -70,7 +72,7 @@ def plot(title: str, members: Sequence[Ended]) -> Plot:
     dots = [
         Dot(places[one.value], y(one.after), one.number, f"{one.value}: {one.after:.3f}", one.best) for one in members
     ]
-    across = [Tick(at, value) for value, at in thinned(places)]
+    across = [Tick(at, cut(value)) for value, at in thinned(places)]
     up = [Tick(y(value), f"{value:.2f}") for value in (low + room, (low + high) / 2, high - room)]
     return Plot(title, dots, across, up, y(start))
 
@@ -103,10 +105,19 @@ def as_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def thinned(places: dict[str, float], apart: float = 46) -> list[tuple[str, float]]:
+def thinned(places: dict[str, float]) -> list[tuple[str, float]]:
     """Ticks that do not run into each other."""
     kept: list[tuple[str, float]] = []
     for value, at in sorted(places.items(), key=lambda item: item[1]):
-        if not kept or at - kept[-1][1] >= apart:
+        if not kept or at - kept[-1][1] >= (breadth(value) + breadth(kept[-1][0])) / 2 + APART:
             kept.append((value, at))
     return kept
+
+
+def breadth(text: str) -> float:
+    """About how wide a tick's text is drawn."""
+    return LETTER * min(len(text), LONGEST)
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -55,9 +55,13 @@ def following(events: Sequence[Told], seq: int) -> list[Told]:
     return found
 
 
-def finite(data: dict[str, Any]) -> dict[str, Any]:
+def finite(data: Any) -> Any:
     """The data with null for NaN and infinity, which a broken run may tell and no JSON column or browser takes."""
-    return {key: None if isinstance(value, float) and not isfinite(value) else value for key, value in data.items()}
+    if isinstance(data, float) and not isfinite(data):
+        return None
+    if isinstance(data, dict):
+        return {key: finite(value) for key, value in data.items()}
+    return [finite(value) for value in data] if isinstance(data, list) else data
 
 
 def store(job: Job, fresh: Sequence[Told]) -> None:

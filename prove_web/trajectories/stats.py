@@ -51,6 +51,11 @@ class Chart:
     note: str = ""
 
     @property
+    def head(self) -> str:
+        """What a long note is folded under."""
+        return self.note.partition(":")[0]
+
+    @property
     def top(self) -> tuple[Bar, ...]:
         return self.bars if len(self.bars) <= TOP + 3 else self.bars[:TOP]
 
@@ -99,6 +104,7 @@ def stats(dataset: Dataset) -> Stats:
             for one in set(filter(None, listed.split(","))):
                 counts[split][one] += n
     unused = [name for name in TOOLS if not any(name in of_split for of_split in tools.values())]
+    never = f"{len(unused)} never called: {', '.join(unused)}" if unused else ""
     return Stats(
         train=kinds["train"].total(),
         held_out=kinds["held_out"].total(),
@@ -106,7 +112,7 @@ def stats(dataset: Dataset) -> Stats:
         steps=chart("Ground-truth steps", "steps", steps, by_value=True, note="0: the right act is to call nothing"),
         levels=chart("Told at first", "level", levels, LEVEL_NAMES),
         servers=chart("Servers in the world", "server", servers),
-        tools=chart("Tools called", "tool", tools, note=f"Never called: {', '.join(unused)}" if unused else ""),
+        tools=chart("Tools called", "tool", tools, note=never),
     )
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a trajectory when its demonstration is run again now: its reward, or why there is none."""
+"""What becomes of a trajectory when its demonstration is run again now: its reward by the paper, or why none."""
 
 from __future__ import annotations
 
@@ -10,24 +10,11 @@ from pydantic import ValidationError
 from mcp_servers.catalogue import SERVERS
 from training_worker.prove.importers.certify import VERDICTS
 from training_worker.prove.reward import PAPER
-from training_worker.prove.reward.total import COMPONENTS
 from training_worker.prove.rollout import StaleExample, oracle
 from training_worker.prove.trajectory import Example, Reward, loads
 
+from .breakdown import Part, parts_of
 from .models import Trajectory
-
-
-@dataclass(frozen=True)
-class Part:
-    """One component of a reward: its value, its weight in the total and what it adds to that."""
-
-    name: str
-    value: float
-    weight: float
-
-    @property
-    def adds(self) -> float:
-        return self.value * self.weight
 
 
 @dataclass(frozen=True)
@@ -37,6 +24,7 @@ class Verdict:
     reward: Reward | None = None
     problem: str = ""
     parts: tuple[Part, ...] = ()
+    most: float = PAPER.largest
 
 
 def example_of(trajectory: Trajectory) -> Example | None:
@@ -67,7 +55,7 @@ def judge(example: Example) -> Verdict:
     told = [text for step in example.steps for text in step.observations]
     same = [made.observation for made in rollout.calls] == told and rollout.digest == example.digests[-1]
     problem = "" if same else "Its replay ends in another world than was recorded."
-    return Verdict(reward, problem, parts(reward))
+    return Verdict(reward, problem, parts_of(reward))
 
 
 def not_replayed(example: Example) -> str:
@@ -75,13 +63,9 @@ def not_replayed(example: Example) -> str:
     if example.check is None:
         return "It was imported with calls of tools that are not live here, so it cannot be replayed."
     servers = ", ".join(example.check.servers)
-    return (
-        f"Its calls were replayed twice on {servers} when it was imported, and are {VERDICTS[example.check.verdict]}. "
-        "Rollouts and replays on such servers are not available here yet."
-    )
-
-
-def parts(reward: Reward) -> tuple[Part, ...]:
-    if reward.abstention:
-        return ()
-    return tuple(Part(name, getattr(reward, name), getattr(PAPER, name)) for name in COMPONENTS)
+    if example.check.verdict == "not_checked":
+        said = f"Its calls could not be replayed on {servers} when it was imported: a server broke."
+    else:
+        verdict = VERDICTS[example.check.verdict]
+        said = f"Its calls were replayed twice on {servers} when it was imported, and are {verdict}."
+    return f"{said} Rollouts and replays on such servers are not available here yet."

@@ -18,6 +18,8 @@ def launch(page: Page, name: str, **fields: object) -> None:
     """Fill in the launch form and send it."""
     page.goto(f"{HERE}runs/new/")
     page.locator("[name=name]").fill(name)
+    for fold in page.locator("details.launch-more:not([open]) > summary:visible").all():
+        fold.click()
     small = {"minutes": 5, "prompts": 2, "group": 4, "held_out": 8, "threads": 1, "evaluate_every": 0}
     for field, value in (small | fields).items():
         page.locator(f"[name={field}]").fill(str(value))

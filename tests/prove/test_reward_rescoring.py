@@ -118,3 +118,10 @@ def test_a_file_cut_short_is_named_with_its_line(run: Path) -> None:
     file.write_bytes(file.read_bytes()[:-40])
     with pytest.raises(UnreadableData, match=r"step-000001\.jsonl, line 2: not a valid Rollout.*may be cut short"):
         rollouts_in(file)
+
+
+@pytest.mark.parametrize("card", ['{"x":', "[1]", "{}", "\ud800"])
+def test_a_run_whose_card_is_damaged_asks_for_its_data_set_in_words(card: str, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(card.encode("utf-8", "surrogatepass"))
+    with pytest.raises(UnreadableData, match=r"run\.json is no card of a run: name the data set's folder with --data"):
+        data_of([tmp_path])

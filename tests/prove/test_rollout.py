@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
 from training_worker.prove.chat import Scripted, write_calls
+from training_worker.prove.reward import RewardConfig
 from training_worker.prove.rollout import Attempt, Limits, StaleExample, cut, demonstration, oracle
 from training_worker.prove.trajectory import Example, Message, Rollout, ToolCall, WorldRef, dumps, loads
 
@@ -189,6 +190,17 @@ def test_a_failure_that_is_not_the_policys_has_no_reward_and_does_not_count(boun
     assert attempt.over and rollout.reward is None and not rollout.valid
     assert (rollout.end, rollout.failed_at, rollout.error) == ("infrastructure", boundary, "the sampler went away ?")
     assert loads(Rollout, dumps(rollout)) == rollout
+
+
+def test_a_world_that_breaks_while_a_final_state_is_compared_voids_the_attempt_and_ends_no_run(
+    chains: list[Example],
+) -> None:
+    example = next(one for one in chains if one.steps)
+    gone = replace(example, id="gone", steps=(replace(example.steps[0], calls=(ToolCall("gone_tool", {}),)),), edges=())
+    attempt = Attempt(gone, reward=RewardConfig(form="final_state"))
+    attempt.answer("Done.")
+    rollout = attempt.finish()
+    assert (rollout.reward, rollout.failed_at) == (None, "environment") and "gone_tool" in rollout.error
 
 
 def test_what_ends_a_rollout_first_is_what_ended_it() -> None:

@@ -16,7 +16,7 @@ from training_worker.jobs.storing import Storing
 from training_worker.jobs.work import Refused, Tell
 from training_worker.prove.store import __main__ as command
 from training_worker.prove.store.cache import Cache
-from training_worker.prove.store.courier import BROUGHT, Courier, bring, brought, pending
+from training_worker.prove.store.courier import BROUGHT, Courier, News, bring, brought, pending
 from training_worker.prove.store.folder import RolloutFolder, step_name, tokens_name
 from training_worker.prove.store.parquet import DamagedFile
 from training_worker.prove.store.storage import Storage, StorageFailed, configured
@@ -119,6 +119,19 @@ def test_a_storage_that_was_away_gets_everything_when_it_is_back(folder: Rollout
     (tmp_path / "far").unlink()
     assert courier.finish(30) == type(courier.news)(0, "")
     assert storage.names() == [step_name(1), step_name(2), tokens_name(2)]
+
+
+def test_a_disk_of_this_machine_that_takes_no_notes_is_told_and_stops_no_courier(
+    folder: RolloutFolder, storage: Storage
+) -> None:
+    keep(folder, 1)
+    (folder.path / BROUGHT).mkdir()  # in the way of the notes
+    courier = Courier(folder.path, storage, pauses=AT_ONCE)
+    courier.start()
+    eventually(lambda: courier.news.error)
+    assert BROUGHT in courier.news.error
+    (folder.path / BROUGHT).rmdir()
+    assert courier.finish(10.0) == News(0)
 
 
 def test_what_was_brought_is_not_brought_again_and_what_changed_is(folder: RolloutFolder, storage: Storage) -> None:

@@ -351,6 +351,26 @@ def test_a_run_starts_from_a_model_or_from_what_another_run_left(
     assert f'value="{name}/checkpoint-20" selected' in alices.get(f"{page(project)}?clone=2").content.decode()
 
 
+def test_what_a_run_of_another_project_left_is_neither_offered_nor_taken(
+    project: Project, dataset: Dataset, alices: Client, settings: LazySettings, tmp_path: Path
+) -> None:
+    settings.PROVE_DATA = tmp_path
+    elsewhere = Project.objects.create(organisation=project.organisation, name="Elsewhere", slug="elsewhere")
+    secret = run_of(elsewhere, name="Secret run")
+    (secret.job.out / "policy").mkdir(parents=True)
+    for name in ("config.json", "card.json"):
+        (secret.job.out / "policy" / name).write_text("{}")
+    assert dict(RunForm(elsewhere).fields["policy"].choices)["Trained in this project"]
+    for other in ({"policy": f"run:{secret.job_id}"}, {"dataset": secret.dataset_id}):
+        answer = alices.post(page(project), {**filled(dataset), **other})
+        assert answer.status_code == 422 and "Secret run" not in answer.content.decode()
+    varied = {"sweep-field_1": "policy", "sweep-values_1": f"warm, run:{secret.job_id}"}
+    sweep = {"sweep-name": "S", "sweep-method": "grid", "sweep-budget": 2, "sweep-seed": 0}
+    answer = alices.post(reverse("sweep-new", args=project.path), filled(dataset, **varied, **sweep))
+    assert answer.status_code == 422 and "Secret run" not in answer.content.decode()
+    assert not Run.objects.filter(project=project).exists()
+
+
 @pytest.mark.parametrize(
     ("audit", "said"),
     [
@@ -392,3 +412,40 @@ def test_a_clone_of_a_run_with_switches_is_launched_as_the_same_run(
         again = {name: form[name].value() for name in form.fields}
         alices.post(page(project), {name: "" if value is None else value for name, value in again.items()})
         assert Run.objects.order_by("number").last().config == run.config
+
+
+def folds(page: Any) -> dict[str, tuple[bool, dict[str, str]]]:
+    """By title of each folded section whether it is open, and what is told of it."""
+    laid = [one for one in page.context["form"].sections if one.section.folded]
+    return {one.section.title: (one.open, {told.label: told.value for told in one.told}) for one in laid}
+
+
+def test_a_newcomer_sees_what_everyone_chooses_and_in_a_line_what_is_set_elsewhere(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    found = folds(alices.get(page(project)))
+    assert not any(is_open for is_open, _ in found.values())
+    assert found["Learning"][1] == {
+        "Learning rate": "0.0002",
+        "Conversations a step": "8",
+        "Prompts per step": "8",
+        "Group size": "8",
+    }
+    assert found["Reward"][1] == {"": "The paper's"}
+    (first,) = [section for section in SECTIONS if not section.folded]
+    assert first.names == ("name", "kind", "dataset", "policy", "minutes", "max_steps", "epochs")
+
+
+def test_what_is_not_as_usual_is_told_in_its_fold_and_what_is_wrong_opens_it(
+    project: Project, dataset: Dataset, alices: Client
+) -> None:
+    asked = {"reward_preset": "own", "reward_repeats": "0.2", "loss": "dr_grpo", "lora_rank": "8", "fill": "look"}
+    found = folds(alices.post(page(project), filled(dataset, **asked)))
+    assert found["Reward"][1] == {"": "Weights of one's own", "Cost of repeats": "0.2"}
+    assert found["Machine"][1]["LoRA rank"] == "8"
+    assert found["Sampling and update"][1]["Loss"] == "Dr. GRPO"
+    junk = "<b>" + "9" * 300
+    text = alices.post(page(project), filled(dataset, learning_rate=junk, fill="look")).content.decode()
+    assert "<b>9" not in text and "&lt;b&gt;9" in text
+    wrong = folds(alices.post(page(project), filled(dataset, learning_rate=junk, micro_batch="7")))
+    assert {title for title, (is_open, _) in wrong.items() if is_open} == {"Learning", "Machine"}

@@ -52,6 +52,14 @@ def test_a_metric_that_is_no_number_is_a_gap_in_the_curve(project: Project, valu
     assert tiles(run)[0].now == 0.5
 
 
+def test_what_is_no_number_is_found_at_any_depth_and_keeps_nothing_else_from_being_stored(project: Project) -> None:
+    slices = [{"slice": "server", "means": {"reward": float("nan"), "coverage": 0.5}}]
+    job = run_job(project)
+    tell(job, event(1, "held_out", step=0, reward=0.5, slices=slices))
+    [stored] = HeldOut.objects.filter(run__job=job)
+    assert stored.metrics["slices"] == [{"slice": "server", "means": {"reward": None, "coverage": 0.5}}]
+
+
 def test_an_event_told_twice_is_stored_once(project: Project) -> None:
     job = run_job(project)
     tell(job, *story(0, 3))

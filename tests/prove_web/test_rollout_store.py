@@ -269,6 +269,7 @@ def test_the_page_finds_orders_and_leads_to_each_rollout(run: Run, victors: Clie
     assert address(run, "rollout", 3, 1) in text_of(victors, url + "?q=end:tokens")
     assert "No rollout is like that" in text_of(victors, url + "?q=tool:nothing")
     assert "&lt;script&gt;" in text_of(victors, url + "?q=<script>", 422)
+    assert len(shown(f"?q=step%3C{'9' * 400}")) == 12 and not shown(f"?q=step%3E={'9' * 30}")
 
 
 def test_one_conversation_is_followed_over_the_run(run: Run, victors: Client) -> None:

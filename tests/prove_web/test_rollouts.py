@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.ledger import WEIGHTS, ledger
+from prove_web.experiments.ledger import ledger
 from prove_web.experiments.models import Run
 from prove_web.experiments.rollouts import groups_of
-from training_worker.prove.reward import score
+from training_worker.prove.reward import PAPER, score
 from training_worker.prove.trajectory import Example, ExecutedCall, Rollout, ToolCall
 
 from .examples import abstention, chain, dataset_of, examples
@@ -204,7 +204,7 @@ def test_missed_steps_are_lines_of_the_ledger() -> None:
     example = chain()
     book = ledger(lazy(example), example)
     assert [(line.call, line.step) for line in book.lines] == [(None, g + 1) for g in range(len(example.steps))]
-    assert sum(line.entries[1].lost for line in book.lines) == pytest.approx(WEIGHTS["coverage"])
+    assert sum(line.entries[1].lost for line in book.lines) == pytest.approx(PAPER.coverage)
 
 
 def test_an_abstention_has_no_ledger() -> None:

@@ -42,7 +42,7 @@ def names(client: Client, project: Project, query: str = "") -> list[str]:
     """The runs the table shows, from its top."""
     page = client.get(reverse("runs", args=project.path) + query)
     assert page.status_code == 200
-    return [run.name for run, _ in page.context["rows"]]
+    return [run.name for run, *_ in page.context["rows"]]
 
 
 def page_of(run: Run, client: Client, **headers: str) -> str:
@@ -85,7 +85,7 @@ def test_the_table_shows_first_and_newest_reward_held_out_gain_and_a_sparkline(
 ) -> None:
     run_of(project, [0.5] * 10 + [0.7] * 20 + [0.9] * 10, result=RESULT)
     page = victors.get(reverse("runs", args=project.path))
-    (run, line), text = page.context["rows"][0], page.content.decode()
+    (run, line, _), text = page.context["rows"][0], page.content.decode()
     assert (run.steps, round(run.reward_start, 6), round(run.reward_now, 6), run.gain) == (40, 0.5, 0.9, 0.25)
     assert len(line.points.split()) == 30
     assert '<svg class="sparkline"' in text and "+0.250" in text and "+0.12 to +0.38" in text
@@ -102,10 +102,16 @@ def test_a_short_run_is_measured_over_half_of_itself(project: Project, victors: 
 def test_the_table_asks_as_few_questions_of_the_database_for_many_runs_as_for_one(
     project: Project, alice: User, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    for _ in range(24):
-        run_of(project, [0.5, 0.6], by=alice)
+    for number in range(24):
+        run_of(project, [0.5, 0.6], by=alice, result=RESULT, config={"reward": {"name": 0.1 * number}})
     with django_assert_max_num_queries(12):
         assert len(names(victors, project)) == 24
+
+
+def test_the_table_does_not_read_the_results_of_its_runs(project: Project, victors: Client) -> None:
+    run_of(project, [0.5], result=RESULT)
+    ((run, *_),) = victors.get(reverse("runs", args=project.path)).context["rows"]
+    assert "result" in run.job.get_deferred_fields() and run.gain == 0.25
 
 
 def test_a_name_is_text_and_never_markup(project: Project, victors: Client) -> None:

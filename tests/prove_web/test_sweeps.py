@@ -82,12 +82,20 @@ def test_a_range_in_so_many_values_has_both_ends() -> None:
         ("0 to 1 log", "A range in logarithms cannot begin at 0"),
         ("0 to 1 in 1", "in 2 to 100 values, not in 1"),
         ("0 to 1 in 999999999", "in 2 to 100 values, not in 999999999"),
+        ("-1e308 to 1e308 in 4", "A range ends within 1e\\+12, not at -1e\\+308"),
+        ("5e-324 to 1, log in 3", "A range in logarithms cannot begin at 4.9"),
         ("1," * 501, "1,000 are the most"),
     ],
 )
 def test_values_that_make_no_sense_are_refused_in_words(text: str, says: str) -> None:
     with pytest.raises(BadSpace, match=says):
         parse("beta", text)
+
+
+@pytest.mark.parametrize("text", ["1.5 to 7.5", "1.2 to 1.4", "1 to 7.5 in 3", "1e-7 to 1e-4, log"])
+def test_a_range_of_whole_numbers_ends_at_whole_numbers(text: str) -> None:
+    with pytest.raises(BadSpace, match="whole numbers only"):
+        parse("group", text, whole=True)
 
 
 def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
@@ -334,4 +342,4 @@ class TestPages:
             assert f'href="{reverse("sweep", args=[*project.path, 1])}"' in text
         assert "Rollouts by step" in grpo and "Rollouts by step" not in sft
         table = alices.get(reverse("runs", args=project.path) + "?kind=sft")
-        assert [run.kind for run, _ in table.context["rows"]] == ["sft"]
+        assert [run.kind for run, *_ in table.context["rows"]] == ["sft"]

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from training_worker.prove.reward.success import is_success
 from training_worker.prove.trajectory import Example, Rollout, Step, ToolCall, UnreadableData
-from training_worker.trainer.asking import ALL_BY, OFTENER, Asking, solved
+from training_worker.trainer.asking import ALL_BY, OFTENER, Asking
 from training_worker.trainer.grpo_run import GRPORun
 
 from .double import Bank, example
@@ -121,10 +123,31 @@ def played(one: Example, texts: list[str]) -> Rollout:
     return bank.finish()
 
 
-def test_a_rollout_is_solved_when_all_is_done_whatever_else_was_called() -> None:
+def is_solved(rollout: Rollout) -> bool:
+    return rollout.reward is not None and is_success(rollout.reward)
+
+
+def test_a_rollout_succeeds_when_all_is_done_and_nothing_else() -> None:
     find = '<tool_call>\n{"name": "find_account", "arguments": {"name": "Viktor Sato"}}\n</tool_call>'
     tell = '<tool_call>\n{"name": "get_balance", "arguments": {"account_id": "ACC-1037"}}\n</tool_call>'
-    assert solved(played(example(1), [find, "It is.", tell])) and solved(played(example(1), [find, find, tell]))
-    assert not solved(played(example(1), [find, "It is."])) and not solved(played(example(1), [tell, find]))
-    assert solved(played(example(0), ["I cannot."])) and not solved(played(example(0), [find]))
-    assert not solved(replace(played(example(1), [find, tell]), reward=None))
+    assert is_solved(played(example(1), [find, "It is.", tell]))
+    assert not is_solved(played(example(1), [find] * 9 + [tell]))
+    assert not is_solved(played(example(1), [find, "It is."])) and not is_solved(played(example(1), [tell, find]))
+    assert is_solved(played(example(0), ["I cannot."])) and not is_solved(played(example(0), [find]))
+
+
+def test_a_run_of_before_goes_on_in_the_rounds_that_it_had_which_left_out_first_what_does_not_fit() -> None:
+    generator = torch.Generator().manual_seed(7)
+    fitting = [one for one in MANY if one.world.seed % 3]
+    rounds = [torch.randperm(len(fitting), generator=generator).tolist() for _ in range(2)]
+    wanted = [fitting[i].id for each in rounds for i in each]
+
+    def begun() -> Asking:
+        return Asking(replace(RUN, seed=7), MANY, lambda one: bool(one.world.seed % 3))
+
+    old = begun()
+    old.narrow()
+    assert ids(old.draw(5)) == wanted[:5]
+    later = begun()
+    later.restore(json.loads(json.dumps(old.state())))
+    assert ids(later.draw(len(wanted) - 5)) == wanted[5:]

@@ -17,7 +17,7 @@ GROUPS = st.lists(
 
 
 def of(completions: list[list[int]], rewards: list[float]) -> torch.Tensor:
-    return branch_advantages([[1]] * len(completions), completions, torch.tensor(rewards))
+    return branch_advantages(completions, torch.tensor(rewards), len(completions))
 
 
 def test_only_the_token_at_which_two_rollouts_part_is_credited() -> None:
@@ -47,9 +47,16 @@ def test_the_credit_given_at_a_choice_sums_to_nothing(group: list[tuple[list[int
             assert found[here, time].sum() == pytest.approx(0, abs=1e-5)
 
 
-def test_groups_are_told_apart_by_their_prompts() -> None:
-    found = branch_advantages([[1], [2], [1], [2]], [[5], [5], [6], [6]], torch.tensor([1.0, 0.0, 0.0, 2.0]))
-    assert found.tolist() == [[1], [-2], [-1], [2]]
+def test_neighbours_are_a_group_even_where_the_next_one_was_asked_the_same() -> None:
+    found = branch_advantages([[5], [6], [5], [6]], torch.tensor([1.0, 0.0, 0.0, 2.0]), 2)
+    assert found.tolist() == [[1], [-1], [-2], [2]]
+
+
+def test_a_void_group_is_no_part_of_what_the_next_one_of_its_example_is_compared_with() -> None:
+    void, taught = [[5], [6]], [[5], [6]]
+    alone = branch_advantages(taught, torch.tensor([0.5, -0.5]), 2)
+    beside = branch_advantages([*void, *taught], torch.tensor([0.0, 0.0, 0.5, -0.5]), 2)
+    assert torch.equal(beside[2:], alone) and not beside[:2].any()
 
 
 def test_rollouts_of_different_lengths_and_equal_ones_are_fine() -> None:

@@ -12,6 +12,7 @@ from transformers import PreTrainedTokenizerFast
 from trl import chat_template_utils as trl
 
 from training_worker.prove.formats import HERMES, LLAMA3
+from training_worker.prove.training import RATES
 from training_worker.prove.trajectory import Message
 from training_worker.trainer.conversation import encode, glue_ids, prompt_ids, render
 from training_worker.trainer.families import UnknownFamily, chat_of, family_of
@@ -175,3 +176,7 @@ def test_no_text_of_a_tool_adds_a_control_token(name: str, text: str) -> None:
 def test_the_small_policys_own_pieces_are_no_control_tokens(tokenizer: PreTrainedTokenizerFast) -> None:
     said = "<tools> <tool_call> {} </tool_call>"
     assert said in tokenizer.decode(encode(tokenizer, render(tokenizer, [Message("user", said)])))
+
+
+def test_each_family_has_a_rate_in_the_papers_recipe_by_its_own_name() -> None:
+    assert set(RATES) == {family_of(family_tokenizer(name)).name for name in FAMILIES}

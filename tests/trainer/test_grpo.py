@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 from dataclasses import replace
 from pathlib import Path
@@ -129,7 +130,7 @@ def test_a_half_written_checkpoint_is_not_gone_on_from(run: GRPORun) -> None:
 
 def test_minutes_count_training_over_all_resumes(run: GRPORun) -> None:
     train(replace(run, max_steps=2), lambda event: None, attempt=Bank)
-    spent = lines(run)[-1]["elapsed_s"] / 60
+    spent = lines(run)[-1]["elapsed_s"] / 61  # a little less, or rounding could ask for another step
     done = train(replace(run, minutes=spent), lambda event: None, attempt=Bank)
     assert (done.step, done.ended) == (2, "minutes")
     assert torch.equal(weights(done.policy), weights(run.out / "policy"))
@@ -141,10 +142,28 @@ def test_a_folder_of_another_run_is_refused(run: GRPORun) -> None:
         train(replace(run, learning_rate=1.0), lambda event: None, attempt=Bank)
 
 
+def test_a_run_that_was_begun_before_there_were_all_settings_goes_on(run: GRPORun) -> None:
+    train(replace(run, max_steps=2), lambda event: None, attempt=Bank)
+    card = run.out / "run.json"
+    known = json.loads(card.read_text())
+    del known["limits"]["observation"], known["reward"], known["zero_variance"]
+    card.write_text(json.dumps(known))
+    assert train(run, lambda event: None, attempt=Bank).step == 4
+    with pytest.raises(RunMismatch, match="limits"):
+        train(replace(run, limits=replace(LIMITS, turn=39)), lambda event: None, attempt=Bank)
+
+
 def test_batches_that_are_invalid_leave_the_policy_as_it_was(run: GRPORun) -> None:
     done = train(replace(run, max_steps=2), lambda event: None, attempt=Unplugged)
     assert torch.equal(weights(run.policy), weights(done.policy))
     assert [line["invalid_groups"] for line in lines(run)] == [2, 2]
+    assert not any({"reward", "coverage", "success"} & line.keys() for line in lines(run)), "nothing was earned, not 0"
+
+
+def test_failures_that_are_not_the_policys_say_nothing_of_how_hard_an_example_is(run: GRPORun) -> None:
+    train(replace(run, difficulty="pools", max_steps=1), lambda event: None, attempt=Unplugged)
+    newest = RunFolder(run.out).newest()
+    assert newest and newest.progress["asking"]["rates"] == {}
 
 
 def test_one_invalid_rollout_silences_its_group_and_no_other(

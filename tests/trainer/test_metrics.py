@@ -12,6 +12,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.metrics import BY_NAME, TERMS, TOOLS
 from training_worker.prove.reward import RewardConfig
+from training_worker.prove.reward.success import is_success
 from training_worker.prove.rollout import Attempt, oracle
 from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, ToolCall
 from training_worker.trainer.machine import Machine
@@ -22,7 +23,6 @@ from training_worker.trainer.metrics import (
     NOT_OFFERED,
     batch_metrics,
     outcome_means,
-    succeeded,
     update_metrics,
 )
 from training_worker.trainer.sampler import Sample, TokenLimits
@@ -97,12 +97,12 @@ def test_abstention_has_its_own_mean_and_is_not_told_where_there_is_none() -> No
 def test_the_oracle_succeeds_and_one_call_too_many_in_vain_does_not() -> None:
     for example in conversations():
         perfect = oracle(example)
-        assert perfect.reward and succeeded(perfect.reward)
+        assert perfect.reward and is_success(perfect.reward)
         worse = Attempt(example)
         for text in ('<tool_call>\n{"name": "made_up", "arguments": {}}\n</tool_call>', "Done.", "Done.", "Done."):
             worse.over or worse.answer(text)
         found = worse.finish().reward
-        assert found and not succeeded(found)
+        assert found and not is_success(found)
 
 
 def test_what_is_not_environment_and_not_reward_is_generation() -> None:

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from training_worker.prove.trajectory import Example, Rollout, write_lines
+from training_worker.trainer import policy
 from training_worker.trainer.footprint import TooLarge, footprint, require_memory, shapes
 from training_worker.trainer.grpo import train
 from training_worker.trainer.grpo_run import GRPORun, TokenLimits
@@ -88,7 +89,10 @@ def test_a_folder_outside_the_roots_is_no_policy(small: Path, tmp_path: Path) ->
         load_policy(moved)
 
 
-def test_a_link_out_of_the_roots_is_not_followed(small: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("carded", [False, True])
+def test_a_link_out_of_the_roots_is_not_followed(small: Path, tmp_path: Path, carded: bool) -> None:
+    if carded:
+        (small / "card.json").write_text("{}")
     secret = (small / "model.safetensors").rename(tmp_path / "secret.safetensors")
     (small / "model.safetensors").symlink_to(secret)
     with pytest.raises(UnreadablePolicy, match="leads out of"):
@@ -155,6 +159,23 @@ def test_a_model_that_is_not_for_chats_with_tools_is_refused(small: Path) -> Non
         load_policy(small)
     template.unlink()
     with pytest.raises(UnreadablePolicy, match="has no chat template"):
+        load_policy(small)
+
+
+@pytest.mark.parametrize(
+    ("hostile", "says"),
+    [
+        ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "more than 0.2 seconds"),
+        ("{{ ''.__class__.__mro__ }}", "is unsafe"),
+        ("{% include '/etc/passwd' %}", "no loader"),
+    ],
+)
+def test_a_template_that_has_no_end_or_reaches_beyond_what_it_is_given_is_refused(
+    small: Path, monkeypatch: pytest.MonkeyPatch, hostile: str, says: str
+) -> None:
+    monkeypatch.setattr(policy, "LONGEST_RENDERING", 0.2)
+    (small / "chat_template.jinja").write_text(hostile)
+    with pytest.raises(UnreadablePolicy, match=f"its chat template fails on a tool .*{says}"):
         load_policy(small)
 
 

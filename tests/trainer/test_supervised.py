@@ -13,6 +13,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.trajectory import Example, write_lines
 from training_worker.trainer.demonstrations import IGNORED, demonstrations
+from training_worker.trainer.footprint import TooLarge, require_memory
 from training_worker.trainer.policy import load_policy, save_policy
 from training_worker.trainer.run_folder import RunMismatch
 from training_worker.trainer.stopping import Stop
@@ -126,15 +127,20 @@ def test_a_run_ends_when_what_is_measured_does_not_rise(run: SupervisedRun) -> N
     assert trained(run, evaluate=lambda model, step: 0.9, evaluate_every=1).step == 3, "and does not go on"
 
 
-def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint(run: SupervisedRun) -> None:
+def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint(
+    run: SupervisedRun, examples: list[Example]
+) -> None:
     models: list[Qwen3ForCausalLM] = []
 
     def spoil(event: Event) -> None:
         if event["event"] == "checkpoint":
             torch.nn.init.constant_(models[0].model.norm.weight, torch.nan)
 
-    with pytest.raises(NotFinite, match=r"The loss of step 3 \(batch 3, epoch 1\) .* The checkpoint of step 2 is kept"):
+    says = r"The loss of step 3 \(batch 3, epoch 1\) .* Its conversations: .* The checkpoint of step 2 is kept"
+    with pytest.raises(NotFinite, match=says) as broke:
         trained(run, spoil, evaluate=lambda model, step: models.append(model), evaluate_every=3)
+    named = str(broke.value).split("conversations: ")[1].split(". ")[0].split(", ")
+    assert len(set(named)) == 4 and set(named) <= {one.id for one in examples}
     assert [line["step"] for line in lines(run)] == [1, 2]
     assert [folder.name for folder in (run.out / "checkpoints").glob("checkpoint-*")] == ["checkpoint-2"]
     assert trained(run).step == 6, "and it can be gone on from"
@@ -151,6 +157,24 @@ def test_adapters_alone_are_trained_and_gone_on_with(run: SupervisedRun, tmp_pat
     moved = weights(whole.out / "policy")
     assert torch.equal(weights(lora.out / "policy"), moved) and not torch.equal(weights(run.policy), moved)
     assert lines(lora)[-1]["loss"] < lines(lora)[0]["loss"]
+
+
+def test_a_run_goes_on_from_what_adapters_made_of_a_model(run: SupervisedRun, tmp_path: Path) -> None:
+    lora = replace(run, lora_rank=2, lora_alpha=4, learning_rate=1e-2, max_steps=2)
+    trained(lora)
+    second = replace(lora, policy=run.out / "policy", out=tmp_path / "second", learning_rate=1e-9)
+    assert trained(second).step == 2
+    moved, still = weights(run.out / "policy"), weights(second.out / "policy")
+    assert torch.allclose(still, moved, atol=1e-6) and not torch.allclose(still, weights(run.policy), atol=1e-4)
+
+
+def test_a_model_that_does_not_fit_is_refused_before_it_is_read(run: SupervisedRun) -> None:
+    needed = require_memory(run, "cpu")
+    assert (needed.gradients, needed.optimizer, needed.cache) == (needed.weights, 2 * needed.weights, 0)
+    with pytest.raises(
+        TooLarge, match=r"needs at least [\d.,]+ GB \(weights.*\(lora_rank 8\), or take a smaller model\."
+    ):
+        trained(replace(run, lora_rank=10**12))
 
 
 def test_a_checkpoint_is_a_policy_that_another_run_can_start_from(run: SupervisedRun, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from training_worker.trainer.backends.vllm import VLLMBackend
 from training_worker.trainer.conversation import encode, glue_ids
 from training_worker.trainer.engine import Engine, Sample, TokenLimits
 from training_worker.trainer.families import family_of
+from training_worker.trainer.measuring import Measuring
 from training_worker.trainer.metrics import invalid
 
 from .live import EXAMPLE, LIST, STOP, TOKENIZER, WIDE
@@ -63,6 +64,14 @@ def test_vllm_is_asked_with_the_exact_tokens_of_the_conversation_and_its_setting
     assert {told for told, mine in zip(one.logprobs, one.env_mask, strict=True) if mine} == {-0.5}
     settings = generation.temperature, generation.max_completion_length, generation.generation_kwargs
     assert generation.pushed == 1 and settings == (0.7, 99, {"top_p": 1.0})
+
+
+def test_an_evaluation_sends_vllm_the_weights_first_and_is_greedy_where_that_is_asked() -> None:
+    generation = Generation(speech(LIST), speech("Done."), speech("Done."))
+    how = Measuring("cuda", 8, TokenLimits(turn=80, completion=4_000))
+    [[rollout]] = how.rollouts(None, TOKENIZER, [EXAMPLE], temperature=0.0, vllm=generation)
+    assert generation.pushed == 1 and {settings[1] for settings in generation.asked} == {0.0}
+    assert [made.call.name for made in rollout.calls] == ["list_accounts"]
 
 
 def test_a_vllm_turn_longer_than_its_own_limit_is_cut_there() -> None:

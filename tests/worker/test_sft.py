@@ -54,7 +54,7 @@ def test_a_supervised_run_is_trained_watched_and_compared(made: Path, jobs: Path
     assert [line["step"] for line in told(events, "held_out")] == [0, 2]
     assert (end["result"]["steps"], end["result"]["ended"]) == (3, "steps")
     assert end["result"]["sampled"]["examples"] == 1 and end["result"]["after"][-1]["steps"] == "all"
-    assert any("step 3 of at most 3, loss" in word["line"] for word in told(events, "progress"))
+    assert any(" of at most 3, loss" in word["line"] for word in told(events, "progress"))
     again = done(jobs, sft_of(made, max_steps=3), number=2)
     assert told(again, "ended") == [end] and len(told(again, "step")) == 3, "all is there; nothing is done twice"
     assert policy_folder(f"run:{JOB}", jobs) == jobs / JOB / "out" / "policy"

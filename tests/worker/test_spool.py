@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.jobs.failure import FULL, MEMORY, NO_TRAINER, STALE, explain
+from training_worker.jobs.failure import FULL, GPU_MEMORY, MEMORY, NO_TRAINER, STALE, explain
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
 from training_worker.prove.rollout import StaleExample
 from training_worker.stages import StageFailed
@@ -63,7 +63,7 @@ def test_an_event_that_does_not_fit_on_the_disk_leaves_no_half_of_itself(path: P
         (OSError(errno.EACCES, "Permission denied", "/x"), "The worker may not write to /x."),
         (MemoryError(), MEMORY),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."), MEMORY),
-        (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), MEMORY),
+        (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), GPU_MEMORY),
         (ModuleNotFoundError("No module named 'torch'", name="torch"), NO_TRAINER),
         (StaleExample("x was made with other code"), STALE),
         (StageFailed("Too few."), "Too few."),

@@ -19,6 +19,7 @@ from typing import Any
 from ..trainer.stopping import on_signals
 from .launch import FIRST, is_first, launch, processes
 from .lifeline import die_with_parent
+from .machine import machine_of
 from .spool import ENDED, SpoolWriter, spool_path
 from .work import FAILED, SPEC, STOPPED, Refused, Result, Stopped, Tell
 
@@ -38,8 +39,18 @@ def main() -> int:
         told = given.folder if is_first() else given.folder / f"rank-{os.environ['RANK']}"  # which nobody is sent
         told.mkdir(exist_ok=True)
         spool = SpoolWriter(spool_path(told, given.attempt))
-        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device="cpu")
+        device = machine_of(order(given.folder), given.folder)
+        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device=device)
         return attempt(given.folder, Tell(spool, stop, given.attempt))
+
+
+def order(folder: Path) -> dict[str, Any]:
+    """What is asked, as far as it can be read: the attempt says what is wrong with it."""
+    try:
+        found = json.loads((folder / SPEC).read_text("utf-8"))
+        return found if isinstance(found["spec"], dict) else {}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def attempt(folder: Path, tell: Tell) -> int:
@@ -47,9 +58,9 @@ def attempt(folder: Path, tell: Tell) -> int:
     from .failure import explain
 
     try:
-        order = json.loads((folder / SPEC).read_text("utf-8"))
+        asked = json.loads((folder / SPEC).read_text("utf-8"))
         (folder / "out").mkdir(exist_ok=True)
-        result = kind_of(order["kind"])(order["spec"], folder, tell)
+        result = kind_of(asked["kind"])(asked["spec"], folder, tell)
         tell(ENDED, state="done", error="", result=result)
         return 0
     except (Stopped, KeyboardInterrupt):

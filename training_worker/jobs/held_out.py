@@ -14,9 +14,10 @@ from typing import Any
 from ..pipeline import SAMPLES, digest_of
 from ..prove.trajectory import Example, Rollout, read_lines, write_lines
 from ..stages import run_stage
-from ..trainer.evaluate import ROWS, Rollouts, evaluate, paired, table
+from ..trainer.evaluate import ROWS, Rollouts, paired, table
+from ..trainer.measuring import measuring
 from ..trainer.metrics import outcome_means
-from ..trainer.policy import Policy, load_policy
+from ..trainer.policy import Policy
 from ..trainer.prompts import prompt_length
 from ..trainer.slices import compared, state_reached, watched
 from .pace import Pace
@@ -38,11 +39,15 @@ def fitting(examples: Iterable[Example], policy: Policy, longest: int, most: int
 
 
 class Watch:
-    """Greedy evaluations while a run trains; `trainer.grpo.train` calls it with the policy and the step."""
+    """Greedy evaluations while a run trains; `trainer.grpo.train` calls it with the policy and the step.
+
+    Raises Impossible and UnreadablePolicy.
+    """
 
     def __init__(self, out: Path, examples: list[Example], policy: Policy, pace: Pace, tell: Tell):
         self.path, self.examples = out / "held-out.jsonl", examples[:WATCHED]
         self.policy, self.pace, self.tell = policy, pace, tell
+        self.measuring = measuring(pace.config)
         known = list(read_lines(dict, self.path)) if self.path.exists() else []
         self.lines: dict[int, dict[str, Any]] = {line["step"]: line for line in known}
 
@@ -52,14 +57,17 @@ class Watch:
         for line in self.lines.values():
             self.tell("held_out", **line)
 
-    def __call__(self, model: Any, step: int) -> float | None:
-        """The mean reward; None without examples."""
+    def __call__(self, model: Any, step: int, vllm: Any = None) -> float | None:
+        """The mean reward; None without examples, or where no rollout could be scored.
+
+        `vllm` is TRL's object where vLLM generates.
+        """
         if not self.examples or step in self.lines:
-            return self.lines[step]["reward"] if step in self.lines else None
+            return self.lines[step].get("reward") if step in self.lines else None
         line = f"step {step}: evaluating on {len(self.examples)} held-out worlds"
         self.tell("progress", **self.pace.reading(line))
         began = time.monotonic()
-        made = evaluate(model, self.policy.tokenizer, self.examples, temperature=0.0)
+        made = self.measuring.rollouts(model, self.policy.tokenizer, self.examples, temperature=0.0, vllm=vllm)
         seconds = time.monotonic() - began
         self.pace.measured(len(self.examples), seconds, final=False)
         means = outcome_means([rollout for rollouts in made for rollout in rollouts])
@@ -69,15 +77,15 @@ class Watch:
         self.lines[step] = {"step": step, **means, **about}
         write_lines(self.path, self.lines.values())
         self.tell("held_out", **self.lines[step])
-        return float(means["reward"])
+        return means.get("reward")
 
 
 class Comparison:
-    """Before against after on the same held-out worlds, sampled and greedy."""
+    """Before against after on the same held-out worlds, sampled and greedy. Raises Impossible and UnreadablePolicy."""
 
     def __init__(self, out: Path, examples: list[Example], pace: Pace, tell: Tell):
         self.out, self.pace, self.tell = out / "evaluations", pace, tell
-        self.examples = examples
+        self.examples, self.measuring = examples, measuring(pace.config)
 
     def result(self, before: Path, after: Path) -> dict[str, Any]:
         """The paired differences, the sampled rollouts by chain length, and all by slice. Raises Refused."""
@@ -101,7 +109,7 @@ class Comparison:
         """The rollouts of a policy, made unless they are there; those of one example together."""
 
         def work(folder: Path) -> dict[str, Any]:
-            made = self.evaluate(load_policy(policy), f"{side}, {mode}", samples, temperature)
+            made = self.evaluate(self.measuring.load(policy), f"{side}, {mode}", samples, temperature)
             write_lines(folder / "rollouts.jsonl", [rollout for rollouts in made for rollout in rollouts])
             return {}
 
@@ -122,7 +130,8 @@ class Comparison:
             self.tell.progress(**self.pace.reading(line, training=False))
             batch, began = order[start : start + size], time.monotonic()
             examples = [self.examples[i] for i in batch]
-            made = evaluate(policy.model, policy.tokenizer, examples, samples, temperature, seed=1 + start)
+            model, tokenizer = policy.model, policy.tokenizer
+            made = self.measuring.rollouts(model, tokenizer, examples, samples, temperature, seed=1 + start)
             found |= dict(zip(batch, made, strict=True))
             self.pace.measured(len(batch) * samples, time.monotonic() - began, final=True)
         return [found[i] for i in range(len(order))]

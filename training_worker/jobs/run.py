@@ -42,9 +42,11 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     from .pace import Pace
 
     config = settings(spec, folder)
+    every = whole(spec, "evaluate_every", 0, default=20)
+    if config.sharding in ("fsdp", "zero3"):
+        every = 0  # no process has the whole model, and the first one alone evaluates
     policy, most = load_tokenizer(config.policy), whole(spec, "held_out", 0, default=200)
     examples = fitting(held_out_examples(config), policy, config.longest_prompt, most)
-    every = whole(spec, "evaluate_every", 0, default=20)
     rollouts = 2 * len(examples) * sum(samples for _, samples, _ in MODES)
     pace = Pace(config, every, min(WATCHED, len(examples)), rollouts)
     watch = Watch(config.out, examples, policy, pace, tell)
@@ -145,7 +147,9 @@ class Told:
     def progress(self, line: Mapping[str, Any]) -> None:
         if self.tell.stop.requested:
             return  # the trainer sees it too, and writes a checkpoint first
-        text = f"step {line['step']} of at most {self.pace.config.max_steps}, {self.headline} {line[self.headline]:.2f}"
+        found = line.get(self.headline)
+        told = f"{self.headline} {found:.2f}" if found is not None else "no rollout that could be scored"
+        text = f"step {line['step']} of at most {self.pace.config.max_steps}, {told}"
         self.tell.progress(**self.pace.reading(text))
 
 

@@ -216,7 +216,17 @@ class Attempt:
             error=self.error,
             digest=self.world.digest() if self.world else "",
         )
-        return rollout if failed else replace(rollout, reward=reward_of(self.example, rollout, self.reward))
+        return rollout if failed else self.scored(rollout)
+
+    def scored(self, rollout: Rollout) -> Rollout:
+        """With its reward; what breaks while the world is asked again for it is no more the policy's than before."""
+        try:
+            return replace(rollout, reward=reward_of(self.example, rollout, self.reward))
+        except Exception as error:
+            if not self.reward.needs_world:
+                raise
+            broken = printable(f"The final state could not be compared: {type(error).__name__}: {error}")
+            return replace(rollout, end="infrastructure", failed_at="environment", error=broken)
 
 
 def refuse(code: str, message: str) -> str:

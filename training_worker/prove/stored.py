@@ -51,6 +51,14 @@ def examples_in(path: Path) -> dict[str, Example]:
     return {example.id: example for file in files for example in read_lines(Example, file)}
 
 
+def data_in(card: Path) -> str:
+    """The hash of the data set that a run's card names. Raises UnreadableData."""
+    try:
+        return str(json.loads(card.read_text(encoding="utf-8"))["data"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UnreadableData(f"{card} is no card of a run: name the data set's folder with --data.") from None
+
+
 def data_of(paths: Sequence[Path]) -> Path:
     """The data set that the run of these paths trained on, found among its neighbours by its hash.
 
@@ -59,7 +67,7 @@ def data_of(paths: Sequence[Path]) -> Path:
     for path in paths:
         run = next((folder for folder in (path, *path.absolute().parents) if (folder / "run.json").is_file()), None)
         if run is not None:
-            wanted = json.loads((run / "run.json").read_text(encoding="utf-8")).get("data")
+            wanted = data_in(run / "run.json")
             home = run.absolute().parent
             near = [*sorted(home.glob("*/train.jsonl")), *sorted(home.parent.glob("*/out/train.jsonl"))]
             found = next((file for file in near if file_digest(file) == wanted), None)

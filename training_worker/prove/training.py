@@ -63,12 +63,15 @@ PAPER: Mapping[str, Any] = MappingProxyType(
 RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType({"tiny": TINY, "paper": PAPER})
 
 RATES: Mapping[str, float] = MappingProxyType(
-    {"qwen3": 1e-6, "qwen2.5": 3e-7, "granite": 3e-7, "llama": 3e-7}  # Llama is ours: the rate of the other 7 and 8
+    {"qwen3": 1e-6, "qwen2.5": 3e-7, "granite4": 3e-7, "llama3": 3e-7}  # Llama is ours: the rate of the other 7 and 8
 )
 
 
 def paper_rate(family: str, parameters: float, lora: bool = False) -> float:
-    """The paper's learning rate of a family of models and their number of parameters (section 4). Raises KeyError."""
+    """The paper's learning rate of a family of models and their number of parameters (section 4).
+
+    Families are named as trainer/families.py names them. Raises KeyError.
+    """
     if lora:
         return LORA_RATE
     return 5e-8 if family == "qwen3" and parameters > BIG else RATES[family]

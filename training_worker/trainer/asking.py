@@ -1,4 +1,4 @@
-"""Which examples a run asks next: in shuffled rounds, short chains first, or oftener what it sometimes solves.
+"""Which examples a run asks next: in shuffled rounds, short chains first, or oftener what it sometimes succeeds in.
 
 Everything follows from the seed and from what was measured on the way, and goes into the checkpoint.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ..prove.trajectory import Example, Rollout, UnreadableData
+from ..prove.trajectory import Example, UnreadableData
 from .grpo_run import GRPORun
 
 GIVEN = "pass_rates.json"  # beside the training data, if they were measured before: id -> rate
@@ -20,14 +20,6 @@ HARD, EASY = 0.125, 0.875  # at or beyond these a group of eight has at most one
 OFTENER = 4.0  # how much oftener an example of the middle pool is drawn than one of the others
 ALL_BY = 0.5  # share of the run by which chains of all lengths are asked
 HELD = 0.5  # what a pass rate keeps of itself when it is measured again
-
-
-def solved(rollout: Rollout) -> bool:
-    """Whether a rollout did all that was asked, in order and with the right values, whatever else it called."""
-    reward = rollout.reward
-    if reward is None:
-        return False
-    return reward.total >= 1.0 if reward.abstention else reward.coverage >= 1.0 and reward.arguments >= 1.0
 
 
 class Asking:
@@ -42,6 +34,7 @@ class Asking:
         self.left: list[int] = []  # of this round
         self.rates = given_rates(config)
         self.known: dict[int, bool] = {}
+        self.narrowed = False
         self.lengths = sorted({len(one.steps) for one in examples} - {0})
 
     def draw(self, count: int, share: float = 0.0) -> list[Example]:
@@ -106,7 +99,7 @@ class Asking:
         return self.known[i]
 
     def learn(self, groups: Iterable[tuple[str, float]]) -> None:
-        """Take in the share of solved rollouts of examples that were asked."""
+        """Take in the share of successes among the rollouts of examples that were asked."""
         if self.config.difficulty == "pools":
             for id, rate in groups:
                 self.rates[id] = HELD * self.rates[id] + (1 - HELD) * rate if id in self.rates else rate
@@ -117,11 +110,19 @@ class Asking:
         hard, easy = sum(rate <= HARD for rate in rates), sum(rate >= EASY for rate in rates)
         return {"hard_examples": hard, "middle_examples": len(rates) - hard - easy, "easy_examples": easy}
 
+    def narrow(self) -> None:
+        """Leave out first what does not fit, as runs of before did: it is their rounds that are shuffled alike then."""
+        self.examples = [one for i, one in enumerate(self.examples) if self.is_fit(i)]
+        self.known, self.narrowed = dict.fromkeys(range(len(self.examples)), True), True
+
     def state(self) -> dict[str, Any]:
         """All it takes to go on, as JSON."""
-        return {"generator": write_state(self.generator), "left": list(self.left), "rates": dict(self.rates)}
+        known = {"generator": write_state(self.generator), "left": list(self.left), "rates": dict(self.rates)}
+        return known | ({"narrowed": True} if self.narrowed else {})
 
     def restore(self, state: Mapping[str, Any]) -> None:
+        if state.get("narrowed"):
+            self.narrow()
         self.generator.set_state(read_state(state["generator"]))
         self.left, self.rates = list(state["left"]), dict(state["rates"])
 

@@ -15,20 +15,16 @@ import torch
 from torch import Tensor
 
 
-def branch_advantages(
-    prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]], rewards: Tensor
-) -> Tensor:
-    """Advantages (samples, longest completion), 0 but where rollouts part; equal prompts make a group.
+def branch_advantages(completions: Sequence[Sequence[int]], rewards: Tensor, size: int) -> Tensor:
+    """Advantages (samples, longest completion), 0 but where rollouts part; so many neighbours are a group.
 
-    `rewards` (samples,) may be off by a constant within a group.
+    `rewards` (samples,) may be off by a constant within a group. Equal prompts do not make a group: the same example
+    may be asked twice in a batch, and one of the two be void.
     """
     values = rewards.tolist()
     advantages = torch.zeros(len(completions), max(map(len, completions)))
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for i, prompt in enumerate(prompts):
-        groups.setdefault(tuple(prompt), []).append(i)
-    for group in groups.values():
-        choices = [(group, 0)]
+    for start in range(0, len(completions), size):
+        choices = [(list(range(start, min(start + size, len(completions)))), 0)]
         while choices:
             here, time = choices.pop()
             if len(here) < 2:

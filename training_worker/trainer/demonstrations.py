@@ -19,10 +19,14 @@ IGNORED = -100  # the label of a token that is not in the loss
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """The conversations that are short enough, in the order of the examples, and how many are not."""
+    """The conversations that are short enough, in the order of the examples, and how many are not.
+
+    `examples` has their ids.
+    """
 
     encoded: tuple[Encoded, ...]
     too_long: int
+    examples: tuple[str, ...]
 
     def rows(self) -> list[dict[str, list[int]]]:
         """What TRL's trainer takes as prepared: `input_ids`, and `labels` that are IGNORED where others speak."""
@@ -51,5 +55,5 @@ def demonstrations(
         encode_demonstration(tokenizer, asked.opening, demonstration(example, form), asked.tools)
         for example, asked in ((example, show(example)) for example in examples)
     ]
-    kept = tuple(one for one in whole if len(one.ids) <= longest)
-    return Demonstrations(kept, len(whole) - len(kept))
+    kept = [(example.id, one) for example, one in zip(examples, whole, strict=True) if len(one.ids) <= longest]
+    return Demonstrations(tuple(one for _, one in kept), len(whole) - len(kept), tuple(id for id, _ in kept))

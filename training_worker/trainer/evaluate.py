@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from scipy.stats import bootstrap
-from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from ..prove.rollout import Attempt
 from ..prove.trajectory import Example, Rollout
+from .backends import Name, backend_for
+from .backends.vllm import Generation
 from .conversation import prompt_ids
+from .families import family_of
 from .metrics import component_means, mean
 from .sampler import DEFAULT, Conversation, TokenLimits, sample
 
@@ -22,7 +26,7 @@ Value = Callable[[Sequence[Rollout]], list[float]]  # of an example's rollouts, 
 
 
 def evaluate(
-    model: Qwen3ForCausalLM,
+    model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerFast,
     examples: Sequence[Example],
     samples: int = 1,
@@ -30,12 +34,19 @@ def evaluate(
     seed: int = 0,
     *,
     limits: TokenLimits = DEFAULT,
-    attempt: Callable[[Example], Conversation] = Attempt,
+    attempt: Callable[[Example], Conversation] | None = None,
+    backend: Name = "auto",
+    rows: int = ROWS,
+    vllm: Generation | None = None,
 ) -> Rollouts:
     """`samples` rollouts of every example, in the order of the examples; temperature 0 is greedy.
 
-    Prompts of like length run together. The same seed gives the same rollouts for the same examples in the same order.
+    Calls are read in the model's own format and scored by the paper's reward, whatever the model was trained by, unless
+    `attempt` says otherwise. Prompts of like length run together, at most `rows` of their conversations in the cache at
+    once. The same seed gives the same rollouts for the same examples in the same order, except from vLLM, which is
+    sent the model's weights first. Raises NoBackend.
     """
+    attempt = attempt or partial(Attempt, format=family_of(tokenizer).format)
     generator = torch.Generator().manual_seed(seed)
     asked = [attempt(example) for example in examples]
     lengths = [len(prompt_ids(tokenizer, one.opening, one.tools)) for one in asked]
@@ -53,6 +64,9 @@ def evaluate(
             generator=generator,
             limits=limits,
             attempt=attempt,
+            backend=backend_for(
+                model, tokenizer, backend, temperature=temperature, generator=generator, rows=rows, vllm=vllm
+            ),
         )
         for place, i in enumerate(batch):
             found[i] = [one.rollout for one in made[place * samples : (place + 1) * samples]]

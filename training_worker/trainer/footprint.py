@@ -1,8 +1,8 @@
 """How much memory a run will need at least, told before it starts.
 
 Per parameter: the weights; for those that are trained a gradient and AdamW's two moments in fp32; with a KL term and
-full training a reference model. Beside them the keys and values of the rollouts that generate together, at their
-longest. Activations come on top.
+full training a reference model. Beside them, where a run has rollouts, the keys and values of those that generate
+together, at their longest. Activations come on top.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import torch
 from safetensors import safe_open
 
 from .grpo_run import GRPORun
-from .models import UnreadablePolicy, read_json, weight_files
+from .models import UnreadablePolicy, model_under, read_json, weight_files
+from .sampler import TokenLimits
+from .supervised_run import SupervisedRun
 
 GB = 1e9
 MOST_ROWS = 64
@@ -52,14 +54,14 @@ class Footprint:
 def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     """The shape of every weight, read from the headers of its files. Raises UnreadablePolicy."""
     found: dict[str, tuple[int, ...]] = {}
-    for path in weight_files(folder):
+    for path in weight_files(model_under(folder)):
         with safe_open(path, framework="pt") as weights:
             found |= {name: tuple(weights.get_slice(name).get_shape()) for name in weights.keys()}  # noqa: SIM118
     return found
 
 
 def footprint(
-    config: GRPORun, weights: dict[str, tuple[int, ...]], model: dict[str, Any], device: str = "cpu"
+    config: GRPORun | SupervisedRun, weights: dict[str, tuple[int, ...]], model: dict[str, Any], device: str = "cpu"
 ) -> Footprint:
     """What a run needs at least; `model` is the model's config.json."""
     parameters = sum(map(prod, weights.values()))
@@ -72,31 +74,39 @@ def footprint(
         "weights": parameters * stored,
         "gradients": trained * 4.0,
         "optimizer": trained * 8.0,
-        "reference": parameters * 4.0 if config.beta and not config.lora_rank else 0.0,
+        "reference": 0.0,
     }
     if config.lora_rank:
         needs["weights"] += trained * 4.0
+    if isinstance(config, SupervisedRun):
+        return Footprint(**needs, cache=0.0)
+    if config.beta and not config.lora_rank:
+        needs["reference"] = parameters * 4.0
     for name in SPLIT[config.sharding]:
         needs[name] /= config.processes
     rows = min(config.prompts * config.group // config.processes, rows_at_once(config, device))
     return Footprint(**needs, cache=rows * a_row(config, model))
 
 
-def a_row(config: GRPORun, model: dict[str, Any]) -> float:
+def a_row(config: GRPORun | SupervisedRun, model: dict[str, Any]) -> float:
     """Bytes of the keys and values of one rollout at its longest."""
     heads = int(model.get("num_attention_heads") or 1)
     kv, width = int(model.get("num_key_value_heads") or heads), int(model.get("hidden_size") or 0)
     dim, layers = int(model.get("head_dim") or width // heads), int(model.get("num_hidden_layers") or 0)
     size = 2.0 if config.precision == "bf16" else 4.0
-    return (config.longest_prompt + config.limits.completion) * layers * 2 * kv * dim * size
+    if isinstance(config, GRPORun):
+        tokens = config.longest_prompt + config.limits.completion
+    else:
+        tokens = config.longest + TokenLimits().completion
+    return tokens * layers * 2 * kv * dim * size
 
 
-def rows_at_once(config: GRPORun, device: str) -> int:
+def rows_at_once(config: GRPORun | SupervisedRun, device: str) -> int:
     """How many rollouts generate together: as many as a quarter of all memory has room for, at most 64.
 
     It follows from the machine and not from what is free at the moment, so that a resumed run does the same.
     """
-    row = a_row(config, read_json(config.policy / "config.json"))
+    row = a_row(config, read_json(model_under(config.policy) / "config.json"))
     return max(1, min(MOST_ROWS, int(memory(device) / 4 / row))) if row else MOST_ROWS
 
 
@@ -115,16 +125,19 @@ def available(device: str) -> float:
     return float(torch.cuda.mem_get_info()[0]) if device == "cuda" else float(psutil.virtual_memory().available)
 
 
-def require_memory(config: GRPORun, device: str) -> Footprint:
+def require_memory(config: GRPORun | SupervisedRun, device: str) -> Footprint:
     """What the run needs. Raises TooLarge when that is more than there is, and UnreadablePolicy."""
-    needed = footprint(config, shapes(config.policy), read_json(config.policy / "config.json"), device)
-    free = available(device)
-    here = 1 if device == "cuda" else config.processes  # processes on one machine share its memory, and no GPU
+    needed = footprint(config, shapes(config.policy), read_json(model_under(config.policy) / "config.json"), device)
+    free, here = available(device), 1
+    remedy = "or take a smaller model"
+    if isinstance(config, GRPORun):
+        here = 1 if device == "cuda" else config.processes  # processes on one machine share its memory, and no GPU
+        remedy = f"lower the group or the completion tokens, use more GPUs, {remedy}"
     if needed.total * here > free:
         each = " for each process" if here > 1 else ""
         raise TooLarge(
             f"{config.policy.name} is too large: this run needs at least {needed}{each}, beside its activations, and "
             f"{free / GB:.1f} GB are free on this {'GPU' if device == 'cuda' else 'machine'}. Train with LoRA "
-            "(lora_rank 8), lower the group or the completion tokens, use more GPUs, or take a smaller model."
+            f"(lora_rank 8), {remedy}."
         )
     return needed

@@ -13,8 +13,8 @@ from statistics import fmean, pstdev
 from time import perf_counter
 
 from ..prove.advantage import advantages, component_advantages
+from ..prove.reward.success import is_success
 from ..prove.trajectory import Example
-from .asking import solved
 from .grpo_run import GRPORun
 from .metrics import EQUAL, invalid, reward_of
 from .parts import parts_of, weights_of
@@ -48,7 +48,8 @@ def advantages_of(groups: Sequence[Group], config: GRPORun) -> list[float | None
 
 
 def pass_rate(members: Sequence[Sample]) -> float:
-    return fmean(float(solved(one.rollout)) for one in members)
+    """The share of successes (see prove/reward/success.py); a rollout without a reward is none."""
+    return fmean(float(one.rollout.reward is not None and is_success(one.rollout.reward)) for one in members)
 
 
 @dataclass

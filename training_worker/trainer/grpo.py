@@ -115,7 +115,7 @@ def trainer_for(config: GRPORun, policy: Policy, loop: Loop, folder: RunFolder, 
     )
     for callback in (PrinterCallback, ProgressCallback):
         trainer.remove_callback(callback)
-    loop.model = trainer.model
+    loop.model, loop.vllm = trainer.model, getattr(trainer, "vllm_generation", None)
     return trainer
 
 
@@ -164,6 +164,7 @@ def finish(config: GRPORun, policy: Policy, trainer: Trainer, loop: Loop, ended:
 
 
 def quiet() -> None:
-    """Keep what the libraries say about their deprecations and about voided groups out of a run's progress."""
+    """Keep what the libraries say about their deprecations, void groups and stacked adapters out of progress."""
     logging.getLogger("trl").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", category=FutureWarning, module="transformers")
+    warnings.filterwarnings("ignore", message="Could not find a config file", module="peft")

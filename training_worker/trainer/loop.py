@@ -21,7 +21,7 @@ from .update import NotFinite, is_finite
 
 Event = dict[str, Any]
 OnEvent = Callable[[Event], None]
-Evaluate = Callable[[Any, int], float | None]
+Evaluate = Callable[..., float | None]  # of the model and the step, and where vLLM generates TRL's object for it
 Ended = Literal["steps", "minutes", "stopped", "patience"]
 
 
@@ -37,6 +37,7 @@ class Loop(TrainerCallback):
         self.patience = Patience(config.patience)
         self.machine, self.batch = Machine(), Metrics()
         self.model: Any = None
+        self.vllm: Any = None
 
     def go_on_from(self, start: Checkpoint) -> None:
         self.step, self.seconds = start.step, float(start.progress["seconds"])
@@ -101,7 +102,9 @@ class Loop(TrainerCallback):
         due = bool(self.evaluate_every) and self.step % self.evaluate_every == 0
         if not self.evaluate or not due or ranks.of_first(self.stop.requested):
             return
-        found = self.evaluate(plain(self.model), self.step) if ranks.is_first() else None
+        # one process alone must not ask a vLLM that all of them share
+        given = {"vllm": self.vllm} if self.vllm and ranks.count() == 1 else {}
+        found = self.evaluate(plain(self.model), self.step, **given) if ranks.is_first() else None
         self.patience.hear(self.step, ranks.of_first(found))
         if self.over():
             control.should_training_stop = control.should_save = True

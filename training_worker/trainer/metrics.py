@@ -10,11 +10,11 @@ from statistics import fmean, pstdev
 from typing import Any, get_args
 
 from ..prove.metrics import TOOLS
+from ..prove.reward.success import is_success
 from ..prove.trajectory import Boundary, End, ExecutedCall, Reward, Rollout
 from .sampler import Sample
 
 COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
-MOST = {"validity": 1.0, "coverage": 1.0, "efficiency": 0.0, "name": 1.0, "arguments": 1.0}
 EQUAL = 1e-6  # a group whose rewards spread less than this carries no signal
 MALFORMED, NOT_OFFERED = "(malformed)", "(not offered)"
 LOGGED = {  # what TRL logs, by our names
@@ -46,15 +46,18 @@ def component_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
 def outcome_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
     """The same, the share of successes, and the reward of those that were to call and of those that were not apart.
 
-    What no rollout has anything to say on is left out; so are the terms of other forms of the reward than the paper's.
+    What no rollout has anything to say on is left out, all of it where no rollout has a reward; so are the terms of
+    other forms of the reward than the paper's.
     """
     rewards = [rollout.reward for rollout in rollouts if rollout.reward is not None]
+    if not rewards:
+        return {}
     abstained = [reward.total for reward in rewards if reward.abstention]
     graded = [reward.total for reward in rewards if not reward.abstention]
     return {
         **component_means(rollouts),
         **term_means(rewards),
-        "success": mean([float(succeeded(reward)) for reward in rewards]),
+        "success": mean([float(is_success(reward)) for reward in rewards]),
         **({"graded": mean(graded)} if graded else {}),
         **({"abstention": mean(abstained)} if abstained else {}),
     }
@@ -64,13 +67,6 @@ def term_means(rewards: Sequence[Reward]) -> dict[str, float]:
     """The mean of each term that the form of the reward, or what was put on top of it, adds to the components."""
     names = dict.fromkeys(name for reward in rewards for name in reward.terms)
     return {f"term_{name}": mean([one.terms[name] for one in rewards if name in one.terms]) for name in names}
-
-
-def succeeded(reward: Reward) -> bool:
-    """Whether a rollout did all of the ground truth and nothing else, whatever its components count in the total."""
-    if reward.abstention:
-        return reward.total >= 1 - EQUAL
-    return all(getattr(reward, name) >= most - EQUAL for name, most in MOST.items())
 
 
 def batch_metrics(samples: Sequence[Sample], group: int) -> Metrics:
@@ -84,9 +80,7 @@ def batch_metrics(samples: Sequence[Sample], group: int) -> Metrics:
     return {
         **outcome_means(rollouts),
         "reward_std": mean(spreads),
-        **(
-            {"reward_min": min(totals), "reward_max": max(totals), "reward_deviation": pstdev(totals)} if totals else {}
-        ),
+        **(spread_of(totals) if totals else {}),
         "zero_variance": mean([float(spread <= EQUAL) for spread in spreads]),
         "invalid_groups": len(groups) - len(scored),
         "dead_tokens": dead_share(groups, lambda sample: len(sample.completion_ids)),

@@ -16,6 +16,8 @@ from ..prove.trajectory import UnreadableData
 SHIPPED = Path(__file__).parent / "warm"
 DATA = Path(__file__).parents[2] / "data"
 INDEX, WEIGHTS = "model.safetensors.index.json", "model.safetensors"
+ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
+DEEPEST = 16  # adapters on top of each other
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".msgpack", ".h5")
 TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 SUPPORTED = {
@@ -68,14 +70,18 @@ def find_model(name: str) -> Path:
     raise UnreadablePolicy(f"There is no policy {name!r}. There is: {known}. Put it into {where} (PROVE_MODELS).")
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that is no model, or one that only code could open. Raises UnreadablePolicy."""
+def check_links(folder: Path) -> None:
+    """Refuse what lies under the roots and leads out of them. Raises UnreadablePolicy."""
     allowed = roots()
     for file in folder.rglob("*"):
         if not is_within(file, allowed):
             raise UnreadablePolicy(
                 f"{file} leads out of {', '.join(map(str, allowed))}. Copy what it links to instead."
             )
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is no model, or one that only code could open. Raises UnreadablePolicy."""
     files = {file.name for file in folder.iterdir()}
     if not {WEIGHTS, INDEX} & files:
         if "adapter_model.safetensors" in files:
@@ -94,6 +100,15 @@ def check_folder(folder: Path) -> None:
                 f"{folder} brings code of its own (auto_map in {name}), which is not run here. "
                 "Take a model that transformers knows by itself."
             )
+
+
+def model_under(folder: Path) -> Path:
+    """The folder of a policy's whole weights: its own, or what its adapter was trained on. Raises UnreadablePolicy."""
+    for _ in range(DEEPEST):
+        if (folder / "config.json").is_file() or not (folder / ADAPTER).is_file():
+            return folder
+        folder = Path(str(read_json(folder / ADAPTER_CONFIG).get("base_model_name_or_path")))
+    raise UnreadablePolicy(f"{folder} is an adapter on more than {DEEPEST} others. Merge it into its model first.")
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -25,11 +25,21 @@ class Impossible(UnreadableData):
 def device_of(config: GRPORun | SupervisedRun) -> str:
     """`cuda` or `cpu`; left to us, a GPU where there is one and the model is not tiny. Raises Impossible."""
     there = torch.cuda.is_available()
-    if config.device == "cuda" and not there:
-        raise Impossible("There is no GPU that torch can use on this worker. Set device to auto or cpu.")
+    require_device(config.device)
     if config.device != "auto":
         return config.device
     return "cuda" if there and sum(map(prod, shapes(config.policy).values())) > TINY else "cpu"
+
+
+def require_device(device: str) -> None:
+    """Raises Impossible for a GPU that is not there."""
+    if device == "cuda" and not torch.cuda.is_available():
+        raise Impossible("There is no GPU that torch can use on this worker. Set device to auto or cpu.")
+
+
+def name_of(device: str) -> str:
+    """What people call a device: a GPU by its maker's name for it."""
+    return str(torch.cuda.get_device_name()) if device == "cuda" else device
 
 
 def check_settings(config: GRPORun) -> None:

@@ -23,7 +23,7 @@ from .families import family_of
 from .groups import Collected, Group, advantages_of, apart, collect, has_signal, pass_rate
 from .grpo_run import GRPORun
 from .meter import rolled
-from .metrics import Metrics
+from .metrics import Metrics, invalid
 from .pieces import piece_of
 from .placing import plain
 from .run_folder import RunFolder
@@ -69,7 +69,7 @@ class Player:
         void = (lambda members: not has_signal(members, config)) if config.zero_variance != "keep" else None
         flat = list(chain.from_iterable(found.groups))
         batch = as_batch(flat, config.group, mask_truncated=config.mask_truncated, **({"void": void} if void else {}))
-        rates = [(members[0].rollout.example, pass_rate(members)) for members in found.asked]
+        rates = [(members[0].rollout.example, pass_rate(members)) for members in found.asked if not invalid(members)]
         self.asking.learn(chain.from_iterable(ranks.gathered(rates)))
         return batch, self.told(ranks.gathered(found), step, time.perf_counter() - began)
 
@@ -123,6 +123,7 @@ class Player:
         if "asking" in progress:
             self.asking.restore(progress["asking"])
         else:
+            self.asking.narrow()
             self.asking.draw(int(progress["step"]) * self.config.prompts)
 
 

@@ -18,13 +18,27 @@ import torch
 from safetensors import SafetensorError, safe_open
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from .models import INDEX, SUPPORTED, WEIGHTS, UnreadablePolicy, check_folder, is_within, read_json, roots, weight_files
+from .alarm import within
+from .models import (
+    ADAPTER,
+    ADAPTER_CONFIG,
+    INDEX,
+    SUPPORTED,
+    WEIGHTS,
+    UnreadablePolicy,
+    check_folder,
+    check_links,
+    is_within,
+    read_json,
+    roots,
+    weight_files,
+)
 
 __all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_whole"]
 
 CARD = "card.json"
+LONGEST_RENDERING = 10.0  # seconds for one short message; a template of others may have no end
 TIED = "lm_head.weight"  # the embeddings, not stored twice
-ADAPTER, ADAPTER_CONFIG = "adapter_model.safetensors", "adapter_config.json"
 FILES = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json", CARD)
 REMEDY = "Copy the whole folder again, or make it anew with `python -m training_worker.trainer.warmup`."
 SENTINEL = {
@@ -62,7 +76,10 @@ def load_policy(folder: Path, dtype: torch.dtype = torch.float32, *, needs_card:
 
     `needs_card` is off for a checkpoint, which is known to be whole by other means.
     """
-    of_others = not (folder / CARD).is_file() and is_within(folder, roots())
+    inside = is_within(folder, roots())
+    if inside:
+        check_links(folder)
+    of_others = inside and not (folder / CARD).is_file()
     if of_others:
         check_folder(folder)
     elif (folder / ADAPTER).is_file():
@@ -119,7 +136,9 @@ def load_adapted(folder: Path, dtype: torch.dtype) -> Policy:
         warnings.simplefilter("ignore", FutureWarning)  # of transformers, for a name that peft asks by
         adapted = PeftModel.from_pretrained(base.model, str(folder))
     card = read_json(folder / CARD) if (folder / CARD).is_file() else {}
-    return Policy(adapted.merge_and_unload(), base.tokenizer, card)
+    merged = adapted.merge_and_unload()
+    merged.name_or_path = str(folder)  # what a further adapter will say that it is on
+    return Policy(merged, base.tokenizer, card)
 
 
 def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
@@ -130,7 +149,8 @@ def check_template(folder: Path, tokenizer: PreTrainedTokenizerFast) -> None:
             "Take the instruction-tuned model of the family."
         )
     try:
-        shown = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tools=[SENTINEL], tokenize=False)
+        with within(LONGEST_RENDERING):
+            shown = tokenizer.apply_chat_template([{"role": "user", "content": "?"}], tools=[SENTINEL], tokenize=False)
     except Exception as error:  # a template is a program of others: it may fail in any way
         raise UnreadablePolicy(f"{folder}: its chat template fails on a tool ({str(error)[:200]}).") from None
     if "sentinel_tool" not in str(shown):

@@ -37,6 +37,15 @@ class Checkpoint:
     progress: dict[str, Any]
 
 
+def with_defaults(known: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known, and the default of what it leaves out, at any depth."""
+    found = {**defaults, **known}
+    for name, default in defaults.items():
+        if isinstance(default, Mapping) and isinstance(found[name], Mapping):
+            found[name] = with_defaults(found[name], default)
+    return found
+
+
 class RunFolder:
     """`on_kept` hears what is told of the rollouts of each step (see prove/store/folder.py)."""
 
@@ -56,7 +65,7 @@ class RunFolder:
             folder.mkdir(parents=True, exist_ok=True)
         card, wanted = self.path / "run.json", json.loads(json.dumps(run))
         known = json.loads(card.read_text(encoding="utf-8")) if card.exists() else wanted
-        known = {name: value for name, value in dict(defaults or {}).items() if name in wanted} | known
+        known = with_defaults(known, {name: value for name, value in dict(defaults or {}).items() if name in wanted})
         if changed := sorted(key for key in {*known, *wanted} if known.get(key) != wanted.get(key)):
             raise RunMismatch(
                 f"{self.path} holds a run with other {', '.join(changed)}. Use a new folder, or delete it."

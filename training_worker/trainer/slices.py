@@ -9,9 +9,10 @@ from typing import Any
 from mcp_servers.catalogue import TOOLS
 
 from ..prove.reward.final_state import final_state
+from ..prove.reward.success import is_success
 from ..prove.trajectory import Example, Rollout
 from .evaluate import Rollouts, Value, paired, totals_of
-from .metrics import COMPONENTS, component_means, mean, succeeded
+from .metrics import COMPONENTS, component_means, mean
 
 PARTS = ("reward", *COMPONENTS, "success")  # what a slice's numbers are, in this order
 TRIES = (1, 2, 4)  # the k of pass^k
@@ -60,7 +61,7 @@ def in_order(name: str) -> tuple[int, str]:
 
 def successes(rollouts: Sequence[Rollout]) -> list[float]:
     """1 for every valid rollout that did all of the ground truth and nothing else, else 0."""
-    return [float(succeeded(rollout.reward)) for rollout in rollouts if rollout.reward is not None]
+    return [float(is_success(rollout.reward)) for rollout in rollouts if rollout.reward is not None]
 
 
 def pass_hat(rollouts: Rollouts, k: int) -> float | None:

@@ -16,9 +16,11 @@ from ..prove.rollout import Prompt
 from ..prove.trajectory import Example, read_lines
 from .curriculum import Show
 from .demonstrations import demonstrations
+from .footprint import require_memory
 from .grpo import Trained, quiet
 from .loop import Evaluate, OnEvent
 from .memory import keep_memory
+from .placing import device_of
 from .policy import load_policy, save_policy
 from .run_folder import RunFolder
 from .stopping import Stop, on_signals
@@ -40,7 +42,8 @@ def train_supervised(
     """Train, or go on from the newest complete checkpoint in `config.out`. Events and files are those of GRPO.
 
     `evaluate` is given the policy and the step at step 0 (or where the run goes on) and every so many steps after it;
-    its time does not count as training. Raises RunMismatch, UnreadablePolicy, NothingToLearn and NotFinite.
+    its time does not count as training. Raises RunMismatch, UnreadablePolicy, TooLarge, Impossible, NothingToLearn and
+    NotFinite.
     """
     quiet()
     keep_memory()
@@ -49,6 +52,7 @@ def train_supervised(
     folder.open(identity(config))
     start = folder.newest()
     folder.rewind(start.step if start else 0)
+    require_memory(config, device_of(config))
     policy = load_policy(config.policy)
     data = demonstrations(policy.tokenizer, training_examples(config.data), config.longest, show)
     if start:

@@ -23,6 +23,7 @@ from .supervised_run import SupervisedRun
 from .update import adapter
 
 NAMES = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "mean_token_accuracy": "token_accuracy"}
+NAMED = 16  # examples that are named where a batch went wrong
 
 
 class NothingToLearn(UnreadableData):
@@ -67,6 +68,7 @@ class Loop(TrainerCallback):
                 "smaller batch, or allow longer conversations."
             )
         self.steps = min(config.max_steps, config.epochs * self.epoch)
+        self.order = list(data.order(config.batch, config.epochs, config.seed))
         self.step = start.step if start else 0
         self.seconds = float(start.progress["seconds"]) if start else 0.0
         self.evaluate: Evaluate | None = None
@@ -78,7 +80,7 @@ class Loop(TrainerCallback):
 
     def run(self) -> Ended:
         trainer = InOrder(
-            order=list(self.data.order(self.config.batch, self.config.epochs, self.config.seed)),
+            order=self.order,
             model=self.model,
             args=arguments(self.config, self.folder.checkpoints, self.steps),
             train_dataset=Dataset.from_list(self.data.rows()),
@@ -139,10 +141,16 @@ class Loop(TrainerCallback):
                 kept = self.folder.newest()
                 raise NotFinite(
                     f"The {name.replace('grad_norm', 'gradient')} of step {self.step} (batch {self.step}, epoch "
-                    f"{math.ceil(self.step / self.epoch)}) is not a number. "
+                    f"{math.ceil(self.step / self.epoch)}) is not a number. Its conversations: {self.asked()}. "
                     + (f"The checkpoint of step {kept.step} is kept. " if kept else "There is no checkpoint yet. ")
                     + "Launch a run with a lower learning rate."
                 )
+
+    def asked(self) -> str:
+        """The examples of this step's batch."""
+        last = self.step * self.config.batch
+        ids = [self.data.examples[i] for i in self.order[last - self.config.batch : last]]
+        return ", ".join(ids[:NAMED]) + (f" and {len(ids) - NAMED} more" if len(ids) > NAMED else "")
 
     def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         path = self.folder.complete(state.global_step, {"seconds": self.seconds, "patience": self.patience.state()})

@@ -48,7 +48,7 @@ class Trainer(GRPOTrainer):
         """The whole batch of this process, before it is shuffled and split: only here are groups together."""
         batch: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if self.credit == "branch":
-            given = branch_advantages(tokens(batch, "prompt"), tokens(batch, "completion"), batch["advantages"])
+            given = branch_advantages(tokens(batch, "completion"), batch["advantages"], self.num_generations)
             room = (0, batch["completion_ids"].shape[1] - given.shape[1])
             batch["advantages"] = pad(given, room).to(batch["advantages"].device)
         return batch
@@ -111,9 +111,9 @@ def unpadded(ids: Any, mask: Any) -> list[list[int]]:
 
 def merged(advantages: Any, prompts: list[list[int]], completions: list[list[int]], tool_mask: Any) -> tuple[Any, Any]:
     """The advantages with those of equal rollouts summed in the first of them, and the rows to read (at least one)."""
-    total, first = advantages.clone(), dict[tuple[int, ...], int]()
+    total, first = advantages.clone(), dict[tuple[tuple[int, ...], ...], int]()
     for i, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
-        known = first.setdefault((*prompt, -1, *completion, -1, bool(tool_mask[i].any())), i)
+        known = first.setdefault((tuple(prompt), tuple(completion), tuple(tool_mask[i].tolist())), i)
         if known != i:
             total[known] += advantages[i]
     read = torch.tensor(list(first.values()))

@@ -83,6 +83,8 @@ class Courier(threading.Thread):
             bring(self.folder, self.storage)
         except StorageFailed as failure:
             error = str(failure)
+        except OSError as failure:  # this machine's own disk: what was brought could not be read, or noted
+            error = f"{failure.filename or self.folder}: {failure.strerror or failure}."
         waiting = len(pending(self.folder))
         with self.state:
             self.busy, self.failures = False, self.failures + 1 if error else 0

@@ -1,0 +1,97 @@
+"""What a reward is made of under its configuration: every part with its value, its weight and what it adds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from training_worker.prove.reward import PAPER, RewardConfig
+from training_worker.prove.reward.total import COMPONENTS
+from training_worker.prove.trajectory import Reward
+
+SMALL = 1e-9
+TITLES = {
+    "validity": ("Validity", "calls that parse, exist, fit the schema and succeed"),
+    "coverage": ("Coverage", "ground-truth steps reached, in the order of their dependencies"),
+    "efficiency": ("Efficiency", "no more calls than the ground truth needs"),
+    "name": ("Name", "the right tools by name"),
+    "arguments": ("Arguments", "argument values equal to the ground truth's"),
+    "atomic": ("Atomic", "each call by its name, its arguments and whether it succeeded"),
+    "orchestration": ("Orchestration", "steps whose tool was called after all steps they depend on"),
+    "trace": ("Trace", "every call of the ground truth was made, with its values"),
+    "state": ("State", "servers that end in the ground truth's state"),
+    "surplus": ("Surplus calls", "0.05 for each call beyond the ground truth's, 0.5 at most"),
+    "unparseable": ("Broken calls", "0.05 for each call that could not be read, 0.5 at most"),
+    "final_state": ("Final state", "every server ends in the ground truth's state"),
+    "invented": ("Invented values", "argument values that nobody said and no tool told"),
+    "repeats": ("Repeats", "calls that were made again for nothing"),
+    "floor": ("Floor", "what lifts the total to 0, below which this form does not go"),
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a reward: its value, what that counts in the total (below 0: what it costs) and what it adds."""
+
+    name: str
+    value: float
+    weight: float
+
+    @property
+    def adds(self) -> float:
+        return self.value * self.weight
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.name][0]
+
+    @property
+    def about(self) -> str:
+        return TITLES[self.name][1]
+
+    @property
+    def costs(self) -> bool:
+        return self.weight < 0
+
+
+def parts_of(reward: Reward, config: RewardConfig = PAPER) -> tuple[Part, ...]:
+    """All that the total is the sum of; nothing for an abstention, whose reward is one number.
+
+    `config` is what it was scored by at its step: see RewardConfig.at.
+    """
+    return () if reward.abstention else (*of_form(reward, config), *on_top(reward, config))
+
+
+def components(reward: Reward, config: RewardConfig = PAPER) -> tuple[Part, ...]:
+    """The paper's five, which are measured under every form, with the weights they would have."""
+    return tuple(Part(name, getattr(reward, name), getattr(config, name)) for name in COMPONENTS)
+
+
+def of_form(reward: Reward, config: RewardConfig) -> tuple[Part, ...]:
+    terms = reward.terms
+    match reward.form:
+        case "graduated":
+            return (Part("atomic", terms["atomic"], 0.5), Part("orchestration", terms["orchestration"], 0.5))
+        case "trace_state":
+            found = (
+                Part("trace", terms["trace"], config.tau),
+                Part("state", terms["state"], 1 - config.tau),
+                Part("surplus", terms["surplus"], -1.0),
+                Part("unparseable", terms["unparseable"], -1.0),
+            )
+            lift = -sum(part.adds for part in found)
+            return (*found, Part("floor", lift, 1.0)) if lift > SMALL else found
+        case "final_state":
+            return (Part("final_state", terms["final_state"], 1.0 + config.final_state),)
+    return tuple(part for part in components(reward, config) if part.weight)
+
+
+def on_top(reward: Reward, config: RewardConfig) -> Iterator[Part]:
+    """The optional terms, as far as the rollout was scored with them."""
+    terms = reward.terms
+    if config.final_state and reward.form != "final_state" and "final_state" in terms:
+        yield Part("final_state", terms["final_state"], config.final_state)
+    if config.provenance and "provenance" in terms:
+        yield Part("invented", 1 - terms["provenance"], -config.provenance)
+    if config.repeats and "repeats" in terms:
+        yield Part("repeats", terms["repeats"], -config.repeats)

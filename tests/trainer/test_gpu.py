@@ -1,0 +1,109 @@
+"""What needs a GPU is tried in small on a CPU, end to end; the page is written by a GPU alone."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from rich.console import Console
+
+from mcp_servers.catalogue import SERVERS
+from training_worker.gpu.__main__ import main, options_of, run
+from training_worker.gpu.hardest import chained_tools, hardest
+from training_worker.gpu.options import PAGE, SMALL, Options, Size
+from training_worker.gpu.page import BEGIN, END, write_between
+from training_worker.prove.training import PAPER
+from training_worker.prove.trajectory import Example, read_lines
+from training_worker.trainer.models import SHIPPED, model_under
+from training_worker.trainer.policy import load_policy, load_tokenizer
+from training_worker.trainer.shaped import GroundTruth, ModelShape, shaped
+
+SHAPE = ModelShape(layers=2, width=64, heads=4, kv_heads=2, head_dim=16, ffn=128, vocabulary=5_000)
+
+
+def trial(data: Path) -> tuple[str, str]:
+    """The tables, and what was said."""
+    page = data / "page.md"
+    page.write_text(f"before\n{BEGIN}\n{END}\nafter\n", "utf-8")
+    size = replace(SMALL, completion=128, longest_prompt=900)
+    told = io.StringIO()
+    options = Options(data, SHIPPED, "cpu", size, servers=("banking",), threads=1, page=page)
+    return run(options, Console(file=told, width=200)), told.getvalue()
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("gpu")
+    (data / "said").write_text("\n".join(trial(data)), "utf-8")
+    return data
+
+
+def test_every_stage_runs_in_small_and_is_kept_and_no_page_is_written(tried: Path) -> None:
+    told = (tried / "said").read_text("utf-8")
+    table, said = trial(tried)
+    assert table in told and "trial on cpu" in told
+    assert (tried / "page.md").read_text() == f"before\n{BEGIN}\n{END}\nafter\n"
+    assert "Not written to page.md: this was a trial on cpu." in said
+    assert table.count("| 2 |") == 2 and "| SFT |" in table and "| then GRPO |" in table and "nan" not in table
+    found = json.loads((tried / "results.json").read_text())
+    assert found["step"]["environment_s"] > 0 and found["step"]["tokens"] > 0
+    assert found["learned"]["grpo"]["sampled"]["examples"] == SMALL.held_out
+    trained = tried / "grpo" / "policy"
+    assert not (trained / "config.json").exists() and model_under(trained) == SHIPPED, "an adapter on that of SFT"
+    before, after = (load_policy(tried / stage / "policy").model for stage in ("sft", "grpo"))
+    assert before.config == after.config
+    assert said.count("kept from before") >= 7, "asked again, nothing is done again"
+
+
+def test_the_hardest_servers_are_those_on_which_most_tools_need_a_call_before() -> None:
+    chosen = hardest()
+    rest = max(chained_tools(name) for name in SERVERS if name not in chosen)
+    assert len(chosen) == 3 and all(chained_tools(name) >= rest for name in chosen)
+
+
+def test_a_shaped_models_turns_are_as_long_as_was_asked_and_its_worlds_do_the_ground_truth(tried: Path) -> None:
+    tokenizer = load_tokenizer(SHIPPED).tokenizer
+    model = shaped(tokenizer, SHAPE, turn=40, seed=0).float()
+    with torch.no_grad():
+        chances = model(torch.tensor([[5, 17, 99]])).logits.softmax(-1)[..., tokenizer.eos_token_id]
+    assert torch.allclose(chances, torch.tensor(1 / 40), rtol=0.1)
+    examples = read_lines(Example, tried / "data" / "train.jsonl")
+    example = next(one for one in examples if len(one.steps) > 1)
+    attempt = GroundTruth(example)
+    while attempt.answer("whatever"):
+        pass
+    reward = attempt.finish().reward
+    assert reward and reward.coverage == reward.validity == 1
+
+
+def test_qwen3_4b_is_what_its_shape_says() -> None:
+    with torch.device("meta"):
+        model = shaped(load_tokenizer(SHIPPED).tokenizer, ModelShape(), 40, 0)
+    assert sum(weight.numel() for weight in model.parameters()) == pytest.approx(4.02e9, rel=0.01)
+
+
+def test_the_full_size_has_the_papers_batch_and_the_small_one_is_asked_for() -> None:
+    full, small = options_of([]), options_of(["--small", "--steps", "3", "--device", "cpu"])
+    assert (full.size, full.device, full.page) == (Size(), "cuda", PAGE)
+    assert (full.size.prompts, full.size.group) == (PAPER["prompts"], PAPER["group"])
+    assert (small.size.grpo_steps, small.size.sft_steps, small.small) == (3, 2, True)
+    assert BEGIN in PAGE.read_text("utf-8") and END in PAGE.read_text("utf-8")
+
+
+def test_the_tables_go_between_the_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"a\n{BEGIN}\nold\n{END}\nb\n", "utf-8")
+    write_between(page, "new")
+    assert page.read_text() == f"a\n{BEGIN}\nnew\n{END}\nb\n"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_or_a_model_it_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--data", str(tmp_path), "--model", str(SHIPPED)]) == 1
+    assert "no GPU that torch can use" in capsys.readouterr().out
+    assert main(["--data", str(tmp_path), "--model", str(tmp_path / "none")]) == 1
+    assert "fetch_model SmolLM2-135M-Instruct" in capsys.readouterr().out

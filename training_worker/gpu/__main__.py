@@ -1,0 +1,105 @@
+"""What needs a GPU, in one command: a real model learns on the hardest servers, a step of the paper's size is timed.
+
+Each stage is kept under --data and not done again; interrupted, the same command goes on. The tables are written into
+docs/benchmarks.md only when a GPU made them. `--device cpu --steps 2 --small` tries every stage without one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from ..pipeline import STOPPED, explain
+from ..prove.trajectory import UnreadableData
+from ..stages import Outcome, StageFailed, Summary, only_one, run_stage, write
+from .learning import Learning
+from .options import SMALL, Options, Size
+from .page import markdown, write_between
+from .step import measure_step
+
+MODEL = "SmolLM2-135M-Instruct"
+
+
+class Stages:
+    """Runs stages in folders of their own, and says what each found in a line."""
+
+    def __init__(self, folder: Path, console: Console):
+        self.folder, self.console = folder, console
+
+    def __call__(self, name: str, inputs: Summary, work: Callable[[Path], Summary]) -> Outcome:
+        began = time.monotonic()
+        outcome = run_stage(self.folder / name.replace(" ", "-").lower(), inputs, work)
+        took = "kept from before" if outcome.kept else f"{time.monotonic() - began:.0f} s"
+        self.tell(f"{name}: {outcome.summary['line']} ({took})")
+        return outcome
+
+    def tell(self, line: str) -> None:
+        self.console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def run(options: Options, console: Console) -> str:
+    """All stages; the tables. Raises StageFailed, UnreadableData and KeyboardInterrupt."""
+    from ..trainer.placing import name_of, require_device
+
+    require_device(options.device)
+    stages = Stages(options.data, console)
+    learning = Learning(options, stages, stages.tell)
+    learned = learning.run()
+    step = measure_step(options, learning.data_set(), stages, stages.tell)
+    machine = name_of(options.device)
+    write(options.data / "results.json", {"machine": machine, "learned": learned, "step": step})
+    table = markdown(learned, step, machine, options)
+    if options.device == "cuda" and not options.small:
+        write_between(options.page, table)
+        stages.tell(f"Tables written to {options.page}.")
+    else:
+        stages.tell(f"{table}\nNot written to {options.page.name}: this was a trial on {machine}.")
+    return table
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    console = Console()
+    options = options_of(argv)
+    known = os.environ.get("PROVE_MODELS", "")
+    os.environ["PROVE_MODELS"] = ":".join(filter(None, [known, str(options.model.parent)]))
+    try:
+        if not options.model.is_dir():
+            raise StageFailed(f"There is no model in {options.model}. Get it: python manage.py fetch_model {MODEL}")
+        with only_one(options.data):
+            run(options, console)
+        return 0
+    except KeyboardInterrupt:
+        console.print(STOPPED, highlight=False, soft_wrap=True)
+        return 130
+    except (StageFailed, UnreadableData) as error:
+        console.print(f"[red]Failed:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+    except OSError as error:
+        console.print(f"[red]Failed:[/] {escape(explain(error, options.data))}", highlight=False, soft_wrap=True)
+    return 1
+
+
+def options_of(argv: Sequence[str] | None) -> Options:
+    parser = argparse.ArgumentParser(prog="python -m training_worker.gpu", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder for what it makes (default: data/gpu, or data/gpu-small)")
+    parser.add_argument("--model", type=Path, default=Path("data") / "models" / MODEL, help="folder of the model")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--steps", type=int, help="steps of GRPO and at most as many of SFT")
+    parser.add_argument("--small", action="store_true", help="small in everything, with LoRA: to see that it runs")
+    given = parser.parse_args(argv)
+    size = SMALL if given.small else Size()
+    if given.steps:
+        size = replace(size, grpo_steps=given.steps, sft_steps=min(size.sft_steps, given.steps))
+    data = given.data or Path("data") / ("gpu-small" if given.small else "gpu")
+    return Options(data.absolute(), given.model.absolute(), given.device, size)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""What `make gpu` may be told, and its two sizes: the one that is meant, and a small one that tries every stage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..prove.training import PAPER
+
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of everything. `turn` and `completion` are tokens; the rates are of practice for such a model."""
+
+    examples: int = 2_000
+    held_out: int = 200
+    samples: int = 4
+    longest_prompt: int = 3_072
+    turn: int = 160
+    completion: int = 1_536
+    lora_rank: int = 0
+    sft_steps: int = 500
+    sft_batch: int = 8
+    sft_rate: float = 1e-4
+    grpo_steps: int = 150
+    prompts: int = PAPER["prompts"]
+    group: int = PAPER["group"]
+    grpo_rate: float = 1e-5
+    shape_prompts: int = 4  # groups of the paper's size, a quarter of its batch
+    shape_steps: int = 6
+    shape_turn: int = 40
+
+
+SMALL = Size(
+    examples=16,
+    held_out=2,
+    samples=1,
+    longest_prompt=1_024,
+    turn=12,
+    completion=192,
+    lora_rank=8,
+    sft_steps=2,
+    sft_batch=1,
+    grpo_steps=2,
+    prompts=2,
+    group=2,
+    shape_prompts=1,
+    shape_steps=2,
+    shape_turn=8,
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """`servers` is empty for the three hardest; `page` is where the tables go when a GPU made them."""
+
+    data: Path
+    model: Path
+    device: Literal["cuda", "cpu"] = "cuda"
+    size: Size = Size()
+    servers: tuple[str, ...] = ()
+    threads: int = 2
+    page: Path = PAGE
+
+    @property
+    def small(self) -> bool:
+        return self.size != Size()

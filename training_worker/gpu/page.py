@@ -1,0 +1,48 @@
+"""The tables of docs/benchmarks.md that a GPU made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .options import Options
+
+BEGIN, END = "<!-- gpu: begin -->", "<!-- gpu: end -->"
+
+
+def markdown(learned: dict[str, Any], step: dict[str, Any], machine: str, options: Options) -> str:
+    size = options.size
+    servers = ", ".join(f"{name} ({count})" for name, count in learned["servers"].items())
+    lines = [
+        f"On one {machine}: {options.model.name} on {servers}, the number of tools that need a call before them; "
+        f"{size.held_out} held-out conversations, {size.samples} samples each at temperature 1 and one greedy. "
+        "Paired differences with 95% bootstrap intervals over conversations. The largest reward is 1.3.",
+        "",
+        "| training | steps | minutes | sampled before | after | gain (95%) | greedy before | after | gain (95%) |",
+        "| --- | ---: | ---: | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, of in (("SFT", learned["sft"]), ("then GRPO", learned["grpo"])):
+        cells = [cell for mode in ("sampled", "greedy") for cell in gain_cells(of[mode])]
+        lines.append(f"| {name} | {of['steps']} | {of['seconds'] / 60:.1f} | " + " | ".join(cells) + " |")
+    lines += [
+        "",
+        f"A model of {step['parameters'] / 1e9:.2f} billion random weights, LoRA, {step['batch']} rollouts a step that "
+        f"do the ground truth's calls, medians of {step['steps']} steps:",
+        "",
+        "| seconds a step | generation | update | environment | reward | environment and reward | tokens a second |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        f"| {step['step_s']:.2f} | {step['generation_s']:.2f} | {step['update_s']:.2f} | {step['environment_s']:.3f} | "
+        f"{step['reward_s']:.3f} | {step['environment_share']:.2%} | {step['total_per_s']:,.0f} |",
+    ]
+    return "\n".join(lines)
+
+
+def gain_cells(gain: dict[str, float]) -> tuple[str, str, str]:
+    interval = f"{gain['difference']:+.3f} ({gain['low']:+.3f} to {gain['high']:+.3f})"
+    return f"{gain['before']:.3f}", f"{gain['after']:.3f}", interval
+
+
+def write_between(page: Path, table: str) -> None:
+    """Put the tables between the marks of the page."""
+    text = page.read_text("utf-8")
+    page.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n{table}\n{END}{text.split(END)[1]}", "utf-8")

@@ -1,0 +1,70 @@
+"""How long a step takes at the paper's size: a model of Qwen3-4B's shape with random weights, on the same worlds."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from ..prove.training import settings_of
+from ..stages import Outcome, Summary
+from .learning import Stage, Tell
+from .options import Options
+
+TOLD = ("step_s", "generation_s", "update_s", "environment_s", "reward_s", "environment_share", "total_per_s", "tokens")
+LORA_RANK, MICRO_BATCH = 16, 4
+
+
+def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> Summary:
+    """Medians over the steps after the first. The paper's batch is 16 x 16; one GPU has fewer groups of that size."""
+    size = options.size
+
+    def work(folder: Path) -> Summary:
+        from ..trainer.families import family_of
+        from ..trainer.grpo import train
+        from ..trainer.grpo_run import GRPORun, TokenLimits
+        from ..trainer.policy import load_tokenizer
+        from ..trainer.shaped import GroundTruth, ModelShape, save_shaped
+
+        small = ModelShape(2, 64, 4, 2, 16, 128, len(load_tokenizer(options.model).tokenizer))
+        shape = small if options.small else ModelShape()
+        rmtree(folder / "run", ignore_errors=True)
+        parameters = save_shaped(folder / "model", options.model, shape, size.shape_turn)
+        steps: list[dict[str, float]] = []
+
+        def heard(event: dict[str, Any]) -> None:
+            if event["event"] == "step":
+                steps.append({name: float(event[name]) for name in TOLD})
+                tell(f"the shape of 4B, step {event['step']}: {event['step_s']:.1f} s")
+
+        settings = settings_of("paper", "qwen3", parameters, lora=True) | {
+            "prompts": size.shape_prompts,
+            "group": size.group,
+            "max_steps": size.shape_steps,
+            "longest_prompt": size.longest_prompt,
+            "limits": TokenLimits(turn=4 * size.shape_turn, completion=4 * size.completion),
+            "precision": "bf16" if options.device == "cuda" else "fp32",
+            "micro_batch": min(MICRO_BATCH, size.shape_prompts * size.group),
+        }
+        run = GRPORun(
+            policy=folder / "model",
+            data=data.folder / "train.jsonl",
+            out=folder / "run",
+            lora_rank=LORA_RANK,
+            device=options.device,
+            threads=options.threads,
+            **settings,
+        )
+        form = family_of(load_tokenizer(options.model).tokenizer).format
+        train(run, heard, attempt=partial(GroundTruth, format=form))
+        rmtree(folder / "model")
+        counted = steps[1:] or steps
+        medians = {name: statistics.median(one[name] for one in counted) for name in TOLD}
+        line = f"{medians['step_s']:.2f} s a step, {medians['environment_share']:.2%} of it environment and reward"
+        batch = f"{size.shape_prompts} x {size.group}"
+        return {"line": line, "parameters": parameters, "batch": batch, "steps": len(counted), **medians}
+
+    return stage("step", {"data": data.key, "device": options.device, **asdict(size)}, work).summary

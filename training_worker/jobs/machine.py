@@ -1,0 +1,33 @@
+"""What an attempt at a job computes on, told when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..prove.trajectory import UnreadableData
+from .work import Refused
+
+DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))  # NVIDIA's, that of WSL, AMD's
+
+
+def machine_of(order: Mapping[str, Any], folder: Path, drivers: Sequence[Path] = DRIVERS) -> str:
+    """`cpu`, or the name of the GPU. torch is imported only for what trains, and where there is a driver of a GPU."""
+    kind, spec = order.get("kind"), order.get("spec", {})
+    trains = kind in ("run", "sft") and spec.get("device", "auto") != "cpu"
+    if not trains or not any(driver.exists() for driver in drivers):
+        return "cpu"
+    try:
+        return gpu_of(str(kind), spec, folder)
+    except (Refused, UnreadableData, OSError, ImportError):  # the work meets it again, and says so in a sentence
+        return "cpu"
+
+
+def gpu_of(kind: str, spec: Mapping[str, Any], folder: Path) -> str:
+    """The name of the GPU that a run takes, or `cpu`. Raises Refused, UnreadableData and ImportError."""
+    from ..trainer.placing import device_of, name_of
+    from . import run, sft
+
+    config = run.settings(spec, folder) if kind == "run" else sft.settings(spec, folder)
+    return name_of(device_of(config))

@@ -1,0 +1,28 @@
+"""A limit to how long a program of others may take."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError in what still runs then; does nothing outside the main thread, where no signal arrives."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def rings(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"it took more than {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, rings)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
