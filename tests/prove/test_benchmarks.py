@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,15 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prove_web.experiments.management.commands.evaluate import Command
+from tests.prove.serving import Serve
 from training_worker.prove.benchmarks import told
 from training_worker.prove.benchmarks.compare import NotComparable, mcnemar, paired, require_comparable
 from training_worker.prove.benchmarks.environment import NotInstalled, installed
 from training_worker.prove.benchmarks.evaluating import IN_A_ROW, evaluate
+from training_worker.prove.benchmarks.policies import endpoint_policy
 from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, selected
 from training_worker.prove.benchmarks.report import mean, wilson
 from training_worker.prove.benchmarks.results import ITEMS, REPORT, Results, ResultsTaken, folder_of, results_in
-from training_worker.prove.chat import Scripted
-from training_worker.prove.trajectory import Message, Rollout, UnreadableData
+from training_worker.prove.chat import Scripted, parse_calls
+from training_worker.prove.synthesis.endpoint import Endpoint
+from training_worker.prove.trajectory import Message, Rollout, ToolCall, UnreadableData
 
 ROOT = Path(__file__).parents[2]
 
@@ -213,3 +219,25 @@ def test_versions_of_a_benchmark_do_not_compare() -> None:
 def test_a_benchmark_that_is_not_installed_is_said_to_be_so_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(NotInstalled, match="--install bfcl"):
         installed(tmp_path, "bfcl")
+
+
+def test_the_documents_name_the_options_that_there_are() -> None:
+    parser = argparse.ArgumentParser(add_help=False)
+    Command().add_arguments(parser)
+    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
+    named = [name for row in re.findall(r"^\| (`--.*?) \|", page, re.M) for name in re.findall(r"`(--\w+)`", row)]
+    assert sorted(named) == sorted(name for action in parser._actions for name in action.option_strings)
+
+
+@pytest.mark.parametrize("fields", [True, False])
+def test_a_call_that_a_server_tells_twice_is_made_once(serve: Serve, tmp_path: Path, fields: bool) -> None:
+    tagged = 'Let me see. <tool_call>{"name": "ls", "arguments": {"a": true}}</tool_call>'
+    told_in_a_field = {"tool_calls": [{"function": {"name": "ls", "arguments": '{"a": true}'}}]} if fields else {}
+    served = serve(lambda asked: {"content": tagged, **told_in_a_field})
+    with Endpoint(served.settings(tmp_path)) as endpoint:
+        policy = endpoint_policy(endpoint, temperature=0.5)
+        model = policy.speak(Item("a", "b"))
+        text = model.reply([Message("user", "What is there?")], [])
+    assert parse_calls(text) == (ToolCall("ls", {"a": True}),) and text.startswith("Let me see.")
+    assert model.tokens == 10  # type: ignore[attr-defined]
+    assert served.asked[0]["temperature"] == policy.sampling["temperature"] == 0.5

@@ -230,3 +230,38 @@ def test_a_model_without_tool_calls_is_prompted_and_answered_in_words(bfcl: Bfcl
 def in_notation(calls: tuple[ToolCall, ...]) -> str:
     texts = (f"{one.name}({', '.join(f'{key}={value!r}' for key, value in one.arguments.items())})" for one in calls)
     return f"[{', '.join(texts)}]"
+
+
+def test_an_oracle_that_leaves_out_or_changes_a_call_fails_in_the_checkers_words(bfcl: Bfcl, tmp_path: Path) -> None:
+    def careless(item: Item) -> Scripted:
+        truth = bfcl.suite.entries[item.id].truth
+        kept = [turn[: -1 if turn is truth[-1] else None] for turn in truth]
+        return Scripted(text for turn in kept for text in ([write_calls(turn), ""] if turn else [""]))
+
+    items = selected(bfcl.items(), ["base"], 20)
+    report = run(bfcl, Policy(model="careless", speak=careless), tmp_path, items)
+    words = {"empty_turn_model_response", "instance_state_mismatch", "execution_response_mismatch"}
+    assert set(report.failures) == words and sum(report.failures.values()) == 20 - report.categories[0].passed
+    assert report.categories[0].passed < 5 and all(
+        result.why for result in results_in(tmp_path).values() if result.failure
+    )
+
+
+class Saboteur:
+    """Ends the benchmark's processes while it speaks."""
+
+    def __init__(self, bfcl: Bfcl):
+        self.bfcl = bfcl
+
+    def reply(self, messages: Any, tools: Any) -> str:
+        for child in self.bfcl.started:
+            child.process.kill()
+            child.process.wait()
+        return write_calls([ToolCall("ls", {})])
+
+
+def test_a_process_of_the_benchmark_that_ends_by_itself_is_no_failure_of_the_model(bfcl: Bfcl, tmp_path: Path) -> None:
+    broken = Policy(model="m", speak=lambda item: Saboteur(bfcl))
+    report = run(bfcl, broken, tmp_path, first(bfcl), parallel=1)
+    assert not report.failures and list(report.not_run.values()) == ["BFCL's process ended by itself"]
+    assert run(bfcl, Policy(model="m", speak=bfcl.oracle), tmp_path, first(bfcl)).categories[0].passed == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..chat import ChatModel, Scripted, write_calls
+from ..chat import HERMES, ChatModel, Scripted, write_calls
 from ..synthesis.endpoint import Endpoint, EndpointFailed
 from ..trajectory import Json, Message
 from .protocol import Item, NotRun, Policy, Style
@@ -23,7 +23,8 @@ class Speaking:
         except EndpointFailed as reason:
             raise NotRun(str(reason)) from None
         self.tokens += answer.tokens
-        return "\n".join(part for part in (answer.text, write_calls(answer.calls)) if part)
+        words = HERMES.words(answer.text)  # tags beside the API's own calls would be read as calls once more
+        return "\n".join(part for part in (words, write_calls(answer.calls)) if part)
 
 
 def endpoint_policy(endpoint: Endpoint, style: Style = "tools", temperature: float | None = None) -> Policy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from ..chat import HERMES, ChatModel, Format
@@ -14,6 +14,10 @@ Style = Literal["tools", "prompt"]
 
 class NotRun(Exception):
     """An item that could not be run or scored for a reason outside the policy; says which. It counts in no score."""
+
+
+class OutOfRoom(Exception):
+    """A conversation that is longer than the model reads; says how long both are. That is the model's own limit."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,9 @@ class Identity:
 class Policy:
     """A model that is evaluated.
 
-    `speak` opens a chat model for one item, whose `reply` may raise NotRun; a `tokens` attribute of it says what it
-    used. With the style "tools" it is given tool schemas, and its texts are read by `format`; with "prompt" the
-    benchmark describes tools in the system text and reads the answer in the notation it asked for there.
+    `speak` opens a chat model for one item, whose `reply` may raise NotRun and OutOfRoom; a `tokens` attribute of it
+    says what it used. With the style "tools" it is given tool schemas, and its texts are read by `format`; with
+    "prompt" the benchmark describes tools in the system text and reads the answer in the notation it asked for there.
     """
 
     model: str
@@ -98,7 +102,3 @@ def selected(items: Sequence[Item], categories: Sequence[str] = (), limit: int |
             if limit is None or seen[item.category] <= limit:
                 chosen.append(item)
     return tuple(chosen)
-
-
-def as_dict(identity: Identity) -> dict[str, Json]:
-    return asdict(identity)

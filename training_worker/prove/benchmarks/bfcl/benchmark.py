@@ -9,11 +9,10 @@ from itertools import count
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Any
 
 from ...chat import ChatModel, Scripted, write_calls
 from ...trajectory import End, Rollout
-from ..protocol import Item, NotRun, Policy, Result
+from ..protocol import Item, NotRun, OutOfRoom, Policy, Result
 from .child import SECONDS, Child, ChildFailed, LimitReached
 from .conversation import Conversation, as_pairs
 from .entries import suite_of
@@ -51,17 +50,29 @@ class Bfcl:
     @contextmanager
     def child(self) -> Iterator[Child]:
         """A process that nobody else uses, kept for the next conversation unless it broke."""
-        try:
-            child = self.free.get_nowait()
-        except Empty:
-            child = self.new()
+        child = self.idle() or self.new()
         try:
             yield child
         except BaseException:
-            child.close()
-            self.started.remove(child)
+            self.end(child)
             raise
         self.free.put(child)
+
+    def idle(self) -> Child | None:
+        """One that was kept and still runs."""
+        while not self.free.empty():
+            try:
+                child = self.free.get_nowait()
+            except Empty:  # another thread was faster
+                return None
+            if child.process.poll() is None:
+                return child
+            self.end(child)
+        return None
+
+    def end(self, child: Child) -> None:
+        child.close()
+        self.started.remove(child)
 
     def new(self) -> Child:
         child = Child(self.python, self.seconds)
@@ -73,25 +84,22 @@ class Bfcl:
 
     def attempt(self, item: Item, policy: Policy) -> Result:
         """Raises NotRun."""
-        began, entry = time.monotonic(), self.suite.entries[item.id]
-        model, limit = policy.speak(item), ""
-        verdict: dict[str, Any] = {}
+        began, model = time.monotonic(), policy.speak(item)
         try:
             with self.child() as child:
-                talk = Conversation(entry, self.suite, policy, model, child, f"run{next(self.numbers)}")
-                talk.play()
-                verdict = judged(talk) if len(talk.turns) == len(entry.turns) else forgotten(talk)
+                entry, run = self.suite.entries[item.id], f"run{next(self.numbers)}"
+                talk = Conversation(entry, self.suite, policy, model, child, run)
+                passed, failure, why = verdict_on(talk)
         except LimitReached as reason:
-            limit = str(reason)
+            passed, failure, why = False, "execution_limit", str(reason)
         except ChildFailed as reason:
             raise NotRun(str(reason)) from None
-        passed = bool(verdict.get("valid"))
         return Result(
             item=item.id,
             category=item.category,
             passed=passed,
-            failure="" if passed else failure_of(talk, verdict, limit),
-            why="" if passed else limit or str(verdict.get("error_message", ""))[:500],
+            failure=failure,
+            why=why,
             rollout=rollout_of(talk),
             steps=talk.asked,
             tokens=int(getattr(model, "tokens", 0)),
@@ -104,25 +112,27 @@ class Bfcl:
         return Scripted(text for turn in truth for text in ([write_calls(turn), ""] if turn else [""]))
 
 
-def judged(talk: Conversation) -> dict[str, Any]:
-    """The verdict of BFCL's checker."""
+def verdict_on(talk: Conversation) -> tuple[bool, str, str]:
+    """Have the conversation, and judge it: whether it passed, the kind of failure, and the checker's word for it.
+
+    BFCL fails a conversation that was ended before its last turn, unseen.
+    """
+    about = {"id": talk.entry.id, "run": talk.run}
+    try:
+        talk.play()
+    except OutOfRoom as reason:
+        talk.child.ask({"do": "forget", **about})
+        return False, "context_limit", str(reason)
+    if len(talk.turns) < len(talk.entry.turns):
+        talk.child.ask({"do": "forget", **about})
+        return False, "step_limit", ""
     turns = [[as_pairs(step) for step in turn] for turn in talk.turns]
-    return dict(talk.child.ask({"do": "check", "id": talk.entry.id, "run": talk.run, "turns": turns}))
-
-
-def forgotten(talk: Conversation) -> dict[str, Any]:
-    """No verdict: BFCL fails a conversation that was ended before its last turn, unseen."""
-    talk.child.ask({"do": "forget", "run": talk.run})
-    return {}
-
-
-def failure_of(talk: Conversation, verdict: dict[str, Any], limit: str) -> str:
-    """The kind of failure: a limit, a malformed call, or what the checker calls it."""
-    if limit:
-        return "execution_limit"
-    if talk.forced:
-        return "step_limit"
-    return "malformed_call" if talk.malformed else str(verdict["error_type"]).removeprefix("multi_turn:")
+    verdict = talk.child.ask({"do": "check", **about, "turns": turns})
+    if verdict["valid"]:
+        return True, "", ""
+    kind = str(verdict["error_type"]).removeprefix("multi_turn:")
+    kind = "step_limit" if talk.forced else "malformed_call" if talk.malformed else kind
+    return False, kind, str(verdict["error_message"])[:500]
 
 
 def rollout_of(talk: Conversation) -> Rollout:

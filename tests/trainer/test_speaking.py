@@ -1,0 +1,48 @@
+"""A policy in a process of its own answers alike whenever it is asked, and says when a conversation is too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from training_worker.prove.benchmarks.local import Local, NoPolicy
+from training_worker.prove.benchmarks.protocol import Item, OutOfRoom
+from training_worker.prove.formats import HERMES
+from training_worker.prove.trajectory import Message
+from training_worker.trainer.speaking import weights_digest
+
+WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
+PARAMETERS = {"type": "object", "properties": {"location": {"type": "string"}}}
+TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "Weather.", "parameters": PARAMETERS}}]
+ASKED = [Message("user", "What is the weather in Oslo?")]
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[Local]:
+    with Local(WARM, temperature=1.0, answer=24) as local:
+        yield local
+
+
+def test_the_same_conversation_is_answered_alike_whatever_came_between(local: Local) -> None:
+    policy = local.policy()
+    first, again = (policy.speak(Item("a", "b")) for _ in range(2))
+    said = first.reply(ASKED, TOOLS)
+    other = [*ASKED, Message("assistant", said), Message("user", "And in Rome?")]
+    assert first.reply(other, []) == again.reply(other, [])
+    assert again.reply(ASKED, TOOLS) == said
+    assert first.tokens == again.tokens > 0
+    assert policy.format is HERMES and policy.sampling["weights"] == weights_digest(WARM)
+
+
+def test_a_conversation_that_is_longer_than_the_model_reads_is_its_own_limit(local: Local) -> None:
+    model = local.policy().speak(Item("a", "b"))
+    with pytest.raises(OutOfRoom, match="the model reads 4,096"):
+        model.reply([Message("user", "weather " * 5000)], TOOLS)
+    assert model.reply(ASKED, TOOLS)  # it goes on with the next one
+
+
+def test_a_folder_without_a_policy_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(NoPolicy, match="cannot be evaluated"):
+        Local(tmp_path)

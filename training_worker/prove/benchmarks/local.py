@@ -1,0 +1,101 @@
+"""A policy from a folder: a child process has loaded it and answers in JSON lines, so nobody here knows torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from ..formats import FORMATS
+from ..trajectory import Message
+from .protocol import NotRun, OutOfRoom, Policy, Style
+
+SPEAKER = "training_worker.trainer.speaking"
+ROOT = Path(__file__).parents[3]
+CONFIGS = ("config.json", "adapter_config.json")
+
+
+class NoPolicy(Exception):
+    """A folder that holds no policy; says why."""
+
+
+class Local:
+    """The child process of one folder; threads take turns. Use it in a `with`. Raises NoPolicy."""
+
+    def __init__(self, folder: Path, temperature: float = 0.0, answer: int = 512):
+        if not any((folder / name).is_file() for name in CONFIGS):
+            raise NoPolicy(f"{folder} cannot be evaluated: it has none of {', '.join(CONFIGS)}. Name a model's folder.")
+        self.folder, self.temperature, self.answer, self.lock = folder, temperature, answer, Lock()
+        arguments = [str(folder.absolute()), f"--temperature={temperature}", f"--answer={answer}"]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", SPEAKER, *arguments],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the parent to answer
+        )
+        assert self.process.stdin and self.process.stdout
+        self.said, self.heard = self.process.stdout, self.process.stdin
+        told = json.loads(self.said.readline() or '{"error": "its process ended by itself"}')
+        if "error" in told:
+            self.close()
+            raise NoPolicy(f"{folder} cannot be evaluated: {told['error']}")
+        self.weights = str(told["weights"])
+        self.format = next(one for one in FORMATS if type(one).__name__ == told["format"])
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.said.close()
+        try:
+            self.heard.close()
+        except OSError:
+            return  # what was not sent yet
+
+    def ask(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """Raises NotRun."""
+        said = [{"role": one.role, "content": one.content} for one in messages]
+        try:
+            with self.lock:
+                self.heard.write(json.dumps({"messages": said, "tools": list(tools)}) + "\n")
+                self.heard.flush()
+                return dict(json.loads(self.said.readline()))
+        except (OSError, ValueError):
+            raise NotRun("the process of the model ended by itself: is there memory enough?") from None
+
+    def policy(self, style: Style = "tools") -> Policy:
+        """Known by its weights, not by where they are."""
+        return Policy(
+            model=self.folder.name,
+            speak=lambda item: LocalSpeaking(self),
+            style=style,
+            format=self.format,
+            sampling={"temperature": self.temperature, "max_tokens": self.answer, "weights": self.weights},
+        )
+
+
+class LocalSpeaking:
+    """The policy in one conversation."""
+
+    def __init__(self, local: Local):
+        self.local, self.tokens = local, 0
+
+    def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
+        answer = self.local.ask(messages, tools)
+        if "out_of_room" in answer:
+            raise OutOfRoom(answer["out_of_room"])
+        self.tokens += int(answer["tokens"])
+        return str(answer["text"])
