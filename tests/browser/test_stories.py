@@ -25,8 +25,6 @@ def launch(page: Page, name: str, **fields: object) -> None:
     page.goto(f"{HERE}runs/new/")
     unfold(page)
     page.locator("[name=name]").fill(name)
-    for fold in page.locator("details.launch-more:not([open]) > summary:visible").all():
-        fold.click()
     small = {"minutes": 5, "prompts": 2, "group": 4, "held_out": 8, "threads": 1, "evaluate_every": 0}
     for field, value in (small | fields).items():
         page.locator(f"[name={field}]").fill(str(value))
