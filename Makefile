@@ -8,7 +8,7 @@
 #   ARGS="..."          passed on by run, pipeline, test, bench, seeds and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test lint reference bench seeds gpu warmup clean
+.PHONY: help setup run pipeline test lint reference bench seeds ablations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -45,6 +45,9 @@ bench: setup ## how fast the servers and the reward are, beside a baseline
 
 seeds: setup ## the three-seed experiment behind docs/benchmarks.md
 	@$(PY) -m training_worker.seeds $(ARGS)
+
+ablations: setup ## what each part of the reward is worth to the tiny policy; an hour or two
+	@$(PY) -m training_worker.ablations $(ARGS)
 
 gpu: setup ## what needs a GPU: a real model learns, and a step of the paper's size is timed
 	@$(PY) -m training_worker.gpu $(ARGS)
