@@ -59,7 +59,7 @@ def test_a_merged_export_says_what_the_policy_says_and_needs_nothing_else(run: G
     ids = policy.tokenizer("Which account has Omar Diaz?", return_tensors="pt")
     with torch.no_grad():
         wanted = policy.model(**ids).logits
-    assert torch.allclose(logits(out, "Which account has Omar Diaz?"), wanted, atol=1e-5)
+    assert torch.allclose(logits(out, "Which account has Omar Diaz?"), wanted, atol=1e-3)
     assert AutoTokenizer.from_pretrained(out).chat_template == policy.tokenizer.chat_template
     assert not list(out.glob("adapter*")) and (out / "generation_config.json").exists()
     card = ModelCard.load(out / "README.md")
@@ -82,7 +82,7 @@ def test_an_adapter_is_exported_alone_and_finds_its_model(run: GRPORun, tmp_path
     assert (out / "adapter_model.safetensors").exists() and not (out / "model.safetensors").exists()
     merged = export(run.out, tmp_path / "merged", merge=True)
     assert torch.allclose(
-        logits(out, "And what is its balance?"), logits(merged, "And what is its balance?"), atol=1e-5
+        logits(out, "And what is its balance?"), logits(merged, "And what is its balance?"), atol=1e-3
     )
 
 

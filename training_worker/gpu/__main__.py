@@ -10,7 +10,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..pipeline import STOPPED, explain
+from ..prove.models import ROOTS
 from ..prove.trajectory import UnreadableData
 from ..stages import Outcome, StageFailed, Summary, only_one, run_stage, write
 from .learning import Learning
@@ -68,12 +70,10 @@ def run(options: Options, console: Console) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     console = Console()
     options = options_of(argv)
-    known = os.environ.get("PROVE_MODELS", "")
-    os.environ["PROVE_MODELS"] = ":".join(filter(None, [known, str(options.model.parent)]))
     try:
         if not options.model.is_dir():
             raise StageFailed(f"There is no model in {options.model}. Get it: python manage.py fetch_model {MODEL}")
-        with only_one(options.data):
+        with only_one(options.data), also_a_root(options.model.parent):
             run(options, console)
         return 0
     except KeyboardInterrupt:
@@ -84,6 +84,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         console.print(f"[red]Failed:[/] {escape(explain(error, options.data))}", highlight=False, soft_wrap=True)
     return 1
+
+
+@contextmanager
+def also_a_root(folder: Path) -> Iterator[None]:
+    """Models may be read from this folder, too."""
+    before = os.environ.get(ROOTS)
+    os.environ[ROOTS] = ":".join(filter(None, [before, str(folder)]))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[ROOTS]
+        else:
+            os.environ[ROOTS] = before
 
 
 def options_of(argv: Sequence[str] | None) -> Options:

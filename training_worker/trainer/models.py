@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..prove.models import model_folders, model_roots
 from ..prove.trajectory import UnreadableData
 
 SHIPPED = Path(__file__).parent / "warm"
@@ -35,25 +36,16 @@ class UnreadablePolicy(UnreadableData):
 
 def roots() -> list[Path]:
     """The folders that models are read from, as they are named."""
-    named = os.environ.get("PROVE_MODELS", "")
-    data = Path(os.environ.get("PROVE_DATA") or DATA).expanduser()
-    return [Path(one).expanduser().resolve() for one in named.split(":") if one] or [(data / "models").resolve()]
+    return [root.resolve() for root in model_roots(data_folder())]
+
+
+def data_folder() -> Path:
+    return Path(os.environ.get("PROVE_DATA") or DATA).expanduser()
 
 
 def is_within(path: Path, folders: list[Path]) -> bool:
     real = path.resolve()
     return any(real.is_relative_to(folder) for folder in folders)
-
-
-def known_models() -> list[str]:
-    """The names of the models under the roots."""
-    found = {
-        str(config.parent.relative_to(root))
-        for root in roots()
-        if root.is_dir()
-        for config in [*root.glob("*/config.json"), *root.glob("*/*/config.json")]
-    }
-    return sorted(found)
 
 
 def find_model(name: str) -> Path:
@@ -65,7 +57,7 @@ def find_model(name: str) -> Path:
         plain = bool(name) and not Path(name).is_absolute() and ".." not in Path(name).parts
         if plain and folder.is_dir() and folder.resolve() != root and is_within(folder, [root]):
             return folder
-    known = ", ".join(["warm", *known_models()][:20])
+    known = ", ".join(list(dict.fromkeys(["warm", *sorted(model_folders(data_folder()))]))[:20])
     where = ", ".join(map(str, roots()))
     raise UnreadablePolicy(f"There is no policy {name!r}. There is: {known}. Put it into {where} (PROVE_MODELS).")
 
