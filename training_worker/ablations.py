@@ -19,22 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from .pipeline import (
     LONGEST_PROMPT,
     SAMPLES,
     SEEDS,
-    STOPPED,
     Options,
     Pipeline,
     digest_of,
-    explain,
+    ended,
     held_out,
     require_space,
 )
 from .prove.reward import PRESETS
-from .prove.trajectory import UnreadableData
 from .report import load
 from .seeds import PAGE
 from .stages import Outcome, StageFailed, Summary, only_one, write
@@ -170,20 +167,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="arms at a time")
     parser.add_argument("--arm", choices=ARMS, help=argparse.SUPPRESS)
     given, console = parser.parse_args(argv), Console()
-    try:
+
+    def work() -> None:
         if given.arm:
             experiment(given, given.seeds[0], console).arm(given.arm)
         else:
             compare(given, console)
-        return 0
-    except KeyboardInterrupt:
-        console.print(STOPPED, highlight=False, soft_wrap=True)
-        return 130
-    except (StageFailed, UnreadableData) as error:
-        console.print(f"[red]Failed:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
-    except OSError as error:
-        console.print(f"[red]Failed:[/] {escape(explain(error, given.data))}", highlight=False, soft_wrap=True)
-    return 1
+
+    return ended(work, given.data, console)
 
 
 def compare(given: argparse.Namespace, console: Console) -> None:

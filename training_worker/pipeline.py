@@ -14,7 +14,7 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -283,6 +283,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise  # a bug, which should be seen
         full = explain(OSError(errno.ENOSPC, ""), options.data)  # libraries tell a full disk in words of their own
         console.print(f"[red]Failed:[/] {escape(full)}", highlight=False, soft_wrap=True)
+    return 1
+
+
+def ended(work: Callable[[], object], data: Path, console: Console) -> int:
+    """Do the work of an experiment under `data`; its exit code, with the reason in one line where it is not 0."""
+    try:
+        work()
+        return 0
+    except KeyboardInterrupt:
+        console.print(STOPPED, highlight=False, soft_wrap=True)
+        return 130
+    except (StageFailed, UnreadableData) as error:
+        console.print(f"[red]Failed:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+    except OSError as error:
+        console.print(f"[red]Failed:[/] {escape(explain(error, data))}", highlight=False, soft_wrap=True)
     return 1
 
 

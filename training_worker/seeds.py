@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 
-from .pipeline import SAMPLES, SEEDS, STOPPED, Options, Pipeline, digest_of, explain, held_out, require_space
-from .prove.trajectory import Example, UnreadableData, read_lines
+from .pipeline import SAMPLES, SEEDS, Options, Pipeline, digest_of, ended, held_out, require_space
+from .prove.trajectory import Example, read_lines
 from .report import load
 from .stages import Outcome, StageFailed, Summary, only_one, write
 from .trainer.curriculum import full
@@ -163,23 +162,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--arm", choices=ARMS, help=argparse.SUPPRESS)
     given = parser.parse_args(argv)
     console = Console()
-    try:
+
+    def work() -> None:
         if given.arm:
             Experiment(options_for(given, given.seeds[0]), console).arm(given.arm)
-        else:
-            results = [run_seed(options_for(given, seed), console) for seed in given.seeds]
-            write(given.data / "results.json", {"results": results})
-            write_page(markdown(results, options_for(given, 0)))
-            console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
-        return 0
-    except KeyboardInterrupt:
-        console.print(STOPPED, highlight=False, soft_wrap=True)
-        return 130
-    except (StageFailed, UnreadableData) as error:
-        console.print(f"[red]Failed:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
-    except OSError as error:
-        console.print(f"[red]Failed:[/] {escape(explain(error, given.data))}", highlight=False, soft_wrap=True)
-    return 1
+            return
+        results = [run_seed(options_for(given, seed), console) for seed in given.seeds]
+        write(given.data / "results.json", {"results": results})
+        write_page(markdown(results, options_for(given, 0)))
+        console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
+
+    return ended(work, given.data, console)
 
 
 def options_for(given: argparse.Namespace, seed: int) -> Options:

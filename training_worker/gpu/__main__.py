@@ -16,11 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
-from ..pipeline import STOPPED, explain
+from ..pipeline import ended
 from ..prove.models import ROOTS
-from ..prove.trajectory import UnreadableData
 from ..stages import Outcome, StageFailed, Summary, only_one, run_stage, write
 from .learning import Learning
 from .options import SMALL, Options, Size
@@ -70,20 +68,14 @@ def run(options: Options, console: Console) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     console = Console()
     options = options_of(argv)
-    try:
+
+    def work() -> None:
         if not options.model.is_dir():
             raise StageFailed(f"There is no model in {options.model}. Get it: python manage.py fetch_model {MODEL}")
         with only_one(options.data), also_a_root(options.model.parent):
             run(options, console)
-        return 0
-    except KeyboardInterrupt:
-        console.print(STOPPED, highlight=False, soft_wrap=True)
-        return 130
-    except (StageFailed, UnreadableData) as error:
-        console.print(f"[red]Failed:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
-    except OSError as error:
-        console.print(f"[red]Failed:[/] {escape(explain(error, options.data))}", highlight=False, soft_wrap=True)
-    return 1
+
+    return ended(work, options.data, console)
 
 
 @contextmanager
