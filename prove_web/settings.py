@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "prove_web.servers",
     "prove_web.trajectories",
     "prove_web.experiments",
+    "prove_web.evaluations",
 ]
 
 MIDDLEWARE = [

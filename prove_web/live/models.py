@@ -33,9 +33,16 @@ class Kind(models.TextChoices):
     DATASET = "dataset", "Data set"
     RUN = "run", "Training run"
     SFT = "sft", "Supervised run"
+    EVALUATE = "evaluate", "Evaluation"
 
 
-QUEUE_OF = {Kind.GRAPH: "synthesis", Kind.DATASET: "synthesis", Kind.RUN: "training", Kind.SFT: "training"}
+QUEUE_OF = {
+    Kind.GRAPH: "synthesis",
+    Kind.DATASET: "synthesis",
+    Kind.RUN: "training",
+    Kind.SFT: "training",
+    Kind.EVALUATE: "training",
+}
 TRAINS = (Kind.RUN, Kind.SFT)
 
 

@@ -9,7 +9,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -21,9 +23,10 @@ from training_worker.prove.benchmarks import told
 from training_worker.prove.benchmarks.compare import NotComparable, mcnemar, paired, require_comparable
 from training_worker.prove.benchmarks.environment import NotInstalled, installed
 from training_worker.prove.benchmarks.evaluating import IN_A_ROW, evaluate
+from training_worker.prove.benchmarks.intervals import mean, scored, wilson
 from training_worker.prove.benchmarks.policies import endpoint_policy
 from training_worker.prove.benchmarks.protocol import Item, NotRun, Policy, Result, identity_of, selected
-from training_worker.prove.benchmarks.report import mean, wilson
+from training_worker.prove.benchmarks.report import pass_hat
 from training_worker.prove.benchmarks.results import ITEMS, REPORT, Results, ResultsTaken, folder_of, results_in
 from training_worker.prove.chat import Scripted, parse_calls
 from training_worker.prove.synthesis.endpoint import Endpoint
@@ -180,18 +183,62 @@ def test_an_interval_holds_the_share_and_agrees_with_scipy(counts: tuple[int, in
     from scipy.stats import binomtest
 
     passed, run = counts
-    score = wilson(passed, run)
+    score = wilson(passed / run, run)
     known = binomtest(passed, run).proportion_ci(method="wilson")
     assert score and 0 <= score.low <= score.accuracy <= score.high <= 1
     assert score.low == pytest.approx(known.low, abs=1e-9) and score.high == pytest.approx(known.high, abs=1e-9)
 
 
 def test_the_overall_score_is_the_unweighted_mean_and_surer_than_its_parts() -> None:
-    few, many = wilson(1, 2), wilson(200, 200)
+    few, many = wilson(1 / 2, 2), wilson(1.0, 200)
     assert few and many and mean([few, many]).accuracy == 0.75
     same = mean([few] * 4)
     assert same.accuracy == few.accuracy and few.low < same.low < same.high < few.high
     assert wilson(0, 0) is None
+
+
+@settings(max_examples=20)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.randoms())
+def test_the_interval_of_a_mean_holds_it_and_does_not_know_an_order(values: list[float], random: Random) -> None:
+    score = scored(values)
+    assert score and -1e-9 <= score.low <= score.accuracy <= score.high <= 1 + 1e-9
+    again = scored(random.sample(values, len(values)))
+    assert again and (again.low, again.high) == pytest.approx((score.low, score.high), abs=1e-9)
+    assert scored([]) is None
+
+
+def test_where_all_are_alike_the_interval_is_that_of_a_share() -> None:
+    assert scored([0.0] * 20) == wilson(0.0, 20) and scored([1.0] * 20) == wilson(1.0, 20)
+
+
+@given(st.integers(0, 5), st.integers(2, 5))
+def test_pass_hat_is_the_share_of_draws_that_all_pass(passed: int, trials: int) -> None:
+    task = [number < passed for number in range(trials)]
+    for k, chance in enumerate(pass_hat([task]), 1):
+        draws = list(combinations(task, k))
+        assert chance == pytest.approx(sum(map(all, draws)) / len(draws))
+    assert pass_hat([[True]]) == () and len(pass_hat([task])) == trials
+
+
+def test_trials_of_a_task_are_one_task_to_the_report(tmp_path: Path) -> None:
+    items = selected(Echo().items(), ["even"], 4, trials=3)
+    assert [item.id for item in items[:4]] == ["item-0", "item-0#2", "item-0#3", "item-2"]
+    assert {item.task for item in items} == {"item-0", "item-2", "item-4", "item-6"}
+    first = replace(saying(), speak=lambda item: Scripted([item.id if item.trial == 1 else "no"]))
+    with Results(tmp_path, identity_of(Echo(), first)) as results:
+        report = evaluate(Echo(), first, items, results)
+    (even,) = report.categories
+    assert even.pass_hat == (pytest.approx(1 / 3), 0.0, 0.0) and even.score.accuracy == pytest.approx(1 / 3)
+    assert "even: pass^1 33.3%, pass^2 0.0%" in "\n".join(told.lines(report))
+
+
+def test_a_graded_comparison_gives_a_difference_with_its_interval(tmp_path: Path) -> None:
+    _, done = evaluated(saying(), tmp_path)
+    half = {id: replace(result, score=0.5, passed=False) for id, result in done.items()}
+    mixed = {id: replace(result, score=0.5 + 0.01 * number) for number, (id, result) in enumerate(half.items())}
+    found = paired(half, mixed)
+    assert found.low < found.difference < found.high and found.p < 0.001 and len(found.gained) == 29
+    assert paired(mixed, mixed).p == 1.0
 
 
 def test_a_comparison_names_what_flipped_each_way(tmp_path: Path) -> None:
@@ -214,10 +261,12 @@ def test_versions_of_a_benchmark_do_not_compare() -> None:
     require_comparable(identity, replace(identity, model="other"))
     with pytest.raises(NotComparable, match="one version"):
         require_comparable(identity, replace(identity, version="2"))
+    with pytest.raises(NotComparable, match="another user"):
+        require_comparable(identity, replace(identity, settings={"user": "other"}))
 
 
 def test_a_benchmark_that_is_not_installed_is_said_to_be_so_with_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(NotInstalled, match="--install bfcl"):
+    with pytest.raises(NotInstalled, match="evaluate bfcl --install"):
         installed(tmp_path, "bfcl")
 
 

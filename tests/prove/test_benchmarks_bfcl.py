@@ -143,6 +143,7 @@ def test_killed_half_way_and_resumed_the_command_reports_the_same(bfcl: Bfcl, se
     with Endpoint(served.settings(tmp_path / "answers-of-the-whole")) as endpoint:
         run(bfcl, endpoint_policy(endpoint, temperature=0.001), tmp_path / "whole")
     reports = [json.loads((tmp_path / out / REPORT).read_text()) for out in ("killed", "whole")]
+    assert [one.pop("silent") for report in reports for one in report["categories"]] == [0.0] * 4 + [None] * 4
     assert [report.pop("seconds") > 0 for report in reports] == [True, True] and reports[0] == reports[1]
     assert results_in(tmp_path / "killed") == results_in(tmp_path / "whole")
 

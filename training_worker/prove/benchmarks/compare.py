@@ -1,11 +1,15 @@
-"""Two evaluations side by side, item by item: what flipped each way, and whether that may be chance."""
+"""Two evaluations side by side, task by task: what flipped each way, and whether that may be chance."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from .intervals import bootstrapped
 from .protocol import Identity, Result
+from .report import by_task
+
+PERMUTATIONS = 9999
 
 
 class NotComparable(Exception):
@@ -14,39 +18,81 @@ class NotComparable(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Paired:
-    """The items that both ran.
+    """The tasks that both ran: the mean of each side, their difference and its 95% bootstrap interval over tasks.
 
-    `gained` passed only the second time and `lost` only the first; `p` is McNemar's exact two-sided p-value.
+    `gained` are worth more the second time and `lost` less. `p` is two-sided, of the sign-flip permutation test; where
+    every task is passed or not, that is McNemar's exact test.
     """
 
     items: int
     first: float
     second: float
+    low: float
+    high: float
     gained: tuple[str, ...]
     lost: tuple[str, ...]
     p: float
 
+    @property
+    def difference(self) -> float:
+        return self.second - self.first
+
 
 def require_comparable(first: Identity, second: Identity) -> None:
-    """Raises NotComparable for other benchmarks, and for other versions of one."""
-    for one, other in ((first.benchmark, second.benchmark), (first.version, second.version)):
-        if one != other:
-            raise NotComparable(
-                f"Scores of {first.benchmark} {first.version} and {second.benchmark} {second.version} do not compare: "
-                "evaluate both models on one version."
-            )
+    """Raises NotComparable for other benchmarks, and for other versions or settings of one."""
+    if (first.benchmark, first.version) != (second.benchmark, second.version):
+        raise NotComparable(
+            f"Scores of {first.benchmark} {first.version} and {second.benchmark} {second.version} do not compare: "
+            "evaluate both models on one version."
+        )
+    other = [name for name in first.settings | second.settings if first.settings.get(name) != second.settings.get(name)]
+    if other:
+        raise NotComparable(
+            f"Both ran {first.benchmark} with another {' and '.join(sorted(other))}, so their scores do not compare: "
+            "evaluate both models with the same."
+        )
 
 
 def paired(first: Mapping[str, Result], second: Mapping[str, Result]) -> Paired:
-    """Raises NotComparable when no item was run by both."""
-    both = sorted(first.keys() & second.keys())
+    """Raises NotComparable when no task was run by both."""
+    sides = [by_task(list(side.values())) for side in (first, second)]
+    both = sorted(sides[0].keys() & sides[1].keys())
     if not both:
         raise NotComparable("There is no item that both evaluations have run.")
-    gained = tuple(id for id in both if second[id].passed and not first[id].passed)
-    lost = tuple(id for id in both if first[id].passed and not second[id].passed)
-    shares = [sum(one[id].passed for id in both) / len(both) for one in (first, second)]
-    p = mcnemar(len(gained), len(lost))
-    return Paired(items=len(both), first=shares[0], second=shares[1], gained=gained, lost=lost, p=p)
+    before, after = ([mean(side[task]) for task in both] for side in sides)
+    gains = [new - old for old, new in zip(before, after, strict=True)]
+    low, high = bootstrapped(gains) if max(gains) > min(gains) else (gains[0], gains[0])
+    return Paired(
+        items=len(both),
+        first=mean(before),
+        second=mean(after),
+        low=low,
+        high=high,
+        gained=tuple(task for task, gain in zip(both, gains, strict=True) if gain > 0),
+        lost=tuple(task for task, gain in zip(both, gains, strict=True) if gain < 0),
+        p=by_chance(gains),
+    )
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def by_chance(gains: Sequence[float]) -> float:
+    """The p-value of gains that, under chance alone, had either sign with equal probability."""
+    if set(gains) <= {-1.0, 0.0, 1.0}:
+        return mcnemar(gains.count(1.0), gains.count(-1.0))
+    import numpy as np
+    from scipy.stats import permutation_test
+
+    test = permutation_test(
+        (gains,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=PERMUTATIONS,
+        rng=np.random.default_rng(0),
+    )
+    return float(test.pvalue)
 
 
 def mcnemar(gained: int, lost: int) -> float:

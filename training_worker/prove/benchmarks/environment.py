@@ -39,6 +39,6 @@ def installed(folder: Path, benchmark: str) -> Path:
     """The interpreter of a benchmark's environment. Raises NotInstalled."""
     if not (folder / "ready").exists():
         raise NotInstalled(
-            f"{benchmark} is not installed in {folder}: `manage.py evaluate --install {benchmark}` gets it from PyPI."
+            f"{benchmark} is not installed in {folder}: `manage.py evaluate {benchmark} --install` gets it from PyPI."
         )
     return folder / "bin" / "python"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from threading import Event
@@ -24,8 +24,11 @@ def evaluate(
     results: Results,
     parallel: int = 4,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    silent: Mapping[str, Result] | None = None,
 ) -> Report:
     """Run what is not done, and report on all of `items`. What could not be run is told, and tried the next time.
+
+    `silent` are the results of a model that says nothing, for the report.
 
     Ends early when the first IN_A_ROW items cannot be run. An interruption (KeyboardInterrupt) waits for the answers
     that are under way and goes on to the caller; what was finished is kept.
@@ -43,7 +46,7 @@ def evaluate(
         progress(finished, len(items))
         if finished == len(not_run) >= IN_A_ROW:
             break
-    report = report_of(identity_of(benchmark, policy), benchmark.categories, items, results.done, not_run)
+    report = report_of(identity_of(benchmark, policy), benchmark.categories, items, results.done, not_run, silent)
     replace_text(results.folder / REPORT, dumps(report))
     return report
 

@@ -28,11 +28,11 @@ class Speaking:
 
 
 def endpoint_policy(endpoint: Endpoint, style: Style = "tools", temperature: float | None = None) -> Policy:
-    """The model of an endpoint. None leaves the temperature to its server."""
+    """The model of an endpoint. None leaves the temperature to its server; each trial of a task has its own seed."""
     sampling: dict[str, Json] = {} if temperature is None else {"temperature": temperature}
     return Policy(
         model=endpoint.settings.model,
-        speak=lambda item: Speaking(endpoint, sampling),
+        speak=lambda item: Speaking(endpoint, sampling if item.trial == 1 else {**sampling, "seed": item.trial}),
         style=style,
         sampling={**sampling, "max_completion_tokens": endpoint.settings.answer},
     )

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import NormalDist
+from math import comb
 
-from .protocol import Identity, Item, Result
-
-Z = NormalDist().inv_cdf(0.975)
-
-
-@dataclass(frozen=True)
-class Score:
-    """Accuracy from 0 to 1, and its 95% interval."""
-
-    accuracy: float
-    low: float
-    high: float
+from .intervals import Score, mean, scored
+from .protocol import Identity, Item, Result, task_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Category:
-    """`asked` items were to be run, `run` were; the score is over those, and None when there are none."""
+    """`asked` items were to be run, `run` were; the score is over those, and None when there are none.
+
+    `pass_hat[k - 1]` is pass^k: the chance that k trials of a task, drawn without putting back, all pass; the mean over
+    the tasks with at least k trials (tau-bench, arXiv 2406.12045). `silent` is what a model that says nothing gets on
+    the same items, None where that is not known.
+    """
 
     name: str
     asked: int
     run: int
     passed: int
     score: Score | None
+    pass_hat: tuple[float, ...] = ()
+    silent: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +55,11 @@ def report_of(
     items: Sequence[Item],
     done: Mapping[str, Result],
     not_run: Mapping[str, str],
+    silent: Mapping[str, Result] | None = None,
 ) -> Report:
-    """The report on these items, in whatever order they ended."""
+    """The report on these items, in whatever order they ended, beside the results of a silent model."""
     rows = tuple(
-        category_of(name, [item for item in items if item.category == name], done)
+        category_of(name, [item for item in items if item.category == name], done, silent or {})
         for name in categories
         if any(item.category == name for item in items)
     )
@@ -82,26 +79,40 @@ def report_of(
     )
 
 
-def category_of(name: str, items: Sequence[Item], done: Mapping[str, Result]) -> Category:
+def category_of(name: str, items: Sequence[Item], done: Mapping[str, Result], silent: Mapping[str, Result]) -> Category:
     run = [done[item.id] for item in items if item.id in done]
-    passed = sum(result.passed for result in run)
-    return Category(name=name, asked=len(items), run=len(run), passed=passed, score=wilson(passed, len(run)))
+    nothing = [silent[item.task].value for item in items if item.task in silent]
+    return Category(
+        name=name,
+        asked=len(items),
+        run=len(run),
+        passed=sum(result.passed for result in run),
+        score=scored([sum(values) / len(values) for values in by_task(run).values()]),
+        pass_hat=pass_hat([[result.passed for result in trials] for trials in trials_of(run).values()]),
+        silent=sum(nothing) / len(nothing) if len(nothing) == len(items) else None,
+    )
 
 
-def wilson(passed: int, run: int) -> Score | None:
-    """A share with Wilson's interval (Wilson 1927); None of nothing."""
-    if not run:
-        return None
-    share, z2 = passed / run, Z * Z
-    middle = (share + z2 / (2 * run)) / (1 + z2 / run)
-    half = Z * math.sqrt(share * (1 - share) / run + z2 / (4 * run * run)) / (1 + z2 / run)
-    return Score(share, min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
+def trials_of(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """The results of each task."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        found.setdefault(task_of(result.item), []).append(result)
+    return found
 
 
-def mean(scores: Sequence[Score]) -> Score:
-    """The unweighted mean; its interval from those of its parts, taken as independent (MOVER, Zou and Donner 2008)."""
-    number = len(scores)
-    share = sum(one.accuracy for one in scores) / number
-    below = math.sqrt(sum((one.accuracy - one.low) ** 2 for one in scores)) / number
-    above = math.sqrt(sum((one.high - one.accuracy) ** 2 for one in scores)) / number
-    return Score(share, share - below, share + above)
+def by_task(results: Sequence[Result]) -> dict[str, list[float]]:
+    """What the trials of each task are worth."""
+    return {task: [result.value for result in trials] for task, trials in trials_of(results).items()}
+
+
+def pass_hat(tasks: Sequence[Sequence[bool]]) -> tuple[float, ...]:
+    """pass^1, pass^2, ... up to the most trials that a task has; nothing where no task has two."""
+    most = max(map(len, tasks), default=0)
+    if most < 2:
+        return ()
+    return tuple(
+        sum(chances) / len(chances)
+        for k in range(1, most + 1)
+        if (chances := [comb(sum(trials), k) / comb(len(trials), k) for trials in tasks if len(trials) >= k])
+    )

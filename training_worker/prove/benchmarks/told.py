@@ -6,18 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from .compare import Paired
-from .report import Report, Score
+from .intervals import Score
+from .report import Category, Report
 
-COLUMNS = ("category", "run", "passed", "accuracy %", "95% interval")
+COLUMNS = ("category", "run", "passed", "accuracy %", "95% interval", "silent %")
 MOST_IDS = 10
 
 
 def rows(report: Report) -> Iterator[Sequence[object]]:
     """A row for each category, and one for the benchmark as a whole."""
     for one in report.categories:
-        yield (one.name, f"{one.run} of {one.asked}", one.passed, *shown(one.score))
+        yield (one.name, f"{one.run} of {one.asked}", one.passed, *shown(one.score), baseline(one))
     if report.overall:
-        yield ("overall (unweighted)", "", "", *shown(report.overall))
+        yield ("overall (unweighted)", "", "", *shown(report.overall), "")
+
+
+def baseline(one: Category) -> str:
+    return "" if one.silent is None else f"{100 * one.silent:.1f}"
 
 
 def shown(score: Score | None) -> tuple[str, str]:
@@ -28,6 +33,9 @@ def lines(report: Report) -> Iterator[str]:
     """What the table does not say: failures, what was not run, and the cost."""
     identity = report.identity
     yield f"{identity.benchmark} {identity.version}, {identity.model}, asked with {identity.style}"
+    for one in report.categories:
+        if one.pass_hat:
+            yield f"{one.name}: " + ", ".join(f"pass^{k} {100 * p:.1f}%" for k, p in enumerate(one.pass_hat, 1))
     for failure, count in report.failures.items():
         yield f"{count:,} failed: {failure.replace('_', ' ')}"
     missing = sum(one.asked - one.run for one in report.categories)
@@ -43,8 +51,9 @@ def lines(report: Report) -> Iterator[str]:
 def compared(paired: Paired) -> Iterator[str]:
     """The second beside the first, on the items that both have run."""
     yield (
-        f"on {paired.items:,} items that both ran: {100 * paired.first:.1f}% before, {100 * paired.second:.1f}% now; "
-        f"McNemar's exact test: p = {paired.p:.3g}"
+        f"on {paired.items:,} items that both ran: {100 * paired.first:.1f}% before, {100 * paired.second:.1f}% now, "
+        f"a difference of {100 * paired.difference:+.1f} (95%: {100 * paired.low:+.1f} to {100 * paired.high:+.1f}); "
+        f"p = {paired.p:.3g}"
     )
     for word, ids in (("gained", paired.gained), ("lost", paired.lost)):
         more = f" and {len(ids) - MOST_IDS:,} more" if len(ids) > MOST_IDS else ""

@@ -87,7 +87,7 @@ class Bfcl:
         began, model = time.monotonic(), policy.speak(item)
         try:
             with self.child() as child:
-                entry, run = self.suite.entries[item.id], f"run{next(self.numbers)}"
+                entry, run = self.suite.entries[item.task], f"run{next(self.numbers)}"
                 talk = Conversation(entry, self.suite, policy, model, child, run)
                 passed, failure, why = verdict_on(talk)
         except LimitReached as reason:
@@ -108,7 +108,7 @@ class Bfcl:
 
     def oracle(self, item: Item) -> ChatModel:
         """Says the calls of the ground truth, a turn in one step, then nothing; Hermes style."""
-        truth = self.suite.entries[item.id].truth
+        truth = self.suite.entries[item.task].truth
         return Scripted(text for turn in truth for text in ([write_calls(turn), ""] if turn else [""]))
 
 

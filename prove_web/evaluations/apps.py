@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class EvaluationsConfig(AppConfig):
+    """Evaluations on benchmarks, and leaderboards."""
+
+    name = "prove_web.evaluations"
+    label = "evaluations"

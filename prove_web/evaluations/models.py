@@ -1,0 +1,67 @@
+"""Evaluations, and what became of each of their items."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.urls import reverse
+
+from prove_web.accounts.models import Project
+from prove_web.experiments.models import Run
+from prove_web.live.models import Job
+
+
+class Evaluation(models.Model):
+    """A policy on a benchmark. `job.spec` says what is asked (see training_worker/prove/benchmarks/asked.py).
+
+    `job.result`, once it is done, holds the report ("report") and the folder of results ("folder", relative to that of
+    the site). `run` and `checkpoint` ("best", "last" or a step) say where the policy comes from, if a run left it.
+    `benchmark`, `version`, `settings` and `model` are those of its identity, as far as they are known yet.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="evaluations")
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=80)
+    benchmark = models.CharField(max_length=20)
+    version = models.CharField(max_length=80, blank=True)
+    settings = models.JSONField(default=dict, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, blank=True, related_name="evaluations")
+    checkpoint = models.CharField(max_length=20, blank=True)
+    overall = models.FloatField(null=True)  # 0 to 1, of the report; null until every category has a score
+    job = models.OneToOneField(Job, models.CASCADE, related_name="evaluation")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="one_evaluation_per_number")]
+        indexes = [models.Index(fields=["project", "benchmark", "-overall"])]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("evaluation", args=[*self.project.path, self.number])
+
+
+class EvaluationItem(models.Model):
+    """An item that was run, in short; its conversation is line `line` (from 0) of items.jsonl in the folder of results.
+
+    `value`, 0 to 1, is what it counts; `failure` is "" when it passed.
+    """
+
+    evaluation = models.ForeignKey(Evaluation, models.CASCADE, related_name="items")
+    item = models.CharField(max_length=200)
+    category = models.CharField(max_length=80)
+    passed = models.BooleanField()
+    value = models.FloatField()
+    failure = models.CharField(max_length=80, blank=True)
+    steps = models.PositiveIntegerField(default=0)
+    calls = models.PositiveIntegerField(default=0)
+    tokens = models.PositiveBigIntegerField(default=0)
+    seconds = models.FloatField(default=0)
+    line = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["evaluation", "item"], name="one_result_per_item")]
+        indexes = [models.Index(fields=["evaluation", "category", "passed"])]
