@@ -54,6 +54,12 @@ def test_a_world_of_other_code_is_refused_where_it_is_asked_for_only(two_turns: 
             list(rescore(by_id(other), [idle(two_turns)], PRESETS["final_state"]))
 
 
+def test_two_groups_of_one_example_side_by_side_are_two(two_turns: Example) -> None:
+    rollouts, found = scored(idle(two_turns), 1.0, 1.0, 0.5, 0.5), Comparison()
+    found.add(rollouts, [one.reward for one in rollouts], groups=[1, 1, 2, 2])
+    assert (found.groups, found.dead_before, found.pairs) == (2, 2, 0)
+
+
 def scored(rollout: Rollout, *totals: float | None) -> list[Rollout]:
     return [replace(rollout, reward=None if total is None else Reward(total=total)) for total in totals]
 

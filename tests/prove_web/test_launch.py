@@ -72,7 +72,7 @@ def test_a_launched_run_is_in_the_queue_with_the_next_number(
 
 
 def test_the_worker_is_asked_only_what_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
-    from training_worker.jobs.run import GIVEN, OWN
+    from training_worker.jobs.settings import GIVEN, OWN
 
     grpo = pytest.importorskip("training_worker.trainer.grpo_run", reason="torch is not installed")
     alices.post(page(project), filled(dataset))
@@ -264,7 +264,7 @@ def test_a_supervised_run_is_a_job_of_its_own_kind(project: Project, dataset: Da
 
 def test_a_supervised_worker_is_asked_only_what_it_knows(project: Project, dataset: Dataset, alices: Client) -> None:
     supervised = pytest.importorskip("training_worker.trainer.supervised_run", reason="torch is not installed")
-    from training_worker.jobs.sft import GIVEN, OWN
+    from training_worker.jobs.settings import GIVEN, OWN
 
     every = {"decay": 0, "warmup_steps": 9, "precision": "bf16", "gradient_checkpointing": "yes", "longest": 100}
     alices.post(page(project), filled(dataset, kind="sft", patience=2, **every))

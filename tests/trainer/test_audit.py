@@ -51,6 +51,14 @@ def test_the_policy_that_is_shipped_passes() -> None:
     assert failing(audit_folder(WARM)) == []
 
 
+def test_the_audit_of_a_template_without_an_end_is_ended(tmp_path: Path) -> None:
+    folder = shutil.copytree(WARM, tmp_path / "endless")
+    loops = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+    (folder / "chat_template.jinja").write_text(loops)
+    with pytest.raises(UnreadableModel, match=r"took more than 0\.2 seconds\. Is there a loop"):
+        audit_folder(folder, seconds=0.2)
+
+
 def without_the_newline(tokenizer: PreTrainedTokenizerFast, between: Sequence[Message]) -> list[int]:
     return glue_ids(tokenizer, between)[1:]
 

@@ -11,7 +11,8 @@ from training_worker.prove.benchmarks.local import Local, NoPolicy
 from training_worker.prove.benchmarks.protocol import Item, OutOfRoom
 from training_worker.prove.formats import HERMES
 from training_worker.prove.trajectory import Message
-from training_worker.trainer.speaking import weights_digest
+from training_worker.trainer.models import weights_digest
+from training_worker.trainer.speaking import shortened
 
 WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 PARAMETERS = {"type": "object", "properties": {"location": {"type": "string"}}}
@@ -33,7 +34,7 @@ def test_the_same_conversation_is_answered_alike_whatever_came_between(local: Lo
     assert first.reply(other, []) == again.reply(other, [])
     assert again.reply(ASKED, TOOLS) == said
     assert first.tokens == again.tokens > 0
-    assert policy.format is HERMES and policy.sampling["weights"] == weights_digest(WARM)
+    assert policy.format is HERMES and policy.sampling["weights"] == shortened(weights_digest(WARM))
 
 
 def test_a_conversation_that_is_longer_than_the_model_reads_is_its_own_limit(local: Local) -> None:

@@ -19,6 +19,7 @@ from training_worker.trainer.grpo import RunBroke, quiet, train, trainer_for
 from training_worker.trainer.grpo import run as run_it
 from training_worker.trainer.grpo_run import GRPORun
 from training_worker.trainer.loop import Loop
+from training_worker.trainer.models import weights_digest
 from training_worker.trainer.parts import parts_of
 from training_worker.trainer.playing import Player
 from training_worker.trainer.policy import load_policy, save_policy
@@ -221,6 +222,7 @@ def test_lora_trains_adapters_only_and_its_checkpoints_hold_nothing_else(run: GR
     for folder in (checkpoint, done.policy):
         assert (folder / "adapter_model.safetensors").exists() and not (folder / "model.safetensors").exists()
     assert not torch.equal(weights(run.policy), weights(done.policy)), "merged, it is another policy"
+    assert weights_digest(done.policy).endswith(f"+{weights_digest(run.policy)}"), "its name tells what it is on"
     kl = [json.loads(line)["kl"] for line in (run.out / "metrics.jsonl").read_text().splitlines()]
     assert kl[0] == pytest.approx(0, abs=1e-6) and kl[1] > 0, "the reference is the policy without its adapter"
 

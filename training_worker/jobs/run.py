@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import uuid
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..prove.synthesis.folder import check
-from ..prove.trajectory import Example, loads, read_lines
+from ..prove.trajectory import Example, read_lines
 from .launch import is_first
-from .policies import policy_folder
+from .settings import run_of
 from .storing import Storing
-from .work import Refused, Result, Stopped, Tell, known, whole
+from .work import Refused, Result, Stopped, Tell, whole
 
 if TYPE_CHECKING:
     from ..trainer.grpo_run import GRPORun
@@ -22,8 +18,6 @@ if TYPE_CHECKING:
     from .held_out import Watch
     from .pace import Pace
 
-OWN = {"dataset", "policy", "evaluate_every", "held_out"}  # the rest of a specification are fields of GRPORun
-GIVEN = {"policy", "data", "out"}  # fields of GRPORun that a specification does not set
 DEFAULTS = {"decay": 0.3}
 LEAST = {
     **{"prompts": 1, "group": 2, "max_steps": 1, "checkpoint_every": 1, "threads": 1, "longest_prompt": 1},
@@ -75,32 +69,7 @@ def settings(spec: Mapping[str, Any], folder: Path) -> GRPORun:
     """The run that is asked for. Raises Refused."""
     from ..trainer.grpo_run import GRPORun
 
-    names = {one.name for one in fields(GRPORun)} - GIVEN
-    known(spec, OWN | names)
-    policy = policy_folder(spec.get("policy", "warm"), folder.parent)
-    data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
-    if not data.is_file():
-        raise Refused("The data set's files are not here. Make a data set, then launch the run on it.")
-    check(data)
-    given = {**DEFAULTS, **{name: value for name, value in spec.items() if name in names}}
-    paths = {"policy": policy, "data": data, "out": folder / "out"}
-    for name in LEAST.keys() & given:
-        whole(given, name, LEAST[name])
-    try:
-        run = loads(GRPORun, json.dumps({**given, **{name: str(path) for name, path in paths.items()}}))
-    except ValueError as error:
-        raise Refused(f"The settings do not fit: {'; '.join(str(error).splitlines()[1:3])}") from None
-    for name in ABOVE_0:
-        if (value := getattr(run, name)) is not None and not value > 0:
-            raise Refused(f"{name} must be more than 0, not {value}.")
-    return run
-
-
-def job_id(value: Any) -> str:
-    try:
-        return str(uuid.UUID(value))
-    except (ValueError, TypeError, AttributeError):
-        raise Refused(f"dataset must be the id of the job that made the data set, not {value!r}.") from None
+    return run_of(GRPORun, spec, folder, LEAST, ABOVE_0, DEFAULTS)
 
 
 def held_out_examples(config: GRPORun | SupervisedRun) -> list[Example]:

@@ -5,23 +5,18 @@ It is told and measured like a GRPO run (see run.py), so that the two can be lai
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..prove.synthesis.folder import check
-from ..prove.trajectory import loads
-from .policies import policy_folder
-from .run import Told, held_out_examples, job_id, tell_history
-from .work import Refused, Result, Stopped, Tell, known, whole
+from .run import Told, held_out_examples, tell_history
+from .settings import run_of
+from .work import Refused, Result, Stopped, Tell, whole
 
 if TYPE_CHECKING:
     from ..trainer.supervised_run import SupervisedRun
 
-OWN = {"dataset", "policy", "evaluate_every", "held_out"}  # the rest are fields of SupervisedRun
-GIVEN = {"policy", "data", "out"}  # fields of SupervisedRun that a specification does not set
 LEAST = {
     **{"epochs": 1, "batch": 1, "longest": 1, "max_steps": 1, "checkpoint_every": 1, "threads": 1},
     **{"lora_alpha": 1, "lora_rank": 0, "patience": 0},
@@ -74,21 +69,4 @@ def settings(spec: Mapping[str, Any], folder: Path) -> SupervisedRun:
     """The run that is asked for. Raises Refused."""
     from ..trainer.supervised_run import SupervisedRun
 
-    names = {one.name for one in fields(SupervisedRun)} - GIVEN
-    known(spec, OWN | names)
-    data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
-    if not data.is_file():
-        raise Refused("The data set's files are not here. Make a data set, then launch the run on it.")
-    check(data)
-    given = {name: value for name, value in spec.items() if name in names}
-    paths = {"policy": policy_folder(spec.get("policy", "warm"), folder.parent), "data": data, "out": folder / "out"}
-    for name in LEAST.keys() & given:
-        whole(given, name, LEAST[name])
-    try:
-        run = loads(SupervisedRun, json.dumps({**given, **{name: str(path) for name, path in paths.items()}}))
-    except ValueError as error:
-        raise Refused(f"The settings do not fit: {'; '.join(str(error).splitlines()[1:3])}") from None
-    for name in ABOVE_0:
-        if (value := getattr(run, name)) is not None and not value > 0:
-            raise Refused(f"{name} must be more than 0, not {value}.")
-    return run
+    return run_of(SupervisedRun, spec, folder, LEAST, ABOVE_0)

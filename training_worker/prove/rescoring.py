@@ -76,11 +76,14 @@ class Comparison:
     swapped: int = 0
     reordered: int = 0
 
-    def add(self, rollouts: Sequence[Rollout], rewards: Sequence[Reward | None]) -> None:
-        """Count the rollouts of one step, in order: those of one example in a row are a group."""
-        both = zip(rollouts, rewards, strict=True)
-        for _, members in groupby(both, key=lambda one: one[0].example):
-            scored = [(rollout.reward, reward) for rollout, reward in members]
+    def add(
+        self, rollouts: Sequence[Rollout], rewards: Sequence[Reward | None], groups: Sequence[int] | None = None
+    ) -> None:
+        """Count the rollouts of one step, in order: of which group each is, or, where that was not kept, that those of
+        one example in a row are a group."""
+        of = groups if groups is not None else [rollout.example for rollout in rollouts]
+        for _, members in groupby(zip(of, rollouts, rewards, strict=True), key=lambda one: one[0]):
+            scored = [(rollout.reward, reward) for _, rollout, reward in members]
             known = [(old, new) for old, new in scored if old and new]
             self.rollouts += len(known)
             self.without_reward += len(scored) - len(known)

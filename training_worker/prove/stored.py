@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .store.folder import step_name
-from .store.steps import read_step
+from .store.steps import read_step, read_summaries
 from .trajectory import BadLine, Example, Rollout, UnreadableData, each_line, file_digest, read_lines
 
 STEP = re.compile(r"step-(\d+)\.(jsonl|parquet)")
@@ -30,6 +30,11 @@ def files_of(path: Path) -> list[tuple[int, Path]]:
 def rollouts_in(file: Path) -> list[Rollout]:
     """The rollouts of one step, group after group. Raises UnreadableData naming the line that is none."""
     return list(read_step(file, transcripts=True) if file.suffix == ".parquet" else whole(file))
+
+
+def groups_in(file: Path) -> list[int] | None:
+    """The group of each rollout of a step, from 1; None for a file that does not say. Raises UnreadableData."""
+    return [one.group for one in read_summaries(file)] if file.suffix == ".parquet" else None
 
 
 def whole(file: Path) -> Iterator[Rollout]:

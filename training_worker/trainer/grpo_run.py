@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ..prove.reward import PAPER, RewardConfig
 from ..prove.store.folder import Tokens
 from ..prove.trajectory import file_digest
+from .models import weights_digest
 from .sampler import TokenLimits
 
 __all__ = ["Credit", "GRPORun", "TokenLimits", "defaults", "file_digest", "identity"]
@@ -90,9 +91,3 @@ def defaults() -> dict[str, Any]:
                 yield one.name, one.default_factory()
 
     return {name: asdict(value) if hasattr(value, "__dataclass_fields__") else value for name, value in known()}
-
-
-def weights_digest(policy: Path) -> str:
-    """Names a policy by its weights, "" where there are none; for several files, by all of them in order."""
-    files = sorted(policy.glob("*.safetensors"))
-    return "+".join(file_digest(file) for file in files)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..prove.models import model_folders, model_roots
-from ..prove.trajectory import UnreadableData
+from ..prove.trajectory import UnreadableData, file_digest
 
 SHIPPED = Path(__file__).parent / "warm"
 DATA = Path(__file__).parents[2] / "data"
@@ -96,11 +96,27 @@ def check_folder(folder: Path) -> None:
 
 def model_under(folder: Path) -> Path:
     """The folder of a policy's whole weights: its own, or what its adapter was trained on. Raises UnreadablePolicy."""
-    for _ in range(DEEPEST):
-        if (folder / "config.json").is_file() or not (folder / ADAPTER).is_file():
-            return folder
-        folder = Path(str(read_json(folder / ADAPTER_CONFIG).get("base_model_name_or_path")))
-    raise UnreadablePolicy(f"{folder} is an adapter on more than {DEEPEST} others. Merge it into its model first.")
+    return layers(folder)[-1]
+
+
+def layers(folder: Path) -> list[Path]:
+    """A policy's folder, and beneath it those that its adapter was trained on. Raises UnreadablePolicy."""
+    found = [folder]
+    while not (found[-1] / "config.json").is_file() and (found[-1] / ADAPTER).is_file():
+        if len(found) > DEEPEST:
+            raise UnreadablePolicy(
+                f"{folder} is an adapter on more than {DEEPEST} others. Merge it into its model first."
+            )
+        found.append(Path(str(read_json(found[-1] / ADAPTER_CONFIG).get("base_model_name_or_path"))))
+    return found
+
+
+def weights_digest(folder: Path) -> str:
+    """Names a policy by its weights, "" where there are none: the digests of its files, then of those beneath it.
+
+    Raises UnreadablePolicy.
+    """
+    return "+".join(file_digest(file) for layer in layers(folder) for file in sorted(layer.glob("*.safetensors")))
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -112,6 +112,8 @@ def load_policy(folder: Path, dtype: torch.dtype = torch.float32, *, needs_card:
 
 def load_tokenizer(folder: Path) -> Policy:
     """A policy without its model, for who only counts tokens. Raises UnreadablePolicy."""
+    if is_within(folder, roots()):
+        check_links(folder)
     try:
         tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, padding_side="left", local_files_only=True)
     except (OSError, ValueError) as error:

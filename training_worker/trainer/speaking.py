@@ -17,11 +17,11 @@ from typing import Any
 
 import torch
 
-from ..prove.trajectory import Message, UnreadableData, file_digest
+from ..prove.trajectory import Message, UnreadableData
 from .backends import Asked, backend_for
 from .conversation import prompt_ids
 from .families import family_of
-from .models import weight_files
+from .models import weights_digest
 from .policy import Policy, load_policy
 from .run_folder import PROGRESS
 
@@ -54,10 +54,8 @@ class Speaking:
         return {"text": str(self.tokenizer.decode(said)), "tokens": len(ids) + len(turn.ids)}
 
 
-def weights_digest(folder: Path) -> str:
-    """What tells these weights from any others, in hex."""
-    digests = [file_digest(file) for file in sorted([*weight_files(folder), *folder.glob("adapter_model.safetensors")])]
-    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
+def shortened(digest: str) -> str:
+    return hashlib.sha256(digest.encode()).hexdigest()[:16]
 
 
 def options(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -82,7 +80,8 @@ def main() -> None:
         dtype = torch.bfloat16 if device == "cuda" else torch.float32
         policy = load_policy(given.folder, dtype, needs_card=not (given.folder / PROGRESS).is_file())
         policy.model.to(device)
-        say({"format": type(family_of(policy.tokenizer).format).__name__, "weights": weights_digest(given.folder)})
+        weights = shortened(weights_digest(given.folder))
+        say({"format": type(family_of(policy.tokenizer).format).__name__, "weights": weights})
     except UnreadableData as reason:
         say({"error": str(reason)})
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..prove.trajectory import file_digest
-from .grpo_run import weights_digest
+from .models import weights_digest
 
 MAY_CHANGE = {"max_steps", "minutes", "checkpoint_every", "threads", "patience"}  # without being another run
 

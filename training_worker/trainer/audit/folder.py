@@ -11,12 +11,14 @@ from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from ...prove.trajectory import UnreadableData
+from ..alarm import within
 from ..families import family_of
 from .checks import Check, Verdict, audit
 from .conversations import Conversation, awkward
 from .likelihood import TOLERANCE, Reader, unlike
 
 LIKELIHOOD = "log-probabilities"
+LONGEST_AUDIT = 120.0  # seconds, a hundred times what it takes; a template of others may have no end
 SHORT = ("parallel calls", "user turns")
 
 
@@ -24,13 +26,21 @@ class UnreadableModel(UnreadableData):
     """A folder that holds no model that can be audited; the message says what is wrong and what to do."""
 
 
-def audit_folder(folder: Path, weights: bool = True) -> Verdict:
+def audit_folder(folder: Path, weights: bool = True, seconds: float = LONGEST_AUDIT) -> Verdict:
     """The verdict on a model folder; without `weights`, or where it has none, on its tokenizer alone.
+
+    The template, a program of others, gets so many `seconds`.
 
     Raises UnreadableModel, UnknownFamily.
     """
     tokenizer = tokenizer_of(folder)
-    verdict = audit(tokenizer)
+    try:
+        with within(seconds):
+            verdict = audit(tokenizer)
+    except TimeoutError as error:
+        raise UnreadableModel(
+            f"{folder}: the audit of its chat template was ended, {error}. Is there a loop in it?"
+        ) from None
     if not weights or not has_weights(folder):
         return verdict
     found = likelihood(model_of(folder), tokenizer)

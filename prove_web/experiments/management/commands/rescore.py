@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.rescoring import Comparison, rescore
 from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, preset, read_reward
-from training_worker.prove.stored import data_of, examples_in, files_of, rollouts_in
+from training_worker.prove.stored import data_of, examples_in, files_of, groups_in, rollouts_in
 from training_worker.terminal import console, counted, table
 
 
@@ -69,7 +69,8 @@ def compared(
     found, newest = Comparison(), max(step for step, _ in files)
     for done, (step, file) in enumerate(files, 1):
         rollouts = rollouts_in(file)
-        found.add(rollouts, list(rescore(examples, rollouts, config.at((step - 1) / max(newest - 1, 1)))))
+        rewards = list(rescore(examples, rollouts, config.at((step - 1) / max(newest - 1, 1))))
+        found.add(rollouts, rewards, groups_in(file))
         progress(done, len(files))
     return found
 

@@ -1,0 +1,57 @@
+"""The settings of a training run as a job's specification gives them: known, in range, and with its files in place."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..prove.synthesis.folder import check
+from ..prove.trajectory import loads
+from .policies import policy_folder
+from .work import Refused, known, whole
+
+Run = TypeVar("Run")
+
+OWN = {"dataset", "policy", "evaluate_every", "held_out"}  # what both kinds of run take beside their fields
+GIVEN = {"policy", "data", "out"}  # fields that a specification does not set
+
+
+def run_of(
+    kind: type[Run],
+    spec: Mapping[str, Any],
+    folder: Path,
+    least: Mapping[str, int],
+    above_0: Collection[str],
+    defaults: Mapping[str, Any] | None = None,
+) -> Run:
+    """The run that is asked for, a dataclass of this kind; whole numbers are at least `least`. Raises Refused."""
+    names = {one.name for one in fields(kind)} - GIVEN  # type: ignore[arg-type]
+    known(spec, OWN | names)
+    policy = policy_folder(spec.get("policy", "warm"), folder.parent)
+    data = folder.parent / job_id(spec.get("dataset")) / "out" / "train.jsonl"
+    if not data.is_file():
+        raise Refused("The data set's files are not here. Make a data set, then launch the run on it.")
+    check(data)
+    given = {**(defaults or {}), **{name: value for name, value in spec.items() if name in names}}
+    paths = {"policy": policy, "data": data, "out": folder / "out"}
+    for name in least.keys() & given:
+        whole(given, name, least[name])
+    try:
+        run = loads(kind, json.dumps({**given, **{name: str(path) for name, path in paths.items()}}))
+    except ValueError as error:
+        raise Refused(f"The settings do not fit: {'; '.join(str(error).splitlines()[1:3])}") from None
+    for name in above_0:
+        if (value := getattr(run, name)) is not None and not value > 0:
+            raise Refused(f"{name} must be more than 0, not {value}.")
+    return run
+
+
+def job_id(value: Any) -> str:
+    try:
+        return str(uuid.UUID(value))
+    except (ValueError, TypeError, AttributeError):
+        raise Refused(f"dataset must be the id of the job that made the data set, not {value!r}.") from None
