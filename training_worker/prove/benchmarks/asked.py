@@ -21,7 +21,7 @@ from .results import Results, ResultsTaken, folder_of
 
 Source = Literal["endpoint", "folder", "oracle", "silent"]
 Progress = Callable[[int, int], None]
-SILENT = Policy(model="silent", speak=silent)
+SILENT = Policy(model="silent", speak=silent, kind="silent")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ def policy_of(asked: Asked, benchmark: Benchmark, data: Path) -> Iterator[tuple[
             speak = getattr(benchmark, "oracle", None)
             if speak is None:
                 raise NotKnown(f"{known(asked.benchmark).title} has no oracle: it does not tell its ground truth.")
-            yield Policy(model="oracle", speak=speak), 2
+            yield Policy(model="oracle", speak=speak, kind="oracle"), 2
         case "folder":
             with Local(Path(asked.folder), temperature) as local:
                 yield local.policy(asked.style), 1

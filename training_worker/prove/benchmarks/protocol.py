@@ -11,6 +11,7 @@ from ..chat import HERMES, ChatModel, Format
 from ..trajectory import Json, Rollout
 
 Style = Literal["tools", "prompt"]
+Kind = Literal["model", "oracle", "silent"]
 TRIAL = re.compile(r"#[0-9]+\Z")
 
 
@@ -66,6 +67,7 @@ class Policy:
     `speak` opens a chat model for one item, whose `reply` may raise NotRun and OutOfRoom; a `tokens` attribute of it
     says what it used. With the style "tools" it is given tool schemas, and its texts are read by `format`; with
     "prompt" the benchmark describes tools in the system text and reads the answer in the notation it asked for there.
+    `kind` tells a model from the two that show that a benchmark is sound: nobody has to be asked to talk with those.
     """
 
     model: str
@@ -73,6 +75,7 @@ class Policy:
     style: Style = "tools"
     format: Format = HERMES
     sampling: Mapping[str, Json] = field(default_factory=dict)
+    kind: Kind = "model"
 
 
 @dataclass(frozen=True, kw_only=True)
