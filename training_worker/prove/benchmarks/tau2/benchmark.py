@@ -34,15 +34,20 @@ class Tau2:
 
     def __init__(self, python: Path, user: Endpoint | None = None, split: str = "base"):
         """`python` is the interpreter of tau2's environment. Raises ChildFailed when it cannot be used."""
-        self.user, self.children = user, Children(lambda: Child("tau2", RUNNER, python, SECONDS))
+        self.user, self.split = user, split
+        self.children = Children(lambda: Child("tau2", RUNNER, python, SECONDS))
         with self.children.one() as child:
             self.suite = suite_of(child.ask({"do": "items", "split": split}))
         self.version = self.suite.version
-        self.settings: dict[str, Json] = {
-            "user": user.settings.model if user else "",
+
+    @property
+    def settings(self) -> dict[str, Json]:
+        """What a score depends on beside the version: who plays the user and how, and the split of the tasks."""
+        return {
+            "user": self.user.settings.model if self.user else "",
             "user_temperature": TEMPERATURE,
             "user_prompt": self.suite.prompt,
-            "split": split,
+            "split": self.split,
         }
 
     def __enter__(self) -> Tau2:

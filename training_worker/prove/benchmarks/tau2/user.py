@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...chat import write_calls
+from ...chat import HERMES, write_calls
 from ...synthesis.endpoint import Endpoint, EndpointFailed
 from ...synthesis.endpoint.settings import GUIDE, from_environment, variable
 from ...trajectory import Json, Message
@@ -51,8 +51,9 @@ class SimulatedUser:
                 answer = self.endpoint.chat(messages, tools, take=take, sampling=self.sampling)
             except EndpointFailed as reason:
                 raise NotRun(f"the user's model: {reason}") from None
-            if all(call.arguments is not None for call in answer.calls) and (answer.text.strip() or answer.calls):
-                return "\n".join(part for part in (answer.text, write_calls(answer.calls)) if part)
+            words = HERMES.words(answer.text)  # tags beside the API's own calls would be read as calls once more
+            if (words or answer.calls) and all(call.arguments is not None for call in answer.calls):
+                return "\n".join(part for part in (words, write_calls(answer.calls)) if part)
         raise NotRun(
             f"the user's model, {self.endpoint.settings.model}, says nothing or makes calls that cannot be read, "
             f"{TRIES} times in a row: name a stronger one"

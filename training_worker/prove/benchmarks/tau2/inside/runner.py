@@ -1,5 +1,6 @@
 """Run by tau2's own interpreter: its tasks, orchestrator and evaluator, asked and answering in JSON lines."""
 
+import gc
 import hashlib
 import importlib
 import importlib.metadata
@@ -15,6 +16,7 @@ from .speech import Over, Speech, replace_litellm
 Json = Any
 DOMAINS = ("airline", "retail", "telecom")
 CALCULATORS = ("tau2.environment.toolkit", "tau2.domains.airline.tools", "tau2.domains.retail.tools")
+MANY = 500_000  # objects between two collections: reading a domain's data makes a million that stay
 DIGITS = 12  # of a digest that is shown
 
 
@@ -144,6 +146,7 @@ def messages_of(trajectory: list[Any]) -> list[Json]:
 def main() -> None:
     parent = Parent()
     replace_litellm(Speech(parent.ask))
+    gc.set_threshold(MANY)
     simulations = Simulations()
     confine()
     parent.serve({"items": simulations.items, "run": simulations.run, "start": lambda asked: True})
