@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +20,10 @@ from starlette.responses import JSONResponse, Response
 
 from tests.prove.serving import MODEL, Asked, Serve
 from training_worker.prove.benchmarks.asked import SILENT
+from training_worker.prove.benchmarks.confined.child import ChildFailed
 from training_worker.prove.benchmarks.environment import TAU2, NotInstalled, installed
 from training_worker.prove.benchmarks.evaluating import evaluate
-from training_worker.prove.benchmarks.known import NotKnown, opened
+from training_worker.prove.benchmarks.known import NotKnown, known, opened
 from training_worker.prove.benchmarks.policies import endpoint_policy
 from training_worker.prove.benchmarks.protocol import Item, OutOfRoom, Policy, Result, identity_of, selected
 from training_worker.prove.benchmarks.report import Report
@@ -318,8 +320,21 @@ def test_a_key_goes_to_its_own_address_alone(tmp_path: Path) -> None:
     assert user_endpoint({"user_url": "http://b/v1", "user_model": ""}, {}, tmp_path) is None
 
 
+def test_an_environment_without_what_is_needed_says_what_is_not_there() -> None:
+    with pytest.raises(ChildFailed, match="tau2's own code broke: ModuleNotFoundError: No module named 'tau2'"):
+        Tau2(Path(sys.executable))
+    with pytest.raises(ChildFailed, match="nobody is not there"):
+        Tau2(Path("/nobody"))
+
+
 def test_an_environment_or_a_split_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(NotInstalled, match="evaluate tau2 --install"), opened("tau2", tmp_path, {}):
         pass
     with pytest.raises(NotKnown, match="base, train, test"), opened("tau2", tmp_path, {"split": "dev"}):
         pass
+
+
+def test_the_documents_tell_every_option() -> None:
+    told = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
+    for option in known("tau2").options:
+        assert f"\n| `{option.name}` | " in told

@@ -9,6 +9,8 @@ from typing import Any
 
 SECONDS = 60  # for one answer, should the parent be gone
 
+Doing = dict[str, Callable[[dict[str, Any]], Any]]
+
 
 class Parent:
     """Whoever started this process. Made before anything else is imported: whatever others print is no answer."""
@@ -29,14 +31,18 @@ class Parent:
         signal.alarm(SECONDS)
         return json.loads(line)["reply"]
 
-    def serve(self, doing: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
-        """Answer until the parent is gone. What raises is answered with an error."""
+    def serve(self, start: Callable[[], Doing]) -> None:
+        """Answer until the parent is gone, which first asks to `start`. What raises is answered with an error."""
+        doing: Doing = {}
         while line := sys.stdin.readline():
-            signal.alarm(SECONDS)
             asked = json.loads(line)
             try:
-                answer = {"answer": doing[asked["do"]](asked)}
+                if asked["do"] == "start":
+                    doing, answer = start(), True
+                else:
+                    signal.alarm(SECONDS)
+                    answer = doing[asked["do"]](asked)
+                self.say({"answer": answer})
             except Exception as error:
-                answer = {"error": f"{type(error).__name__}: {error}"[:500]}
-            self.say(answer)
+                self.say({"error": f"{type(error).__name__}: {error}"[:500]})
             signal.alarm(0)

@@ -10,7 +10,7 @@ import inspect
 import json
 from pathlib import Path
 
-from ...confined.answering import Parent
+from ...confined.answering import Doing, Parent
 from ...confined.confine import confine
 from .calls import NOTHING, Call, Json, refusal, written
 from .notation import read_calls
@@ -136,16 +136,14 @@ def read(asked: dict[str, Json]) -> Json:
     return read_calls(asked["text"])
 
 
-def main() -> None:
-    parent, backends = Parent(), Backends()
+def start() -> Doing:
+    backends = Backends()
     confine()
-    parent.serve(
-        {
-            **{"items": backends.items, "call": backends.call, "check": backends.check, "forget": backends.forget},
-            **{"read": read, "start": lambda asked: True},
-        }
-    )
+    return {
+        **{"items": backends.items, "call": backends.call, "check": backends.check, "forget": backends.forget},
+        "read": read,
+    }
 
 
 if __name__ == "__main__":
-    main()
+    Parent().serve(start)

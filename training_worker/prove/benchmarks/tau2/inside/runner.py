@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...confined.answering import Parent
+from ...confined.answering import Doing, Parent
 from ...confined.confine import confine
 from .arithmetic import computed
 from .speech import Over, Speech, replace_litellm
@@ -143,14 +143,14 @@ def messages_of(trajectory: list[Any]) -> list[Json]:
     ]
 
 
-def main() -> None:
-    parent = Parent()
-    replace_litellm(Speech(parent.ask))
+def start(parent: Parent) -> Doing:
     gc.set_threshold(MANY)
+    replace_litellm(Speech(parent.ask))
     simulations = Simulations()
     confine()
-    parent.serve({"items": simulations.items, "run": simulations.run, "start": lambda asked: True})
+    return {"items": simulations.items, "run": simulations.run}
 
 
 if __name__ == "__main__":
-    main()
+    parent = Parent()
+    parent.serve(lambda: start(parent))
