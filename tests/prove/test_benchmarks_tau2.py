@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from starlette.responses import JSONResponse, Response
 
 from tests.prove.serving import MODEL, Asked, Serve
-from training_worker.prove.benchmarks.asked import SILENT
+from training_worker.prove.benchmarks.asked import SILENT, have_done
+from training_worker.prove.benchmarks.asked import Asked as Evaluation
 from training_worker.prove.benchmarks.confined.child import ChildFailed
 from training_worker.prove.benchmarks.environment import TAU2, NotInstalled, installed
 from training_worker.prove.benchmarks.evaluating import evaluate
@@ -62,7 +63,7 @@ def with_user(sound: Tau2, serve: Serve, tmp_path: Path) -> Iterator[WithUser]:
 
     def made(*texts: str | dict[str, Any] | Response) -> Tau2:
         said = iter(texts)
-        served = serve(lambda asked: next(said, texts[-1]))
+        served = serve(lambda body: next(said, texts[-1]))
         opened.append(Endpoint(served.settings(tmp_path / f"answers-{len(opened)}", model=USER)))
         sound.user = opened[-1]
         return sound
@@ -248,9 +249,20 @@ def test_a_user_that_wakes_up_is_asked_again(with_user: WithUser, tmp_path: Path
     assert result.steps == 1 and result.failure == "env_assertion" and "not so: assert_" in result.why
 
 
-def test_without_a_user_a_model_is_told_what_to_name(sound: Tau2, tmp_path: Path) -> None:
+def test_what_cannot_be_run_is_told_before_anything_is(
+    sound: Tau2, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("URL", "MODEL"):
+        monkeypatch.delenv(f"PROVE_LLM_{name}", raising=False)
+    folder, item = ENVIRONMENT.parent.absolute(), first(sound, "telecom")
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "tau2-env").symlink_to(folder / "tau2-env")
+    evaluation = Evaluation(benchmark="tau2", source="endpoint", url="http://127.0.0.1:9/v1", model="m")
     with pytest.raises(EndpointFailed, match="user_model"):
-        run(sound, saying("Hello."), tmp_path, (first(sound, "telecom"),))
+        have_done(evaluation, tmp_path)
+    assert [path.name for path in (tmp_path / "benchmarks").iterdir()] == ["tau2-env"]
+    with pytest.raises(NotKnown, match="style tools"):
+        sound.attempt(item, replace(oracle(sound), style="prompt"))
 
 
 def test_an_oracle_that_leaves_something_out_fails_by_its_kind(sound: Tau2, tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ def have_done(
         raise NotKnown(f"{one.title} has no category {wrong[0]!r}; it has {', '.join(one.categories)}.")
     with opened(asked.benchmark, root, asked.options) as benchmark, policy_of(asked, benchmark, data) as speaking:
         policy, parallel = speaking
+        getattr(benchmark, "require", lambda policy: None)(policy)
         check(benchmark, policy)
         items = selected(benchmark.items(), asked.categories, asked.limit, asked.trials)
         nothing = {} if policy == SILENT else of_silence(benchmark, items, root)

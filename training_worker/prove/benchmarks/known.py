@@ -11,15 +11,11 @@ from pathlib import Path
 from .bfcl.benchmark import CATEGORIES, Bfcl
 from .environment import BFCL, TAU2, environment, installed
 from .protocol import Benchmark
-from .tau2.benchmark import CATEGORIES as DOMAINS
-from .tau2.benchmark import SPLITS, Tau2
-from .tau2.user import user_endpoint
+from .protocol import NotKnown as NotKnown
+from .tau2.suite import CATEGORIES as DOMAINS
+from .tau2.suite import SPLITS
 
 Opener = Callable[[Path, Mapping[str, str]], AbstractContextManager[Benchmark]]
-
-
-class NotKnown(Exception):
-    """A benchmark, a category or an option that there is not; says which there are."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +59,9 @@ def install_bfcl(root: Path) -> Path:
 @contextmanager
 def open_tau2(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
     """Raises EndpointFailed, too."""
+    from .tau2.benchmark import Tau2  # a second, for clients of an API, that only an evaluation pays
+    from .tau2.user import user_endpoint
+
     if options["split"] not in SPLITS:
         raise NotKnown(f"tau2-bench has no split {options['split']!r}; it has {', '.join(SPLITS)}.")
     python = installed(root / "tau2-env", "tau2")

@@ -15,6 +15,10 @@ Kind = Literal["model", "oracle", "silent"]
 TRIAL = re.compile(r"#[0-9]+\Z")
 
 
+class NotKnown(Exception):
+    """A benchmark, a category or an option that there is not; says which there are."""
+
+
 class NotRun(Exception):
     """An item that could not be run or scored for a reason outside the policy; says which. It counts in no score."""
 
@@ -109,8 +113,9 @@ class Benchmark(Protocol):
 
     `version` names the benchmark's own data and code, so that results of two versions are never mixed; an attribute
     `settings` may tell what else they depend on (see Identity). One that knows its ground truth has a method `oracle`,
-    which opens a chat model that speaks it, as `Policy.speak` does. An item that is a further trial is attempted like
-    its task (`item.task`), and its result has the id of the trial.
+    which opens a chat model that speaks it, as `Policy.speak` does. One that cannot run every policy has a method
+    `require`, which raises NotKnown or EndpointFailed for such a policy before anything is run. An item that is a
+    further trial is attempted like its task (`item.task`), and its result has the id of the trial.
     """
 
     name: str

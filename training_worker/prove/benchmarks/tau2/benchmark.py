@@ -12,14 +12,12 @@ from ...synthesis.endpoint import Endpoint, EndpointFailed
 from ...trajectory import Json
 from ..confined.child import Child, ChildFailed, LimitReached
 from ..confined.children import Children
-from ..protocol import Item, NotRun, Policy, Result
+from ..protocol import Item, NotKnown, NotRun, Policy, Result
 from .conversation import Conversation, Part
-from .suite import script, suite_of
+from .suite import CATEGORIES, script, suite_of
 from .user import MISSING, TEMPERATURE, SimulatedUser
 from .verdict import rollout_of, verdict
 
-CATEGORIES = ("airline", "retail", "telecom")
-SPLITS = ("base", "train", "test")
 RUNNER = "training_worker.prove.benchmarks.tau2.inside.runner"
 SECONDS = 60.0  # for the calls of one answer, or for the verdict
 
@@ -59,10 +57,16 @@ class Tau2:
     def items(self) -> Sequence[Item]:
         return [Item(task.item, task.domain) for task in self.suite.tasks.values()]
 
-    def attempt(self, item: Item, policy: Policy) -> Result:
-        """Raises NotRun, and EndpointFailed where a user is needed and there is none."""
+    def require(self, policy: Policy) -> None:
+        """Raises NotKnown for a style that there is not, and EndpointFailed where a user lacks that is needed."""
         if policy.style != "tools":
-            raise NotRun("tau2-bench has no notation for calls in words: ask with the style tools")
+            raise NotKnown("tau2-bench has no notation for calls in words: it has the style tools alone.")
+        if policy.kind == "model" and self.user is None:
+            raise EndpointFailed(MISSING)
+
+    def attempt(self, item: Item, policy: Policy) -> Result:
+        """Raises NotRun, and what `require` raises."""
+        self.require(policy)
         began, task, model = time.monotonic(), self.suite.tasks[item.task], policy.speak(item)
         talk = Conversation(Part(model, policy.format), Part(self.user_for(item, policy)))
         try:
@@ -90,8 +94,7 @@ class Tau2:
                 return Scripted([self.suite.stop])
             case "oracle":
                 return Scripted(script(self.suite.tasks[item.task], self.suite.stop)[1])
-        if self.user is None:
-            raise EndpointFailed(MISSING)
+        assert self.user, "what `require` sees to"
         return SimulatedUser(self.user, item.trial)
 
     def oracle(self, item: Item) -> ChatModel:

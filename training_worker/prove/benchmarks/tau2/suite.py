@@ -10,6 +10,9 @@ from typing import Any
 from ...chat import write_calls
 from ...trajectory import ToolCall
 
+CATEGORIES = ("airline", "retail", "telecom")
+SPLITS = ("base", "train", "test")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
