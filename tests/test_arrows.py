@@ -38,6 +38,7 @@ OUTSIDE = {
     "training_worker.prove.synthesis.agreement": {"networkx", "sklearn"},
     "training_worker.prove.benchmarks": {"numpy", "pydantic", "scipy"},
     "training_worker.prove.benchmarks.bfcl.inside.runner": {"bfcl_eval"},
+    "training_worker.prove.benchmarks.tau2.inside.runner": {"tau2"},
     "training_worker.prove.export": {"matplotlib", "pyarrow"},
     "training_worker.prove.importers": {"pydantic", "pyarrow"},
     "training_worker.prove.store": {"fsspec", "pyarrow", "pydantic"},

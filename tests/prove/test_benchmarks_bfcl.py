@@ -255,7 +255,7 @@ class Saboteur:
         self.bfcl = bfcl
 
     def reply(self, messages: Any, tools: Any) -> str:
-        for child in self.bfcl.started:
+        for child in self.bfcl.children.started:
             child.process.kill()
             child.process.wait()
         return write_calls([ToolCall("ls", {})])

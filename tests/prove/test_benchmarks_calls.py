@@ -89,7 +89,7 @@ def test_what_is_not_in_the_notation_is_no_call(text: str) -> None:
 
 TRIES = """
 import json, os, socket, subprocess
-from training_worker.prove.benchmarks.bfcl.inside.confine import confine
+from training_worker.prove.benchmarks.confined.confine import confine
 confine()
 tried = {
     "system": lambda: os.system("true"), "run": lambda: subprocess.run(["true"]), "fork": os.fork,

@@ -21,7 +21,7 @@ from .results import Results, ResultsTaken, folder_of
 
 Source = Literal["endpoint", "folder", "oracle", "silent"]
 Progress = Callable[[int, int], None]
-SILENT = Policy(model="silent", speak=silent)
+SILENT = Policy(model="silent", speak=silent, kind="silent")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +74,7 @@ def have_done(
         raise NotKnown(f"{one.title} has no category {wrong[0]!r}; it has {', '.join(one.categories)}.")
     with opened(asked.benchmark, root, asked.options) as benchmark, policy_of(asked, benchmark, data) as speaking:
         policy, parallel = speaking
+        getattr(benchmark, "require", lambda policy: None)(policy)
         check(benchmark, policy)
         items = selected(benchmark.items(), asked.categories, asked.limit, asked.trials)
         nothing = {} if policy == SILENT else of_silence(benchmark, items, root)
@@ -107,7 +108,7 @@ def policy_of(asked: Asked, benchmark: Benchmark, data: Path) -> Iterator[tuple[
             speak = getattr(benchmark, "oracle", None)
             if speak is None:
                 raise NotKnown(f"{known(asked.benchmark).title} has no oracle: it does not tell its ground truth.")
-            yield Policy(model="oracle", speak=speak), 2
+            yield Policy(model="oracle", speak=speak, kind="oracle"), 2
         case "folder":
             with Local(Path(asked.folder), temperature) as local:
                 yield local.policy(asked.style), 1

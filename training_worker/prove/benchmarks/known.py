@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from .bfcl.benchmark import CATEGORIES, Bfcl
-from .environment import BFCL, environment, installed
+from .environment import BFCL, TAU2, environment, installed
 from .protocol import Benchmark
+from .protocol import NotKnown as NotKnown
+from .tau2.suite import CATEGORIES as DOMAINS
+from .tau2.suite import SPLITS
 
 Opener = Callable[[Path, Mapping[str, str]], AbstractContextManager[Benchmark]]
-
-
-class NotKnown(Exception):
-    """A benchmark, a category or an option that there is not; says which there are."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,25 @@ def install_bfcl(root: Path) -> Path:
     return root / "bfcl-env"
 
 
+@contextmanager
+def open_tau2(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
+    """Raises EndpointFailed, too."""
+    from .tau2.benchmark import Tau2  # a second, for clients of an API, that only an evaluation pays
+    from .tau2.user import user_endpoint
+
+    if options["split"] not in SPLITS:
+        raise NotKnown(f"tau2-bench has no split {options['split']!r}; it has {', '.join(SPLITS)}.")
+    python = installed(root / "tau2-env", "tau2")
+    user = user_endpoint(options, os.environ, root.parent / "answers")
+    with user or nullcontext(), Tau2(python, user, options["split"]) as benchmark:
+        yield benchmark
+
+
+def install_tau2(root: Path) -> Path:
+    environment(root / "tau2-env", TAU2)
+    return root / "tau2-env"
+
+
 KNOWN = {
     one.name: one
     for one in (
@@ -67,6 +86,21 @@ KNOWN = {
             opens=open_bfcl,
             temperature=0.001,
             installs=install_bfcl,
+        ),
+        Known(
+            name="tau2",
+            title="tau2-bench",
+            about="Customer service with a simulated user in three domains, judged by tau2's own evaluator.",
+            categories=DOMAINS,
+            opens=open_tau2,
+            options=(
+                Option(
+                    "user_url", "address of the API of the model that plays the user, that of PROVE_LLM_URL if empty"
+                ),
+                Option("user_model", "name of that model, that of PROVE_LLM_MODEL if empty"),
+                Option("split", f"tau2's split of tasks: {', '.join(SPLITS)}", "base"),
+            ),
+            installs=install_tau2,
         ),
     )
 }

@@ -11,7 +11,12 @@ from ..chat import HERMES, ChatModel, Format
 from ..trajectory import Json, Rollout
 
 Style = Literal["tools", "prompt"]
+Kind = Literal["model", "oracle", "silent"]
 TRIAL = re.compile(r"#[0-9]+\Z")
+
+
+class NotKnown(Exception):
+    """A benchmark, a category or an option that there is not; says which there are."""
 
 
 class NotRun(Exception):
@@ -66,6 +71,7 @@ class Policy:
     `speak` opens a chat model for one item, whose `reply` may raise NotRun and OutOfRoom; a `tokens` attribute of it
     says what it used. With the style "tools" it is given tool schemas, and its texts are read by `format`; with
     "prompt" the benchmark describes tools in the system text and reads the answer in the notation it asked for there.
+    `kind` tells a model from the two that show that a benchmark is sound: nobody has to be asked to talk with those.
     """
 
     model: str
@@ -73,6 +79,7 @@ class Policy:
     style: Style = "tools"
     format: Format = HERMES
     sampling: Mapping[str, Json] = field(default_factory=dict)
+    kind: Kind = "model"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +113,9 @@ class Benchmark(Protocol):
 
     `version` names the benchmark's own data and code, so that results of two versions are never mixed; an attribute
     `settings` may tell what else they depend on (see Identity). One that knows its ground truth has a method `oracle`,
-    which opens a chat model that speaks it, as `Policy.speak` does. An item that is a further trial is attempted like
-    its task (`item.task`), and its result has the id of the trial.
+    which opens a chat model that speaks it, as `Policy.speak` does. One that cannot run every policy has a method
+    `require`, which raises NotKnown or EndpointFailed for such a policy before anything is run. An item that is a
+    further trial is attempted like its task (`item.task`), and its result has the id of the trial.
     """
 
     name: str

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from types import TracebackType
 
 from ...chat import ChatModel, Scripted, write_calls
 from ...trajectory import End, Rollout
+from ..confined.children import Children
 from ..protocol import Item, NotRun, OutOfRoom, Policy, Result
 from .child import SECONDS, Child, ChildFailed, LimitReached
 from .conversation import Conversation, as_pairs
@@ -33,10 +32,9 @@ class Bfcl:
 
         Raises ChildFailed when it cannot be used.
         """
-        self.python, self.seconds, self.numbers = python, seconds, count(1)
-        self.free: SimpleQueue[Child] = SimpleQueue()
-        self.started: list[Child] = []
-        with self.child() as child:
+        self.numbers = count(1)
+        self.children = Children(lambda: Child(python, seconds))
+        with self.children.one() as child:
             self.suite = suite_of(child.ask({"do": "items"}))
         self.version = self.suite.version
 
@@ -44,40 +42,7 @@ class Bfcl:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for child in self.started:
-            child.close()
-
-    @contextmanager
-    def child(self) -> Iterator[Child]:
-        """A process that nobody else uses, kept for the next conversation unless it broke."""
-        child = self.idle() or self.new()
-        try:
-            yield child
-        except BaseException:
-            self.end(child)
-            raise
-        self.free.put(child)
-
-    def idle(self) -> Child | None:
-        """One that was kept and still runs."""
-        while not self.free.empty():
-            try:
-                child = self.free.get_nowait()
-            except Empty:  # another thread was faster
-                return None
-            if child.process.poll() is None:
-                return child
-            self.end(child)
-        return None
-
-    def end(self, child: Child) -> None:
-        child.close()
-        self.started.remove(child)
-
-    def new(self) -> Child:
-        child = Child(self.python, self.seconds)
-        self.started.append(child)
-        return child
+        self.children.close()
 
     def items(self) -> Sequence[Item]:
         return [Item(entry.id, entry.category) for entry in self.suite.entries.values()]
@@ -86,7 +51,7 @@ class Bfcl:
         """Raises NotRun."""
         began, model = time.monotonic(), policy.speak(item)
         try:
-            with self.child() as child:
+            with self.children.one() as child:
                 entry, run = self.suite.entries[item.task], f"run{next(self.numbers)}"
                 talk = Conversation(entry, self.suite, policy, model, child, run)
                 passed, failure, why = verdict_on(talk)

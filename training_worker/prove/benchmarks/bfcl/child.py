@@ -1,97 +1,20 @@
-"""The parent's side of BFCL's process: questions and answers in JSON lines, within limits of time and size."""
+"""BFCL's process, as the parent sees it."""
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import subprocess
-import time
 from pathlib import Path
-from typing import Any
+
+from ..confined import child
+from ..confined.child import ChildFailed, LimitReached
+
+__all__ = ["SECONDS", "Child", "ChildFailed", "LimitReached"]
 
 RUNNER = "training_worker.prove.benchmarks.bfcl.inside.runner"
-ROOT = Path(__file__).parents[4]
-START = 120.0  # seconds to import BFCL
 SECONDS = 20.0  # for one step, or one verdict
-MOST_BYTES = 16_000_000
-CHUNK = 1 << 16
 
 
-class ChildFailed(Exception):
-    """BFCL's process broke, or its code raised; says what is known. It is no fault of the policy."""
-
-
-class LimitReached(Exception):
-    """What the policy asked for takes too much time or room; the process was ended."""
-
-
-class Child:
-    """One process of BFCL's interpreter, with an empty environment; close it, or let it end with us.
-
-    Each answer may take `seconds`, and the start much more. Raises ChildFailed when it does not start.
-    """
+class Child(child.Child):
+    """One process of BFCL's interpreter. Raises ChildFailed when it does not start."""
 
     def __init__(self, python: Path, seconds: float = SECONDS):
-        if not python.exists():
-            raise ChildFailed(f"{python} is not there")
-        self.process = subprocess.Popen(
-            [str(python), "-s", "-B", "-W", "ignore", "-m", RUNNER],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env={"LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT)},
-            start_new_session=True,  # Ctrl-C is for the parent to answer
-        )
-
-        self.seconds = START
-        try:
-            self.ask({"do": "start"})
-        except LimitReached:
-            raise ChildFailed("BFCL's process does not start") from None
-        self.seconds = seconds
-
-    def ask(self, asked: dict[str, Any]) -> Any:
-        """Raises ChildFailed or LimitReached; after either the process is gone."""
-        assert self.process.stdin
-        try:
-            self.process.stdin.write(json.dumps(asked).encode() + b"\n")
-            self.process.stdin.flush()
-            answer = json.loads(self.line(self.seconds))
-        except (OSError, ValueError):
-            self.close()
-            raise ChildFailed("BFCL's process ended by itself") from None
-        except LimitReached:
-            self.close()
-            raise
-        if "error" in answer:
-            self.close()  # its state is not known
-            raise ChildFailed(f"BFCL's own code broke: {answer['error']}")
-        return answer["answer"]
-
-    def line(self, seconds: float) -> bytes:
-        """The next line of its output; a ValueError when there is none."""
-        assert self.process.stdout
-        pipe, size, deadline = self.process.stdout.fileno(), 0, time.monotonic() + seconds
-        parts: list[bytes] = []
-        while not parts or not parts[-1].endswith(b"\n"):
-            if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise LimitReached(f"its calls took more than {seconds:g} s")
-            parts.append(os.read(pipe, CHUNK))
-            size += len(parts[-1])
-            if not parts[-1]:
-                raise ValueError
-            if size > MOST_BYTES:
-                raise LimitReached(f"its calls gave more than {MOST_BYTES:,} bytes")
-        return b"".join(parts)
-
-    def close(self) -> None:
-        self.process.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe
-            try:
-                pipe.close()
-            except OSError:
-                continue  # what was not sent yet
-        self.process.wait()
+        super().__init__("BFCL", RUNNER, python, seconds)

@@ -8,19 +8,16 @@ import importlib
 import importlib.metadata
 import inspect
 import json
-import os
-import signal
-import sys
 from pathlib import Path
 
+from ...confined.answering import Doing, Parent
+from ...confined.confine import confine
 from .calls import NOTHING, Call, Json, refusal, written
-from .confine import confine
 from .notation import read_calls
 
 CATEGORIES = ("base", "miss_func", "miss_param", "long_context")
 HINT = " Note that the provided function is in Python 3 syntax."  # BFCL's own, on every function offered from the start
 FUNCTIONS = "<functions>"  # where the parent puts them into the system text
-SECONDS = 60  # for one answer, should the parent be gone
 
 
 class Backends:
@@ -139,24 +136,14 @@ def read(asked: dict[str, Json]) -> Json:
     return read_calls(asked["text"])
 
 
-def main() -> None:
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever BFCL prints is no answer
+def start() -> Doing:
     backends = Backends()
-    doing = {"items": backends.items, "call": backends.call, "check": backends.check}
-    doing |= {"forget": backends.forget, "read": read, "start": lambda asked: True}
     confine()
-    for line in sys.stdin:
-        signal.alarm(SECONDS)
-        asked = json.loads(line)
-        try:
-            answer = {"answer": doing[asked["do"]](asked)}
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
-        answers.write(json.dumps(answer, default=str) + "\n")
-        answers.flush()
-        signal.alarm(0)
+    return {
+        **{"items": backends.items, "call": backends.call, "check": backends.check, "forget": backends.forget},
+        "read": read,
+    }
 
 
 if __name__ == "__main__":
-    main()
+    Parent().serve(start)

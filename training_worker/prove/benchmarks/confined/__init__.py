@@ -1,0 +1,1 @@
+"""A benchmark's own code in a confined process of its own environment, spoken to in JSON lines."""

@@ -1,0 +1,102 @@
+"""tau2-bench as a benchmark: customer service with a simulated user in three domains, judged by its own evaluator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from ...chat import ChatModel, Scripted
+from ...synthesis.endpoint import Endpoint, EndpointFailed
+from ...trajectory import Json
+from ..confined.child import Child, ChildFailed, LimitReached
+from ..confined.children import Children
+from ..protocol import Item, NotKnown, NotRun, Policy, Result
+from .conversation import Conversation, Part
+from .suite import CATEGORIES, script, suite_of
+from .user import MISSING, TEMPERATURE, SimulatedUser
+from .verdict import rollout_of, verdict
+
+RUNNER = "training_worker.prove.benchmarks.tau2.inside.runner"
+SECONDS = 60.0  # for the calls of one answer, or for the verdict
+
+
+class Tau2:
+    """The benchmark, with a process for each conversation that is under way; use it in a `with`.
+
+    `user` plays the users; without one only the oracle and the silent policy can be run, whose users are scripted.
+    """
+
+    name, categories = "tau2", CATEGORIES
+
+    def __init__(self, python: Path, user: Endpoint | None = None, split: str = "base"):
+        """`python` is the interpreter of tau2's environment. Raises ChildFailed when it cannot be used."""
+        self.user, self.split = user, split
+        self.children = Children(lambda: Child("tau2", RUNNER, python, SECONDS))
+        with self.children.one() as child:
+            self.suite = suite_of(child.ask({"do": "items", "split": split}))
+        self.version = self.suite.version
+
+    @property
+    def settings(self) -> dict[str, Json]:
+        """What a score depends on beside the version: who plays the user and how, and the split of the tasks."""
+        return {
+            "user": self.user.settings.model if self.user else "",
+            "user_temperature": TEMPERATURE,
+            "user_prompt": self.suite.prompt,
+            "split": self.split,
+        }
+
+    def __enter__(self) -> Tau2:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.children.close()
+
+    def items(self) -> Sequence[Item]:
+        return [Item(task.item, task.domain) for task in self.suite.tasks.values()]
+
+    def require(self, policy: Policy) -> None:
+        """Raises NotKnown for a style that there is not, and EndpointFailed where a user lacks that is needed."""
+        if policy.style != "tools":
+            raise NotKnown("tau2-bench has no notation for calls in words: it has the style tools alone.")
+        if policy.kind == "model" and self.user is None:
+            raise EndpointFailed(MISSING)
+
+    def attempt(self, item: Item, policy: Policy) -> Result:
+        """Raises NotRun, and what `require` raises."""
+        self.require(policy)
+        began, task, model = time.monotonic(), self.suite.tasks[item.task], policy.speak(item)
+        talk = Conversation(Part(model, policy.format), Part(self.user_for(item, policy)))
+        try:
+            with self.children.one() as child:
+                told = child.ask({"do": "run", "domain": task.domain, "number": task.number}, talk.reply)
+        except (ChildFailed, LimitReached) as reason:
+            raise NotRun(f"tau2's process: {reason}") from None
+        failure, why = verdict(talk, told)
+        return Result(
+            item=item.id,
+            category=item.category,
+            passed=not failure,
+            failure=failure,
+            why=why,
+            rollout=rollout_of(task, talk, told),
+            steps=len(talk.agent.texts) + (talk.agent.refused is not None),
+            tokens=int(getattr(model, "tokens", 0)),
+            seconds=time.monotonic() - began,
+        )
+
+    def user_for(self, item: Item, policy: Policy) -> ChatModel:
+        """A model; for the oracle one that plays along, and for the silent policy one that ends it at once."""
+        match policy.kind:
+            case "silent":
+                return Scripted([self.suite.stop])
+            case "oracle":
+                return Scripted(script(self.suite.tasks[item.task], self.suite.stop)[1])
+        assert self.user, "what `require` sees to"
+        return SimulatedUser(self.user, item.trial)
+
+    def oracle(self, item: Item) -> ChatModel:
+        """Makes the calls of the ground truth and says what is to be told; Hermes style."""
+        return Scripted(script(self.suite.tasks[item.task], self.suite.stop)[0])

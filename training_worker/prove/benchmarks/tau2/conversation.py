@@ -1,0 +1,85 @@
+"""Both sides of a simulation as tau2's process asks for them: what each is told, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...chat import HERMES, ChatModel, Format
+from ...rollout import printable
+from ...trajectory import Message, ToolCall
+from ..protocol import NotRun, OutOfRoom
+
+MOST_CALLS = 100  # in one answer
+MOST_LETTERS = 100_000  # of one answer; a longer one is malformed
+
+
+class Unusable(Exception):
+    """An answer that tau2 has no way to go on from; says which failure that is."""
+
+
+@dataclass
+class Part:
+    """The agent, or the user. `texts` is what it said; `refused` is a last answer that could not be used."""
+
+    model: ChatModel
+    format: Format = HERMES
+    texts: list[str] = field(default_factory=list)
+    refused: str | None = None
+    system: str = ""
+
+    def answer(self, told: Sequence[Mapping[str, Any]], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """What it says next, in words and calls. Raises Unusable, NotRun and OutOfRoom."""
+        messages = heard(told, self.texts)
+        self.system = messages[0].content
+        text = printable(self.model.reply(messages, tools))
+        self.refused = text
+        calls = self.read(text)
+        words = self.format.words(text)
+        if not words.strip() and not calls:
+            raise Unusable("empty_answer")
+        self.texts.append(text)
+        self.refused = None
+        return {"content": words or None, "calls": [[call.name, call.arguments] for call in calls]}
+
+    def read(self, text: str) -> Sequence[ToolCall]:
+        found = self.format.parse(text, MOST_CALLS + 1)
+        long = len(text) > MOST_LETTERS or len(found) > MOST_CALLS
+        if found and (long or any(call.arguments is None for call in found)):
+            raise Unusable("malformed_call")
+        return found
+
+
+@dataclass
+class Conversation:
+    """`over` says why it was ended from our side, if it was."""
+
+    agent: Part
+    user: Part
+    over: NotRun | OutOfRoom | Unusable | None = None
+
+    def reply(self, question: Mapping[str, Any]) -> dict[str, Any] | None:
+        """To tau2, which asks for the next words of one of the two; None ends the simulation."""
+        try:
+            if question["who"] == "agent":
+                return self.agent.answer(question["messages"], question["tools"])
+            return self.of_user(question)
+        except (NotRun, OutOfRoom, Unusable) as reason:
+            self.over = reason
+            return None
+
+    def of_user(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return self.user.answer(question["messages"], question["tools"])
+        except Unusable as reason:
+            raise NotRun(f"the user's model gave an answer that cannot be used: {reason}") from None
+        except OutOfRoom as reason:
+            raise NotRun(f"the user's model: {reason}") from None
+
+
+def heard(told: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> list[Message]:
+    """tau2's messages as ours. The last of the assistant are what this part said, and stand in its own words."""
+    places = [place for place, one in enumerate(told) if one["role"] == "assistant"]
+    own = dict(zip(places[len(places) - len(texts) :], texts, strict=True))
+    return [Message(one["role"], own.get(place, one["content"] or "")) for place, one in enumerate(told)]

@@ -1,0 +1,91 @@
+"""tau2's tasks as its process tells them, with the ground truth of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from ...chat import write_calls
+from ...trajectory import ToolCall
+
+CATEGORIES = ("airline", "retail", "telecom")
+SPLITS = ("base", "train", "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """`number` is its place in its domain, `id` tau2's own name of it.
+
+    `actions` are the calls of the ground truth with who makes each, "assistant" or "user"; `infos` are what the agent
+    has to tell the user.
+    """
+
+    domain: str
+    number: int
+    id: str
+    actions: tuple[tuple[str, ToolCall], ...]
+    infos: tuple[str, ...]
+
+    @property
+    def item(self) -> str:
+        return f"{self.domain}-{self.number}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suite:
+    """All tasks of a split by item, tau2's limits, and the word with which a user ends a conversation.
+
+    `package` is the distribution and its version; `data` and `prompt` are digests of the data and of what every
+    simulated user is told.
+    """
+
+    package: str
+    data: str
+    prompt: str
+    stop: str
+    steps: int
+    errors: int
+    tasks: Mapping[str, Task]
+
+    @property
+    def version(self) -> str:
+        return f"{self.package}, data {self.data}"
+
+
+def suite_of(told: Mapping[str, Any]) -> Suite:
+    tasks = [task_of(one) for one in told["tasks"]]
+    return Suite(
+        package=str(told["package"]),
+        data=str(told["data"]),
+        prompt=str(told["prompt"]),
+        stop=str(told["stop"]),
+        steps=int(told["steps"]),
+        errors=int(told["errors"]),
+        tasks={task.item: task for task in tasks},
+    )
+
+
+def task_of(told: Mapping[str, Any]) -> Task:
+    return Task(
+        domain=told["domain"],
+        number=told["number"],
+        id=told["id"],
+        actions=tuple((who, ToolCall(name, arguments)) for who, name, arguments in told["actions"]),
+        infos=tuple(told["infos"]),
+    )
+
+
+def script(task: Task, stop: str) -> tuple[list[str], list[str]]:
+    """The ground truth as the two would speak it: the texts of the agent, and those of the user, who ends it."""
+    agent, user = [], ["Hello."]
+    for who, actions in groupby(task.actions, key=lambda action: action[0]):
+        calls = write_calls([call for _, call in actions])
+        if who == "assistant":
+            agent.append(calls)
+        else:
+            agent.append("Please do what is needed on your side.")
+            user += [calls, "Done."]
+    agent.append(" ".join(["That is all.", *task.infos]))
+    return agent, [*user, stop]
