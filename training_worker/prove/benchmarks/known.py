@@ -10,6 +10,9 @@ from pathlib import Path
 from .bfcl.benchmark import CATEGORIES, Bfcl
 from .environment import BFCL, environment, installed
 from .protocol import Benchmark
+from .teval import entries as teval
+from .teval.benchmark import Teval
+from .teval.embedding import install_embedding
 
 Opener = Callable[[Path, Mapping[str, str]], AbstractContextManager[Benchmark]]
 
@@ -56,6 +59,17 @@ def install_bfcl(root: Path) -> Path:
     return root / "bfcl-env"
 
 
+@contextmanager
+def open_teval(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
+    data, embedding = (root / Path(options[name]).expanduser() for name in ("data", "embedding"))
+    with Teval(data, embedding) as benchmark:
+        yield benchmark
+
+
+def install_teval(root: Path) -> Path:
+    return install_embedding(root / "teval-embedding")
+
+
 KNOWN = {
     one.name: one
     for one in (
@@ -67,6 +81,18 @@ KNOWN = {
             opens=open_bfcl,
             temperature=0.001,
             installs=install_bfcl,
+        ),
+        Known(
+            name="teval",
+            title="T-Eval",
+            about="Six skills of tool use one by one, answered as JSON and as plain text, scored by T-Eval's rules.",
+            categories=teval.CATEGORIES,
+            opens=open_teval,
+            options=(
+                Option("data", "the folder of its *_v2.json files, as seen from that of the benchmarks", "teval"),
+                Option("embedding", "the folder of the model that compares sentences", "teval-embedding"),
+            ),
+            installs=install_teval,
         ),
     )
 }

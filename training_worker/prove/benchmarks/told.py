@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -17,6 +18,9 @@ def rows(report: Report) -> Iterator[Sequence[object]]:
     """A row for each category, and one for the benchmark as a whole."""
     for one in report.categories:
         yield (one.name, f"{one.run} of {one.asked}", one.passed, *shown(one.score), baseline(one))
+    for group in report.groups:
+        if group.score:
+            yield (f"{group.name} (mean)", "", "", *shown(group.score), "")
     if report.overall:
         yield ("overall (unweighted)", "", "", *shown(report.overall), "")
 
@@ -43,6 +47,8 @@ def lines(report: Report) -> Iterator[str]:
         yield f"{missing:,} were not run and count in no score; the same command tries them again"
     for why, count in Counter(report.not_run.values()).most_common(3):
         yield f"{count:,} of them: {why}"
+    for why, names in itertools.groupby(report.absent.items(), key=lambda one: one[1]):
+        yield f"there is no {', '.join(name for name, _ in names)}: {why}"
     if report.overall is None and report.categories:
         yield "there is no overall score: it is the mean of all categories"
     yield f"{report.steps:,} answers, {report.calls:,} calls, {report.tokens:,} tokens, {report.seconds:,.0f} s"
