@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoModel, AutoTokenizer
 
 from ..prove.trajectory import UnreadableData, file_digest
@@ -34,14 +35,22 @@ class Sentences:
         check_folder(folder)
         check_layers(folder)
         try:
-            self.model = AutoModel.from_pretrained(
-                folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype=torch.float32
-            ).eval()
+            self.model, found = AutoModel.from_pretrained(
+                folder,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
             self.tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
             raise UnreadablePolicy(f"transformers cannot load it: {str(error)[:300]}") from None
-        if self.tokenizer.pad_token is None:
-            raise UnreadablePolicy("its tokenizer has no padding, so texts cannot be read side by side.")
+        if lost := sorted(name for name in found["missing_keys"] if not name.startswith("pooler.")):
+            raise UnreadablePolicy(f"the weights {', '.join(lost[:3])} are missing. Copy the whole folder again.")
+        if self.tokenizer.pad_token is None or not self.tokenizer("")["input_ids"]:
+            raise UnreadablePolicy("its tokenizer has no padding, or no token for an empty text.")
+        self.model.eval()
         self.most = min(longest(folder), self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
         self.digest = digest_of(folder)
 
