@@ -1,4 +1,4 @@
-"""A tiny sentence-embedding model in the layout of sentence-transformers: real code, random weights, letters for words."""
+"""A tiny sentence-embedding model as sentence-transformers lays it out: random weights, letters as tokens."""
 
 from __future__ import annotations
 

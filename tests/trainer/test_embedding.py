@@ -73,7 +73,7 @@ def test_weights_that_are_not_all_there_are_not_made_up(tmp_path: Path) -> None:
     weights = tiny_sentences(tmp_path) / "model.safetensors"
     kept = {name: value for name, value in load_file(weights).items() if "attention" not in name}
     save_file(kept, weights, metadata={"format": "pt"})
-    with pytest.raises(UnreadableData, match="attention.* are missing"):
+    with pytest.raises(UnreadableData, match=r"attention.* are missing"):
         Sentences(tmp_path)
 
 

@@ -22,7 +22,13 @@ def rows(report: Report) -> Iterator[Sequence[object]]:
         if group.score:
             yield (f"{group.name} (mean)", "", "", *shown(group.score), "")
     if report.overall:
-        yield ("overall (unweighted)", "", "", *shown(report.overall), "")
+        yield (
+            "overall (of the means)" if report.groups else "overall (unweighted)",
+            "",
+            "",
+            *shown(report.overall),
+            "",
+        )
 
 
 def baseline(one: Category) -> str:
@@ -50,7 +56,7 @@ def lines(report: Report) -> Iterator[str]:
     for why, names in itertools.groupby(report.absent.items(), key=lambda one: one[1]):
         yield f"there is no {', '.join(name for name, _ in names)}: {why}"
     if report.overall is None and report.categories:
-        yield "there is no overall score: it is the mean of all categories"
+        yield f"there is no overall score: it is the mean of all {'means' if report.groups else 'categories'}"
     yield f"{report.steps:,} answers, {report.calls:,} calls, {report.tokens:,} tokens, {report.seconds:,.0f} s"
 
 
