@@ -67,6 +67,7 @@ def open_teval(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
 
 
 def install_teval(root: Path) -> Path:
+    print(f"T-Eval's data is not on PyPI: {teval.WHERE}, {root / 'teval'}", flush=True)
     return install_embedding(root / "teval-embedding")
 
 
