@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, pairwise, permutations
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -85,6 +87,7 @@ KNOWN: list[tuple[str, str, float, str]] = [
     ("plan_json", json.dumps(PLAN), 1.0, ""),
     ("plan_json", "My plan: " + json.dumps(PLAN[:3]), 1.0, ""),
     ("plan_json", json.dumps(PLAN[:1]), 2 * 1 / (1 + 3), "another_plan"),
+    ("plan_json", json.dumps([{**one, "args": {"other": 1}} for one in PLAN]), 1 / 3, "another_plan"),
     ("plan_json", '[{"id": 0, "name": "Clock.now", "args": {}}]', 2 * 1 / (1 + 3), "another_plan"),
     ("plan_json", '[{"id": 0, "name": "FinishAction", "args": {}}]', 0.0, "another_plan"),
     ("plan_json", '[{"id": 0, "name": "FilmDouban.search"}]', 0.0, "malformed_answer"),
@@ -172,10 +175,13 @@ def test_a_pairing_is_one_to_one_above_the_threshold_and_no_other_weighs_more(si
     assert found in allowed and weight(found) == pytest.approx(max(map(weight, allowed)))
 
 
-@given(st.integers(1, 30), st.integers(1, 30))
-def test_actions_that_are_all_alike_are_paired_in_order(rows: int, columns: int) -> None:
-    found = pairing([[1.0] * columns for _ in range(rows)])
-    assert longest_increasing([found[row] for row in sorted(found)]) == min(rows, columns)
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=12), st.lists(st.integers(0, 2), max_size=3))
+def test_a_plan_with_the_same_action_again_is_paired_in_order(kinds: list[int], more: list[int]) -> None:
+    """With itself, and with a plan that goes on."""
+    for others in (kinds, kinds + more):
+        found = pairing([[1.0 if one == other else 0.5 for other in others] for one in kinds])
+        assert others != kinds or found == {row: row for row in range(len(kinds))}
+        assert len(found) == len(kinds)
 
 
 @given(st.lists(st.integers(0, 8), max_size=9))
@@ -206,16 +212,38 @@ def test_a_plan_out_of_order_counts_as_far_as_its_order_agrees(order: list[int])
     assert judged("plan_json", json.dumps(actions), truth).score == pytest.approx(longest_increasing(order) / 3)
 
 
-@given(st.lists(st.sampled_from(["goal:", "name:", "args:", "\n", " ", "{'a': 1}", "x"]), max_size=12).map("".join))
-def test_a_call_in_text_is_read_as_a_greedy_pattern_reads_it(text: str) -> None:
-    pattern = re.compile(r"goal:(.*)\nname:(.*)\nargs:(.*)", re.S)
+OVERLAPPING = {**dict.fromkeys(MARKS, ""), "thought_start": "ab", "action_start": "ba", "args_start": "aa"}
+PATTERNS = [
+    (
+        MARKS,
+        re.compile(r"goal:(.*)\nname:(.*)\nargs:(.*)", re.S),
+        ["goal:", "name:", "args:", "\n", " ", "{'a': 1}", "x"],
+    ),
+    (OVERLAPPING, re.compile(r"ab(.*)ba(.*)aa(.*)", re.S), ["a", "b", "ab"]),
+]
+
+
+@given(
+    st.sampled_from(PATTERNS).flatmap(
+        lambda one: st.tuples(st.just(one), st.lists(st.sampled_from(one[2]), max_size=12))
+    )
+)
+def test_a_call_in_text_is_read_as_a_greedy_pattern_reads_it(case: Any) -> None:
+    (template, pattern, _), words = case
+    asked, text = replace(entry("instruct_str"), template=template), "".join(words)
     known = pattern.findall(text)
     if not known:
         with pytest.raises(Unreadable):
-            call_in_text(entry("instruct_str"), text)
+            call_in_text(asked, text)
         return
-    name, arguments = call_in_text(entry("instruct_str"), text)
+    name, arguments = call_in_text(asked, text)
     assert (name, arguments) == (known[0][1].strip(), {"a": 1} if known[0][2].strip() == "{'a': 1}" else {})
+
+
+def test_a_value_that_nests_deeper_than_32_is_none() -> None:
+    assert value_in("[" * 32 + "1]" + "]" * 31)
+    with pytest.raises(Unreadable):
+        value_in("[" * 34 + "1]" + "]" * 33)
 
 
 VALUES = st.recursive(

