@@ -12,7 +12,8 @@ TIE = 1e-9
 def pairing(similar: Sequence[Sequence[float]], threshold: float = THRESHOLD) -> dict[int, int]:
     """The column that each row is paired with: the pairs above `threshold` that together are most similar.
 
-    A maximum weight matching of a bipartite graph. Of those that weigh the same it is one whose pairs keep the order.
+    A maximum weight matching of a bipartite graph. Of those that weigh the same it is the one whose pairs are
+    nearest in place (least squares), so that a plan pairs with itself in order.
     """
     import numpy as np  # these two take half a second that only plans pay
     from scipy.optimize import linear_sum_assignment
