@@ -46,7 +46,9 @@ def evaluate(
         progress(finished, len(items))
         if finished == len(not_run) >= IN_A_ROW:
             break
-    report = report_of(identity_of(benchmark, policy), benchmark.categories, items, results.done, not_run, silent)
+    identity = identity_of(benchmark, policy)
+    groups, absent = (getattr(benchmark, name, {}) for name in ("groups", "absent"))
+    report = report_of(identity, benchmark.categories, items, results.done, not_run, silent, groups, absent)
     replace_text(results.folder / REPORT, dumps(report))
     return report
 

@@ -14,6 +14,9 @@ from .protocol import Benchmark
 from .protocol import NotKnown as NotKnown
 from .tau2.suite import CATEGORIES as DOMAINS
 from .tau2.suite import SPLITS
+from .teval import entries as teval
+from .teval.benchmark import Teval
+from .teval.embedding import install_embedding
 
 Opener = Callable[[Path, Mapping[str, str]], AbstractContextManager[Benchmark]]
 
@@ -75,6 +78,18 @@ def install_tau2(root: Path) -> Path:
     return root / "tau2-env"
 
 
+@contextmanager
+def open_teval(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
+    data, embedding = (root / Path(options[name]).expanduser() for name in ("data", "embedding"))
+    with Teval(data, embedding) as benchmark:
+        yield benchmark
+
+
+def install_teval(root: Path) -> Path:
+    print(f"T-Eval's data is not on PyPI: {teval.WHERE}, {root / 'teval'}", flush=True)
+    return install_embedding(root / "teval-embedding")
+
+
 KNOWN = {
     one.name: one
     for one in (
@@ -101,6 +116,18 @@ KNOWN = {
                 Option("split", f"tau2's split of tasks: {', '.join(SPLITS)}", "base"),
             ),
             installs=install_tau2,
+        ),
+        Known(
+            name="teval",
+            title="T-Eval",
+            about="Six skills of tool use one by one, answered as JSON and as plain text, scored by T-Eval's rules.",
+            categories=teval.CATEGORIES,
+            opens=open_teval,
+            options=(
+                Option("data", "the folder of its *_v2.json files, as seen from that of the benchmarks", "teval"),
+                Option("embedding", "the folder of the model that compares sentences", "teval-embedding"),
+            ),
+            installs=install_teval,
         ),
     )
 }

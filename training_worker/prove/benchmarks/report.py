@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb
+from typing import Annotated
+
+from pydantic import Field
 
 from .intervals import Score, mean, scored
 from .protocol import Identity, Item, Result, task_of
@@ -29,9 +32,21 @@ class Category:
     silent: float | None = None
 
 
+@dataclass(frozen=True)
+class Group:
+    """Categories that count as one in the overall score: the mean of theirs, None unless each has one."""
+
+    name: str
+    score: Score | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What an evaluation found. `overall` is None unless every category of the benchmark has a score."""
+    """What an evaluation found.
+
+    `overall` is None unless every category of the benchmark has a score; it is the mean of its `groups`, or of all
+    categories where it has none. `absent` says of a category why there is nothing to run.
+    """
 
     identity: Identity
     categories: tuple[Category, ...]
@@ -42,6 +57,8 @@ class Report:
     calls: int
     tokens: int
     seconds: float = field(compare=False)
+    groups: Annotated[tuple[Group, ...], Field(exclude_if=lambda groups: not groups)] = ()
+    absent: Annotated[dict[str, str], Field(exclude_if=lambda absent: not absent)] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:
@@ -56,27 +73,41 @@ def report_of(
     done: Mapping[str, Result],
     not_run: Mapping[str, str],
     silent: Mapping[str, Result] | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    absent: Mapping[str, str] | None = None,
 ) -> Report:
-    """The report on these items, in whatever order they ended, beside the results of a silent model."""
+    """The report on these items, in whatever order they ended, beside the results of a silent model.
+
+    `groups` are those of the benchmark: the categories of each, by name.
+    """
     rows = tuple(
         category_of(name, [item for item in items if item.category == name], done, silent or {})
         for name in categories
         if any(item.category == name for item in items)
     )
     results = [done[item.id] for item in items if item.id in done]
-    scores = [row.score for row in rows if row.score]
+    scores = {row.name: row.score for row in rows if row.score}
+    grouped = tuple(Group(name, mean_of(scores, parts)) for name, parts in (groups or {}).items())
+    parts = {group.name: group.score for group in grouped if group.score} if groups else scores
     failures = Counter(result.failure for result in results if not result.passed)
     return Report(
         identity=identity,
         categories=rows,
-        overall=mean(scores) if len(scores) == len(categories) else None,
+        overall=mean_of(parts, tuple(groups or categories)),
         failures=dict(sorted(failures.items(), key=lambda one: (-one[1], one[0]))),
         not_run=dict(sorted(not_run.items())),
         steps=sum(result.steps for result in results),
         calls=sum(len(result.rollout.calls) for result in results),
         tokens=sum(result.tokens for result in results),
         seconds=sum(result.seconds for result in results),
+        groups=grouped,
+        absent=dict(absent or {}),
     )
+
+
+def mean_of(scores: Mapping[str, Score], names: Sequence[str]) -> Score | None:
+    """None unless there is a score of each name."""
+    return mean([scores[name] for name in names]) if names and all(name in scores for name in names) else None
 
 
 def category_of(name: str, items: Sequence[Item], done: Mapping[str, Result], silent: Mapping[str, Result]) -> Category:

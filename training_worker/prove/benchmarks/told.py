@@ -14,11 +14,15 @@ MOST_IDS = 10
 
 
 def rows(report: Report) -> Iterator[Sequence[object]]:
-    """A row for each category, and one for the benchmark as a whole."""
+    """A row for each category and each group of them, and one for the benchmark as a whole."""
     for one in report.categories:
         yield (one.name, f"{one.run} of {one.asked}", one.passed, *shown(one.score), baseline(one))
+    for group in report.groups:
+        if group.score:
+            yield (f"{group.name} (mean)", "", "", *shown(group.score), "")
     if report.overall:
-        yield ("overall (unweighted)", "", "", *shown(report.overall), "")
+        name = "overall (of the means)" if report.groups else "overall (unweighted)"
+        yield (name, "", "", *shown(report.overall), "")
 
 
 def baseline(one: Category) -> str:
@@ -43,8 +47,11 @@ def lines(report: Report) -> Iterator[str]:
         yield f"{missing:,} were not run and count in no score; the same command tries them again"
     for why, count in Counter(report.not_run.values()).most_common(3):
         yield f"{count:,} of them: {why}"
+    for why in dict.fromkeys(report.absent.values()):
+        yield f"there is no {', '.join(name for name in report.absent if report.absent[name] == why)}: {why}"
     if report.overall is None and report.categories:
-        yield "there is no overall score: it is the mean of all categories"
+        parts = ", ".join(group.name for group in report.groups) or "all categories"
+        yield f"there is no overall score: it is the mean of {parts}"
     yield f"{report.steps:,} answers, {report.calls:,} calls, {report.tokens:,} tokens, {report.seconds:,.0f} s"
 
 

@@ -1,0 +1,21 @@
+"""Review: what became of a call, as one of five choices."""
+
+from __future__ import annotations
+
+from .entries import Entry
+from .verdict import Cosines, Verdict, malformed, verdict
+
+CHOICES = "ABCDE"
+
+
+def judged(entry: Entry, text: str, cosines: Cosines) -> Verdict:
+    """By the first letter after the first colon, or of the text where there is no colon."""
+    said = text[text.find(":") + 1 :].strip()
+    if not said or said[0] not in CHOICES:
+        return malformed(f"it chooses none of {', '.join(CHOICES)}")
+    return verdict(float(said[0] == entry.truth["answer"]), "wrong_choice", said[0])
+
+
+def spoken(entry: Entry) -> str:
+    """The ground truth as an answer."""
+    return str(entry.truth["answer"])

@@ -1,0 +1,74 @@
+"""Reason, retrieve, understand: the thought, the tool and the arguments of the next call, at once or each alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ...trajectory import Json
+from .entries import Entry
+from .reading import Unreadable, value_in
+from .verdict import Cosines, Verdict, malformed, verdict
+
+TOOLS = re.compile(r"\b\w+\.\w+|FinishAction")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an agent. `args` is an object, or the text of it where an answer is plain text."""
+
+    thought: str
+    name: str
+    args: Any
+
+
+def judged(entry: Entry, text: str, cosines: Cosines) -> Verdict:
+    """By the dimension that the entry is of; an answer in plain text is that part of a step and nothing else."""
+    truth = step_in(entry.truth, entry.format)
+    step = step_in(text, "json") if entry.format == "json" else Step(text, text, text.strip("'").strip('"'))
+    if truth is None or step is None:
+        return malformed("no object with thought, name and args")
+    match entry.dimension:
+        case "reason":
+            ((cosine,),) = cosines([step.thought], [truth.thought])
+            return verdict(cosine, "another_thought", f"similarity {cosine:.3f}")
+        case "retrieve":
+            right = step.name == truth.name if entry.format == "json" else names(step.name, truth.name)
+            return verdict(float(right), "wrong_tool")
+    share = float(step.args == truth.args) if isinstance(truth.args, str) else share_of(step.args, truth.args)
+    return verdict(share, "wrong_arguments")
+
+
+def step_in(value: Json, format: str) -> Step | None:
+    """The step that an object describes, or a text that holds one; what it lacks is empty. None where there is none."""
+    try:
+        found = value_in(value, "{", "}") if isinstance(value, str) else value
+    except Unreadable:
+        return None
+    if not isinstance(found, dict):
+        return None
+    args = found.get("args", {} if format == "json" else "")
+    plain = (args if isinstance(args, dict) else {}) if format == "json" else str(args)
+    return Step(str(found.get("thought", "")), str(found.get("name", "")), plain)
+
+
+def names(text: str, tool: str) -> bool:
+    """Whether a text names a tool, and no other: a name is two words with a dot between them, or FinishAction."""
+    return tool in text and all(found == tool for found in TOOLS.findall(text))
+
+
+def share_of(given: dict[Any, Any], wanted: dict[Any, Any]) -> float:
+    """Of the arguments that are wanted, those whose value is the same text. Where none is, there may be none."""
+    if not wanted:
+        return float(not given)
+    return sum(key in given and str(given[key]) == str(value) for key, value in wanted.items()) / len(wanted)
+
+
+def spoken(entry: Entry) -> str:
+    """The ground truth as an answer."""
+    step = step_in(entry.truth, entry.format) or Step("", "", "")
+    if entry.format == "json":
+        return json.dumps({"thought": step.thought, "name": step.name, "args": step.args}, ensure_ascii=False)
+    return str({"reason": step.thought, "retrieve": step.name, "understand": step.args}[entry.dimension])
