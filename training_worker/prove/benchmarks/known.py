@@ -78,6 +78,7 @@ def making(count: int) -> tuple[Option, ...]:
         Option("count", "how many items a category has", str(count)),
         Option("servers", "with commas between; all servers where none is named"),
         Option("candidates", "the most tools that a conversation shows, 8 to 64", "24"),
+        Option("manner", "how users speak: as by the paper's recipe, or plain, as the small policy was shown", "paper"),
     )
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from mcp_servers.kit import Draw
 from mcp_servers.world import World
 
 from ...rollout import Attempt, Limits
-from ...synthesis.knobs import Knobs
 from ...trajectory import Example, Kind, Level, Rollout
 from ..protocol import Policy
 from ..worlds.judging import Verdict, judged
-from ..worlds.making import KNOBS
 from ..worlds.talking import attempt_of
 
 LIMITS = Limits(assistant_turns=20, calls=30)  # wider than in training: the catch is to be the failure, not the limit
@@ -41,8 +40,8 @@ Cast = Callable[[Example, Draw], Case | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """`rule` says in one sentence who passes. Conversations of this kind, level and length are drawn with these knobs;
-    `cast` makes a case of one, or nothing where it does not lend itself."""
+    """`rule` says in one sentence who passes. Conversations of this kind, level and length are drawn with these knobs
+    turned; `cast` makes a case of one, or nothing where it does not lend itself."""
 
     name: str
     rule: str
@@ -50,7 +49,7 @@ class Behaviour:
     kind: Kind = "chain"
     level: Level = "complete"
     lengths: tuple[int, ...] = (2, 3, 4)
-    knobs: Knobs = KNOBS
+    knobs: Mapping[str, Any] = field(default_factory=dict)
     fewest_servers: int = 1
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 
 from ...trajectory import Example, Rollout
 from ..worlds.judging import Verdict, judged, shown
-from ..worlds.making import KNOBS
 from .case import Behaviour, Case
 
 FEWEST = 3  # the paper's least number of distractors
@@ -34,7 +31,7 @@ DISTRACTORS = Behaviour(
     name="distractors",
     rule="At least three tools of other servers are offered, too; passes who does the ground truth without any.",
     lengths=(2, 3),
-    knobs=replace(KNOBS, distractors=1.0, distractor_count=(6, 12), siblings=(1, 1)),
+    knobs={"distractors": 1.0, "distractor_count": (6, 12), "siblings": (1, 1)},
     cast=cast,
     fewest_servers=2,
 )

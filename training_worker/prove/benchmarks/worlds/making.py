@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 
@@ -21,20 +22,26 @@ from .options import Making
 
 ABSTENTION = "abstention"
 WORLDS = 16  # that the conversations share: a world has to be built before it is opened
-KNOBS = replace(PAPER, recovery=0.0)  # nobody asks for what has become impossible: to try it would be a refused call
+KNOBS = {
+    "paper": replace(PAPER, recovery=0.0),  # nobody asks for what has become impossible: to try is a refused call
+    "plain": Knobs(),
+}
 SPAN = 20_000  # indices that a category may use up
 TRIES = 6  # draws for each item that is wanted
 KINDS: tuple[Kind, ...] = ("missing_function", "irrelevance")
 
 
-def draws_of(making: Making, graphs: Path, servers: Sequence[str], knobs: Knobs = KNOBS) -> Draws:
-    """What conversations about these servers are drawn with; their graph is taken from the folder, or put there."""
+def draws_of(making: Making, graphs: Path, servers: Sequence[str], turned: Mapping[str, Any] | None = None) -> Draws:
+    """What conversations about these servers are drawn with, some knobs `turned` otherwise than in their manner.
+
+    The graph is taken from the folder, or put there.
+    """
     whole = read(graph_path(graphs))
     graph = load_or_build(graphs, servers=servers) if whole is None else part(whole, servers)
-    knobs = replace(knobs, most=making.candidates)
-    return Draws(
-        graph, Recipe(making.seed, every_edge=True, even=True, held_out_worlds=WORLDS, knobs=knobs), "held_out"
-    )
+    knobs = replace(KNOBS[making.manner], most=making.candidates, **(turned or {}))
+    every_edge = making.manner == "paper"
+    recipe = Recipe(making.seed, every_edge=every_edge, even=True, held_out_worlds=WORLDS, knobs=knobs)
+    return Draws(graph, recipe, "held_out")
 
 
 def chains(draws: Draws, servers: Sequence[str], number: int, count: int) -> list[Example]:

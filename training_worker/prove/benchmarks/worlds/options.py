@@ -13,6 +13,7 @@ from ...synthesis.conversation import LAST_SEED
 SEED = 40  # the data sets of runs hold out the worlds of recipe seed 0, and the best checkpoint is chosen on those
 MOST_ITEMS = 3_000
 FEWEST_SHOWN, MOST_SHOWN = 8, 64  # tools
+MANNERS = ("paper", "plain")
 
 
 class BadOption(ValueError):
@@ -22,12 +23,13 @@ class BadOption(ValueError):
 @dataclass(frozen=True, kw_only=True)
 class Making:
     """`seed` (0 to 40) names the worlds, `count` is how many items a category has, `candidates` the most tools that a
-    conversation shows."""
+    conversation shows, `manner` how users speak: as in the paper's recipe, or as our small policy was shown."""
 
     seed: int
     count: int
     servers: tuple[str, ...]
     candidates: int
+    manner: str = "paper"
 
     def settings(self) -> dict[str, Any]:
         """As JSON, for the identity of results."""
@@ -41,6 +43,7 @@ def making_of(options: Mapping[str, str]) -> Making:
         count=whole(options, "count", 1, MOST_ITEMS),
         servers=servers_of(options, "servers") or tuple(SERVERS),
         candidates=whole(options, "candidates", FEWEST_SHOWN, MOST_SHOWN),
+        manner=one_of(options, "manner", MANNERS),
     )
 
 
@@ -50,6 +53,13 @@ def whole(options: Mapping[str, str], name: str, least: int, most: int) -> int:
     if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
         raise BadOption(f"{name} is a number from {least} to {most:,}, not {text!r}.")
     return int(text)
+
+
+def one_of(options: Mapping[str, str], name: str, words: tuple[str, ...]) -> str:
+    """An option that is one of these words. Raises BadOption."""
+    if options[name] not in words:
+        raise BadOption(f"{name} is {' or '.join(words)}, not {options[name]!r}.")
+    return options[name]
 
 
 def servers_of(options: Mapping[str, str], name: str) -> tuple[str, ...]:
