@@ -106,6 +106,11 @@ class Bfcl:
             seconds=time.monotonic() - began,
         )
 
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """What the user says: an entry's id and each text."""
+        for entry in self.suite.entries.values():
+            yield from ((entry.id, text) for words in entry.turns for text in words)
+
     def oracle(self, item: Item) -> ChatModel:
         """Says the calls of the ground truth, a turn in one step, then nothing; Hermes style."""
         truth = self.suite.entries[item.task].truth
