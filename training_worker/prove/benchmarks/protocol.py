@@ -107,8 +107,8 @@ class Benchmark(Protocol):
     `version` names the benchmark's own data and code, so that results of two versions are never mixed; an attribute
     `settings` may tell what else they depend on (see Identity). One that knows its ground truth has a method `oracle`,
     which opens a chat model that speaks it, as `Policy.speak` does; one that others wrote has `texts`, which yields
-    what users say in it, as pairs of an item's id and a text (see contamination.py). An item that is a further trial is attempted like
-    its task (`item.task`), and its result has the id of the trial.
+    what users say in it, as pairs of an item's id and a text (see contamination.py). An item that is a further trial is
+    attempted like its task (`item.task`), and its result has the id of the trial.
     """
 
     name: str
