@@ -44,6 +44,14 @@ def test_a_conversation_that_is_longer_than_the_model_reads_is_its_own_limit(loc
     assert model.reply(ASKED, TOOLS)  # it goes on with the next one
 
 
+def test_further_trials_draw_otherwise_and_each_alike_every_time(local: Local) -> None:
+    def said(trial: int) -> str:
+        return local.policy().speak(Item("a", "b", trial)).reply([Message("user", "of of 7 the")], [])
+
+    texts = [said(trial) for trial in range(1, 7)]
+    assert len(set(texts)) > 1 and [said(trial) for trial in range(1, 7)] == texts
+
+
 def test_those_that_wait_together_are_answered_as_each_alone_and_told_when_the_process_ends() -> None:
     asked = [[Message("user", f"What is the weather in {city}?")] for city in ("Oslo", "Rome", "Bonn", "Nice", "Porto")]
     with Local(WARM, temperature=0.0, answer=24) as local, ThreadPoolExecutor(len(asked)) as pool:

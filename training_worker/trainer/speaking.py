@@ -34,11 +34,12 @@ ROWS = 16  # conversations that are answered together, at most
 
 @dataclass(frozen=True)
 class Asking:
-    """A conversation that waits for its next text; the id is the asker's."""
+    """A conversation that waits for its next text; the id is the asker's, and further trials draw otherwise."""
 
     id: int
     messages: Sequence[Message]
     tools: Sequence[dict[str, Any]]
+    trial: int = 1
 
 
 class Speaking:
@@ -51,25 +52,26 @@ class Speaking:
 
     def replies(self, waiting: Sequence[Asking]) -> Iterator[dict[str, Any]]:
         """The next text of each conversation as it ends, and the tokens it took; or that it is longer than the model
-        reads."""
-        asked = list[Asked]()
+        reads. Sampled ones are answered one by one: their draws are seeded by conversation and trial."""
+        together = list[Asked]()
         for one in waiting:
             ids = prompt_ids(self.tokenizer, one.messages, one.tools)
             most = min(self.answer, self.room - len(ids))
             if most < 1:
                 long = f"the conversation has {len(ids):,} tokens and the model reads {self.room:,}"
                 yield {"id": one.id, "out_of_room": long}
+                continue
+            asked = Asked(one.id, ids, one.messages, one.tools, most)
+            if self.temperature == 0:
+                together.append(asked)
             else:
-                asked.append(Asked(one.id, ids, one.messages, one.tools, most))
-        together = [asked] if self.temperature == 0 else [[one] for one in asked]
-        for batch in together:
-            yield from self.spoken(batch)
+                yield from self.spoken([asked], seed_of(ids, one.trial))
+        if together:
+            yield from self.spoken(together, 0)
 
-    def spoken(self, asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
-        """What one batch says. The draws of a sampled text are seeded by its own conversation, so it has a batch of its
-        own; greedy texts need no draws."""
+    def spoken(self, asked: Sequence[Asked], seed: int) -> Iterator[dict[str, Any]]:
+        """What one batch says."""
         ids = {one.row: one.ids for one in asked}
-        seed = int.from_bytes(hashlib.sha256(str(next(iter(ids.values()), [])).encode()).digest()[:6], "big")
         generator = torch.Generator(self.model.device).manual_seed(seed)
         backend = backend_for(self.model, self.tokenizer, temperature=self.temperature, generator=generator)
         stop, left = family_of(self.tokenizer).stop, len(asked)
@@ -87,12 +89,21 @@ class Speaking:
             backend.close()
 
 
+def seed_of(ids: Sequence[int], trial: int) -> int:
+    """What a text is drawn from: the ids of its conversation, and which trial it is."""
+    text = str(ids) if trial == 1 else f"{ids}#{trial}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+
+
 def asking(lines: TextIO, waiting: SimpleQueue[Asking | None]) -> None:
-    """Put down every question as it comes; None when there will be no more."""
-    for line in lines:
-        told = json.loads(line)
-        waiting.put(Asking(told["id"], [Message(**one) for one in told["messages"]], told["tools"]))
-    waiting.put(None)
+    """Put down every question as it comes; None when there will be no more, also because one cannot be read."""
+    try:
+        for line in lines:
+            told = json.loads(line)
+            messages = [Message(**one) for one in told["messages"]]
+            waiting.put(Asking(told["id"], messages, told["tools"], told["trial"]))
+    finally:
+        waiting.put(None)
 
 
 def batches(waiting: SimpleQueue[Asking | None]) -> Iterator[list[Asking]]:

@@ -74,11 +74,11 @@ class Local:
         except OSError:
             return  # what was not sent yet
 
-    def ask(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """Raises NotRun."""
+    def ask(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]], trial: int = 1) -> dict[str, Any]:
+        """What is sampled depends on the conversation and the trial alone. Raises NotRun."""
         said = [{"role": one.role, "content": one.content} for one in messages]
         number, answer = next(self.numbers), Future[dict[str, Any]]()
-        line = json.dumps({"id": number, "messages": said, "tools": list(tools)}) + "\n"
+        line = json.dumps({"id": number, "messages": said, "tools": list(tools), "trial": trial}) + "\n"
         try:
             with self.lock:
                 if self.ended:
@@ -107,7 +107,7 @@ class Local:
         """Known by its weights, not by where they are."""
         return Policy(
             model=self.folder.name,
-            speak=lambda item: LocalSpeaking(self),
+            speak=lambda item: LocalSpeaking(self, item.trial),
             style=style,
             format=self.format,
             sampling={"temperature": self.temperature, "max_tokens": self.answer, "weights": self.weights},
@@ -117,11 +117,11 @@ class Local:
 class LocalSpeaking:
     """The policy in one conversation."""
 
-    def __init__(self, local: Local):
-        self.local, self.tokens = local, 0
+    def __init__(self, local: Local, trial: int = 1):
+        self.local, self.trial, self.tokens = local, trial, 0
 
     def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
-        answer = self.local.ask(messages, tools)
+        answer = self.local.ask(messages, tools, self.trial)
         if "out_of_room" in answer:
             raise OutOfRoom(answer["out_of_room"])
         self.tokens += int(answer["tokens"])
