@@ -8,14 +8,14 @@
 #   ARGS="..."          passed on by run, pipeline, test, bench, seeds and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test lint reference bench seeds ablations gpu warmup clean
+.PHONY: help setup run pipeline test lint reference bench seeds ablations evaluations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
 unexport PYTHONDONTWRITEBYTECODE # set in some images; without bytecode each process compiles torch anew, for seconds
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: ## make .venv hold what requirements.txt pins (no time at all when it already does)
 	@sh .ci/setup
@@ -48,6 +48,9 @@ seeds: setup ## the three-seed experiment behind docs/benchmarks.md
 
 ablations: setup ## what each part of the reward is worth to the tiny policy; an hour or two
 	@$(PY) -m training_worker.ablations $(ARGS)
+
+evaluations: setup ## before and after `make pipeline`, on held-out worlds, behaviours and BFCL
+	@$(PY) -m training_worker.evaluations $(ARGS)
 
 gpu: setup ## what needs a GPU: a real model learns, and a step of the paper's size is timed
 	@$(PY) -m training_worker.gpu $(ARGS)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from training_worker.prove.benchmarks.local import Local, NoPolicy
-from training_worker.prove.benchmarks.protocol import Item, OutOfRoom
+from training_worker.prove.benchmarks.protocol import Item, NotRun, OutOfRoom
 from training_worker.prove.formats import HERMES
 from training_worker.prove.trajectory import Message
 from training_worker.trainer.models import weights_digest
@@ -42,6 +43,26 @@ def test_a_conversation_that_is_longer_than_the_model_reads_is_its_own_limit(loc
     with pytest.raises(OutOfRoom, match="the model reads 4,096"):
         model.reply([Message("user", "weather " * 5000)], TOOLS)
     assert model.reply(ASKED, TOOLS)  # it goes on with the next one
+
+
+def test_further_trials_draw_otherwise_and_each_alike_every_time(local: Local) -> None:
+    def said(trial: int) -> str:
+        return local.policy().speak(Item("a", "b", trial)).reply([Message("user", "of of 7 the")], [])
+
+    texts = [said(trial) for trial in range(1, 7)]
+    assert len(set(texts)) > 1 and [said(trial) for trial in range(1, 7)] == texts
+
+
+def test_those_that_wait_together_are_answered_as_each_alone_and_told_when_the_process_ends() -> None:
+    asked = [[Message("user", f"What is the weather in {city}?")] for city in ("Oslo", "Rome", "Bonn", "Nice", "Porto")]
+    with Local(WARM, temperature=0.0, answer=24) as local, ThreadPoolExecutor(len(asked)) as pool:
+        model = local.policy().speak(Item("a", "b"))
+        alone = [model.reply(messages, TOOLS) for messages in asked]
+        for _ in range(3):
+            assert list(pool.map(lambda messages: model.reply(messages, TOOLS), asked)) == alone
+        local.process.kill()
+        with pytest.raises(NotRun, match="ended by itself"):
+            model.reply(ASKED, TOOLS)
 
 
 def test_a_folder_without_a_policy_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from .results import Results, ResultsTaken, folder_of
 
 Source = Literal["endpoint", "folder", "oracle", "silent"]
 Progress = Callable[[int, int], None]
+AT_ONCE = 12  # conversations with a policy of a folder: those that wait together are answered together
 SILENT = Policy(model="silent", speak=silent, kind="silent")
 
 
@@ -111,7 +112,7 @@ def policy_of(asked: Asked, benchmark: Benchmark, data: Path) -> Iterator[tuple[
             yield Policy(model="oracle", speak=speak, kind="oracle"), 2
         case "folder":
             with Local(Path(asked.folder), temperature) as local:
-                yield local.policy(asked.style), 1
+                yield local.policy(asked.style), AT_ONCE
         case "endpoint":
             given = {"PROVE_LLM_URL": asked.url, "PROVE_LLM_MODEL": asked.model}
             variables = {**os.environ, **{name: value for name, value in given.items() if value}}

@@ -114,9 +114,10 @@ class Benchmark(Protocol):
     `version` names the benchmark's own data and code, so that results of two versions are never mixed; an attribute
     `settings` may tell what else they depend on (see Identity), `groups` which categories count as one in the overall
     score, and `absent` why a category has no items. One that knows its ground truth has a method `oracle`, which opens
-    a chat model that speaks it, as `Policy.speak` does. One that cannot run every policy has a method `require`, which
-    raises NotKnown or EndpointFailed for such a policy before anything is run. An item that is a further trial is
-    attempted like its task (`item.task`), and its result has the id of the trial.
+    a chat model that speaks it, as `Policy.speak` does; one that others wrote has `texts`, which yields what users say
+    in it, as pairs of an item's id and a text (see contamination.py). One that cannot run every policy has a method
+    `require`, which raises NotKnown or EndpointFailed for such a policy before anything is run. An item that is a
+    further trial is attempted like its task (`item.task`), and its result has the id of the trial.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -70,6 +70,11 @@ class Bfcl:
             tokens=int(getattr(model, "tokens", 0)),
             seconds=time.monotonic() - began,
         )
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """What the user says: an entry's id and each text."""
+        for entry in self.suite.entries.values():
+            yield from ((entry.id, text) for words in entry.turns for text in words)
 
     def oracle(self, item: Item) -> ChatModel:
         """Says the calls of the ground truth, a turn in one step, then nothing; Hermes style."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -56,6 +56,10 @@ class Tau2:
 
     def items(self) -> Sequence[Item]:
         return [Item(task.item, task.domain) for task in self.suite.tasks.values()]
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """What users are to say: a task's item and what its user is told."""
+        yield from ((task.item, task.user) for task in self.suite.tasks.values())
 
     def require(self, policy: Policy) -> None:
         """Raises NotKnown for a style that there is not, and EndpointFailed where a user lacks that is needed."""

@@ -18,13 +18,14 @@ SPLITS = ("base", "train", "test")
 class Task:
     """`number` is its place in its domain, `id` tau2's own name of it.
 
-    `actions` are the calls of the ground truth with who makes each, "assistant" or "user"; `infos` are what the agent
-    has to tell the user.
+    `user` is what the one who plays the user is told of the task. `actions` are the calls of the ground truth with who
+    makes each, "assistant" or "user"; `infos` are what the agent has to tell the user.
     """
 
     domain: str
     number: int
     id: str
+    user: str
     actions: tuple[tuple[str, ToolCall], ...]
     infos: tuple[str, ...]
 
@@ -72,6 +73,7 @@ def task_of(told: Mapping[str, Any]) -> Task:
         domain=told["domain"],
         number=told["number"],
         id=told["id"],
+        user=told["user"],
         actions=tuple((who, ToolCall(name, arguments)) for who, name, arguments in told["actions"]),
         infos=tuple(told["infos"]),
     )

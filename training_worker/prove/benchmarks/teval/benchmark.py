@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -62,6 +62,11 @@ class Teval:
 
     def items(self) -> Sequence[Item]:
         return [Item(entry.id, entry.category) for entry in self.suite.entries.values()]
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """What the user says in the prompts: an entry's id and each text."""
+        for entry in self.suite.entries.values():
+            yield from ((entry.id, said.content) for said in entry.prompt if said.role == "user")
 
     def attempt(self, item: Item, policy: Policy) -> Result:
         """Raises NotRun."""

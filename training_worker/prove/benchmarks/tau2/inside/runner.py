@@ -50,7 +50,7 @@ class Simulations:
             "steps": self.config.DEFAULT_MAX_STEPS,
             "errors": self.config.DEFAULT_MAX_ERRORS,
             "tasks": [
-                {"domain": domain, "number": number, "id": task.id, **truth(task)}
+                {"domain": domain, "number": number, "id": task.id, "user": str(task.user_scenario), **truth(task)}
                 for domain in DOMAINS
                 for number, task in self.split(domain, asked["split"])
             ],

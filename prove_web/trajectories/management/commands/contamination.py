@@ -1,0 +1,71 @@
+"""Whether a training set shares long runs of words with a benchmark: every pair found is shown."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web.trajectories.management.reading import told_in_a_line
+from training_worker.prove.benchmarks.contamination import LONG, Checked, check, texts_of
+from training_worker.prove.synthesis import folder
+from training_worker.prove.trajectory import Example, read_lines
+
+
+class Command(BaseCommand):
+    """`manage.py contamination FOLDER`: exit code 1 when a query shares n words in a row with a benchmark."""
+
+    help = "Look for long runs of words that a training set shares with the installed benchmarks of others."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("dataset", type=Path, help="a data set's folder, or its train.jsonl")
+        parser.add_argument("--n", type=int, default=LONG, help=f"how many words make a run; {LONG} by default")
+        parser.add_argument(
+            "--option", action="append", default=[], metavar="BENCHMARK.NAME=VALUE", help="of a benchmark"
+        )
+
+    def handle(self, *args: object, **options: object) -> None:
+        n, path = options["n"], Path(str(options["dataset"]))
+        if not (isinstance(n, int) and 2 <= n <= 100):
+            raise CommandError("--n is a number of words from 2 to 100.")
+        with told_in_a_line():
+            examples = training(path)
+            texts, left_out = texts_of(Path(settings.PROVE_DATA) / "benchmarks", by_benchmark(options["option"]))
+            found = check(examples, texts, left_out, n)
+        for line in told(found, n):
+            self.stdout.write(line)
+        if not texts:
+            raise CommandError("No benchmark was there to compare with: `manage.py evaluate bfcl --install` gets one.")
+        if found.hits:
+            raise CommandError("The training set shares texts with a benchmark: see the pairs above.", returncode=1)
+
+
+def training(path: Path) -> Iterator[Example]:
+    """The training conversations of a folder or file, once it is known to be whole. Raises UnreadableData."""
+    file = path / "train.jsonl" if path.is_dir() else path
+    folder.check(file)
+    return read_lines(Example, file)
+
+
+def by_benchmark(given: object) -> dict[str, dict[str, str]]:
+    """Options of benchmarks by their names. Raises CommandError."""
+    found: dict[str, dict[str, str]] = {}
+    for one in given if isinstance(given, list) else ():
+        benchmark, dot, rest = str(one).partition(".")
+        name, equals, value = rest.partition("=")
+        if not (dot and equals):
+            raise CommandError(f"--option takes BENCHMARK.NAME=VALUE, not {one!r}.")
+        found.setdefault(benchmark, {})[name] = value
+    return found
+
+
+def told(found: Checked, n: int) -> Sequence[str]:
+    """What was compared, every pair, and how many there are."""
+    lines = [f"{name} was not looked at: {why}" for name, why in found.left_out.items()]
+    lines += [f"{hit.example} and {hit.item} of {hit.benchmark}: {hit.words}" for hit in found.hits]
+    compared = ", ".join(f"{count:,} of {name}" for name, count in found.texts.items()) or "none"
+    lines.append(f"{found.turns:,} user turns of {found.conversations:,} conversations; texts: {compared}")
+    lines.append(f"{len(found.hits):,} pairs share {n} words in a row or more")
+    return lines

@@ -1,0 +1,99 @@
+"""Contamination: a run of words that training shares with a benchmark is found, whole, and told by the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from training_worker.prove.benchmarks.contamination import LONG, OURS, Hit, check, grams, words_of
+from training_worker.prove.benchmarks.known import KNOWN, Known
+from training_worker.prove.trajectory import Example
+
+SAID = "Please move the quarterly report from the drafts folder into the archive and rename it"
+TEXTS = {"theirs": [("task-1", SAID), ("task-2", "Book me a seat on the first flight to Oslo tomorrow.")]}
+
+
+def asking(example: Example, *turns: str) -> Example:
+    return replace(example, turns=turns)
+
+
+def test_a_run_of_n_words_is_found_whole_and_a_shorter_one_is_not(abstention: Example) -> None:
+    words = SAID.split()
+    for length in range(1, len(words) + 1):
+        turn = f"Well then: {' '.join(words[:length])} xyzzy"
+        found = check([asking(abstention, turn)], TEXTS, {})
+        expected = [Hit(abstention.id, "theirs", "task-1", " ".join(words[:length]).casefold())]
+        assert found.hits == (expected if length >= LONG else [])
+        assert (found.conversations, found.turns, found.texts) == (1, 1, {"theirs": 2})
+
+
+def test_case_and_punctuation_do_not_hide_a_run_and_turns_are_apart(abstention: Example) -> None:
+    shouted = "BOOK me -- a seat, on the FIRST flight (to Oslo)!"
+    assert [hit.item for hit in check([asking(abstention, "Hello.", shouted)], TEXTS, {}).hits] == ["task-2"]
+    assert not check([asking(abstention, "Book me a seat on", "the first flight to Oslo tomorrow.")], TEXTS, {}).hits
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12), st.integers(2, 5))
+def test_it_finds_what_a_comparison_of_all_places_finds(
+    abstention: Example, a: list[str], b: list[str], n: int
+) -> None:
+    found = check([asking(abstention, " ".join(a))], {"theirs": [("task", " ".join(b))]}, {}, n)
+    shared = set(grams(a, n)) & set(grams(b, n))
+    assert bool(found.hits) == bool(shared)
+    assert all(len(words_of(hit.words)) >= n and tuple(words_of(hit.words)[:n]) in shared for hit in found.hits)
+
+
+class Theirs:
+    name, version, categories = "theirs", "1", ("all",)
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        return iter(TEXTS["theirs"])
+
+
+@contextmanager
+def open_theirs(root: Path, options: Any) -> Iterator[Any]:
+    yield Theirs()
+
+
+def test_the_command_shows_every_pair_and_fails_where_there_is_one(
+    data_set: Path, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.PROVE_DATA = tmp_path
+    with pytest.raises(CommandError, match="No benchmark was there"):
+        call_command("contamination", data_set)
+    theirs = Known(name="theirs", title="Theirs", about="", categories=("all",), opens=open_theirs)
+    monkeypatch.setitem(KNOWN, "theirs", theirs)
+    call_command("contamination", data_set)
+    told = capsys.readouterr().out
+    assert "0 pairs share 8 words" in told and "2 of theirs" in told and "bfcl was not looked at: bfcl is not" in told
+    text = (data_set / "train.jsonl").read_text("utf-8")
+    (tmp_path / "train.jsonl").write_text(text.replace('"turns":["', f'"turns":["{SAID} ', 2), "utf-8")
+    with pytest.raises(CommandError, match="shares texts") as failed:
+        call_command("contamination", tmp_path)
+    assert failed.value.returncode == 1
+    told = capsys.readouterr().out
+    assert told.count(f"and task-1 of theirs: {SAID.casefold()}") == 2 and "2 pairs share" in told
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [(["--n", "1"], "from 2 to 100"), (["--option", "data=x"], "BENCHMARK.NAME=VALUE")],
+)
+def test_what_makes_no_sense_is_refused(data_set: Path, more: list[str], told: str) -> None:
+    with pytest.raises(CommandError, match=told):
+        call_command("contamination", data_set, *more)
+    with pytest.raises(CommandError, match="is not there"):
+        call_command("contamination", data_set / "nothing")
+
+
+def test_ours_are_left_out_by_names_that_there_are() -> None:
+    assert KNOWN.keys() > OURS

@@ -1,0 +1,137 @@
+"""A policy before and after its training, on worlds of ours it has not seen, on the behaviour suite, and on BFCL.
+
+`make evaluations` runs it with the shipped policy and what `make pipeline` has made of it, and writes the table between
+the marks in docs/benchmarks.md. Both answer the same items greedily. Interrupted, it goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from .pipeline import ended
+from .prove.benchmarks.asked import Asked, Done, have_done
+from .prove.benchmarks.bfcl.child import ChildFailed
+from .prove.benchmarks.compare import Paired, paired
+from .prove.benchmarks.environment import NotInstalled
+from .prove.benchmarks.known import NotKnown, known
+from .prove.benchmarks.local import NoPolicy
+from .prove.benchmarks.protocol import Result
+from .prove.benchmarks.results import ResultsTaken
+from .seeds import PAGE
+from .stages import StageFailed
+from .terminal import estimated
+from .warm import SERVERS
+
+BEGIN, END = "<!-- evaluations: begin -->", "<!-- evaluations: end -->"
+ABOUT = "The shipped warm policy before, and after `make pipeline`; each answers every item once, greedily."
+OURS = {"servers": ",".join(SERVERS), "candidates": "8", "manner": "plain"}  # what the tiny policy was shown
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A benchmark run by both: by category, and over all items, the mean before and after."""
+
+    benchmark: str
+    rows: tuple[tuple[str, Paired], ...]
+
+
+def asked(given: argparse.Namespace, policy: Path) -> list[Asked]:
+    """The evaluations of one policy, all greedy."""
+    tried = [("worlds", {**OURS, "count": str(given.worlds)}), ("behaviour", {**OURS, "count": str(given.behaviour)})]
+    found = [
+        Asked(benchmark=name, source="folder", folder=str(policy), temperature=0.0, options=options)
+        for name, options in tried
+    ]
+    if given.bfcl:
+        found.append(Asked(benchmark="bfcl", source="folder", folder=str(policy), temperature=0.0, limit=given.bfcl))
+    return found
+
+
+def compare(given: argparse.Namespace, console: Console) -> list[Compared]:
+    """Every benchmark that is there, run by both. Raises StageFailed."""
+    found = []
+    for before, after in zip(asked(given, given.before), asked(given, given.after), strict=True):
+        try:
+            found.append(compared(run(before, given.data, "before"), run(after, given.data, "after")))
+        except NotInstalled as reason:
+            console.print(f"{known(before.benchmark).title} is left out: {reason}", highlight=False, soft_wrap=True)
+        except (ChildFailed, NoPolicy, NotKnown, ResultsTaken) as reason:
+            raise StageFailed(str(reason)) from None
+    return found
+
+
+def run(one: Asked, data: Path, name: str) -> Done:
+    """Raises StageFailed when an item could not be run, and what `have_done` does."""
+    with estimated(f"{one.benchmark} {name}") as progress:
+        done = have_done(one, data, progress=progress)
+    if not done.report.whole:
+        why = next(iter(done.report.not_run.values()), "the evaluation ended early")
+        raise StageFailed(f"Some items of {known(one.benchmark).title} could not be run: {why}")
+    return done
+
+
+def compared(before: Done, after: Done) -> Compared:
+    names, identity = [one.name for one in before.report.categories], before.report.identity
+    rows = [(name, paired(only(before, name), only(after, name))) for name in names]
+    rows.append(("all", paired(before.results, after.results)))
+    return Compared(f"{known(identity.benchmark).title} {identity.version}", tuple(rows))
+
+
+def only(done: Done, category: str) -> dict[str, Result]:
+    return {id: result for id, result in done.results.items() if result.category == category}
+
+
+def markdown(found: Sequence[Compared], about: str) -> str:
+    """The table of the page: a line a category, and one over all items of each benchmark."""
+    lines = [
+        about,
+        "",
+        "| benchmark | category | items | before % | after % | difference (95%) | p |",
+        "| --- " * 7 + "|",
+    ]
+    for one in found:
+        for name, row in one.rows:
+            gain = f"{100 * row.difference:+.1f} ({100 * row.low:+.1f} to {100 * row.high:+.1f})"
+            shares = f"{100 * row.first:.1f} | {100 * row.second:.1f}"
+            lines.append(f"| {one.benchmark} | {name} | {row.items} | {shares} | {gain} | {row.p:.3f} |")
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    given, console = options(argv), Console()
+
+    def work() -> None:
+        if not given.after.is_dir():
+            raise StageFailed(
+                f"There is no policy in {given.after}: make one with `make pipeline`, or name it --after."
+            )
+        table = markdown(compare(given, console), given.about or ABOUT)
+        text = PAGE.read_text("utf-8")
+        PAGE.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n{table}\n{END}{text.split(END)[1]}", "utf-8")
+        console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
+
+    return ended(work, given.data, console)
+
+
+def options(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="training_worker.evaluations", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of results and of installed benchmarks")
+    parser.add_argument("--before", type=Path, default=Path(__file__).parent / "trainer" / "warm")
+    parser.add_argument("--after", type=Path, default=Path("data") / "pipeline" / "train" / "policy")
+    parser.add_argument("--worlds", type=int, default=50, metavar="N", help="items of each category of held-out worlds")
+    parser.add_argument("--behaviour", type=int, default=25, metavar="N", help="items of each behaviour")
+    parser.add_argument(
+        "--bfcl", type=int, default=25, metavar="N", help="the first N of each category; 0 leaves it out"
+    )
+    parser.add_argument("--about", default="", help="what the page says of the two policies")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
