@@ -94,7 +94,7 @@ def checkpoint(request: ProjectRequest, run: int, step: int) -> HttpResponse | S
     found = run_of(request.project, run)
     wanted = next((one for one in checkpoints(found.job) if one.step == step), None)
     if wanted is None:
-        raise Http404(f"Run {run} has no checkpoint of step {step} any more; a run keeps its last two.")
+        raise Http404(f"Run {run} has no checkpoint of step {step} any more; it keeps its last two and its best.")
     name = f"run-{run}-step-{step}.zip"
     return StreamingHttpResponse(
         streamed(zipped(wanted)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .bfcl.benchmark import CATEGORIES, Bfcl
-from .environment import BFCL, environment, installed
+from .environment import BFCL, NotInstalled, environment, installed
 from .protocol import Benchmark
 
 Opener = Callable[[Path, Mapping[str, str]], AbstractContextManager[Benchmark]]
@@ -32,7 +32,8 @@ class Known:
     """A benchmark by name. `opens` is given the folder of all benchmarks and the options, each with a value.
 
     It raises NotInstalled, NotKnown for an option's value, and what the benchmark itself raises. `temperature` is the
-    benchmark's own; `installs` gets its package, where it has one that can be got.
+    benchmark's own; `installs` gets its package, where it has one that can be got; `looks` for what it needs, and
+    raises NotInstalled.
     """
 
     name: str
@@ -43,6 +44,16 @@ class Known:
     options: tuple[Option, ...] = ()
     temperature: float = 0.0
     installs: Callable[[Path], Path] | None = None
+    looks: Callable[[Path], object] | None = None
+
+    def missing(self, root: Path) -> str:
+        """What it needs and does not have, and how to get it; "" when nothing is known to be missing."""
+        try:
+            if self.looks:
+                self.looks(root)
+        except NotInstalled as reason:
+            return str(reason)
+        return ""
 
 
 @contextmanager
@@ -67,6 +78,7 @@ KNOWN = {
             opens=open_bfcl,
             temperature=0.001,
             installs=install_bfcl,
+            looks=lambda root: installed(root / "bfcl-env", "bfcl"),
         ),
     )
 }

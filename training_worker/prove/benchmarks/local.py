@@ -76,10 +76,10 @@ class Local:
         except (OSError, ValueError):
             raise NotRun("the process of the model ended by itself: is there memory enough?") from None
 
-    def policy(self, style: Style = "tools") -> Policy:
-        """Known by its weights, not by where they are."""
+    def policy(self, style: Style = "tools", model: str = "") -> Policy:
+        """Known by its weights, not by where they are; called `model`, or as its folder is."""
         return Policy(
-            model=self.folder.name,
+            model=model or self.folder.name,
             speak=lambda item: LocalSpeaking(self),
             style=style,
             format=self.format,
