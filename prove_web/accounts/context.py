@@ -30,6 +30,7 @@ SECTIONS = (
     Section("graph", "Graph", "share"),
     Section("datasets", "Data sets", "database", frozenset({"dataset", "dataset-new", "trajectory"})),
     Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", *SWEEPS})),
+    Section("evaluations", "Evaluations", "target", frozenset({"evaluation", "evaluation-new"})),
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..prove.benchmarks import known as catalogue
 from ..prove.benchmarks.asked import TOLD, Asked, have_done
-from ..prove.benchmarks.endpoints import ENDPOINTS, endpoints
+from ..prove.benchmarks.endpoints import ENDPOINTS, URL, endpoints
 from ..prove.benchmarks.protocol import Benchmark, Policy, identity_of
 from ..prove.benchmarks.protocol import Result as Finished
 from ..prove.benchmarks.report import Report
@@ -73,11 +73,12 @@ def settings(spec: Mapping[str, Any], folder: Path) -> Asked:
         asked = loads(Asked, json.dumps(given))
     except ValueError as error:
         raise Refused(f"The settings do not fit: {'; '.join(str(error).splitlines()[1:3])}") from None
-    if asked.url and asked.url not in endpoints():
-        raise Refused(
-            f"{asked.url} is no endpoint that this site may ask. Whoever runs it can name it in {ENDPOINTS}, "
-            "for the worker too."
-        )
+    for url in [asked.url, *(value.strip() for value in asked.options.values() if URL.match(value))]:
+        if url and url not in endpoints():
+            raise Refused(
+                f"{url} is no endpoint that this site may ask. Whoever runs it can name it in {ENDPOINTS}, "
+                "for the worker too."
+            )
     return asked
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 ENDPOINTS = "PROVE_EVALUATE_ENDPOINTS"  # addresses up to and with /v1, separated by spaces or commas
 OWN = "PROVE_LLM_URL"
+URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")  # what begins like this is an address
 
 
 def endpoints(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
