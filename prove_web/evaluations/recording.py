@@ -35,7 +35,9 @@ def told(evaluation: Evaluation, job: Job, data: dict[str, Any]) -> None:
     evaluation.version, evaluation.settings = identity["version"][:80], identity["settings"]
     evaluation.model = identity["model"][:200]
     job.result = {**job.result, "folder": data["folder"]}
-    rows = {one["item"]: row(evaluation, one) for one in data["items"]}
+    rows = {one["item"][: LENGTHS["item"]]: row(evaluation, one) for one in data["items"]}
+    if len(rows) > evaluation.items.filter(item__in=rows).count():
+        job.failures = 0  # that is progress: what was lost before does not count any more
     EvaluationItem.objects.bulk_create(
         rows.values(),
         update_conflicts=True,

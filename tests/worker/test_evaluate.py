@@ -1,8 +1,7 @@
-"""Evaluations as jobs: told item by item, killed and gone on with, stopped, never asked twice, refused in a sentence."""
+"""Evaluations as jobs: told item by item, killed and gone on with, stopped, never asked twice, or refused."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -161,10 +160,8 @@ def test_an_endpoint_that_is_away_is_no_score(serve: Serve, monkeypatch: pytest.
 def test_a_model_of_a_folder_is_called_as_it_was_asked_for(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
     spec = {"project": 1, "benchmark": "sums", "source": "folder", "policy": "warm", "limit": 1}
-    found = report(done(tmp_path, spec))
-    assert found["identity"]["model"] == "warm" and len(found["identity"]["sampling"]["weights"]) == 16
-    renamed = report(done(tmp_path, {**spec, "model": "run 3"}, OTHER))
-    assert renamed["identity"] == {**found["identity"], "model": "run 3"}
+    found = report(done(tmp_path, {**spec, "model": "run 3"}))
+    assert found["identity"]["model"] == "run 3" and len(found["identity"]["sampling"]["weights"]) == 16
 
 
 @pytest.mark.parametrize(
@@ -233,6 +230,5 @@ def test_bfcl_is_evaluated_where_it_is_installed(tmp_path: Path) -> None:
 
 def test_torch_is_not_needed_to_ask_an_endpoint() -> None:
     code = "import training_worker.jobs.evaluate, sys; print('torch' in sys.modules)"
-    assert importlib.util.find_spec("training_worker") is not None
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert said.stdout == "False\n"
