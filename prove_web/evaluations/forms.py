@@ -16,7 +16,7 @@ from .models import Evaluation
 from .policies import ENDPOINT, SOURCE, asked_model, choices, endpoint_choices, of_run, origin
 
 OPTION = "option_"
-STYLES = (("tools", "Tool calls of its API, or of its chat template"), ("prompt", "Tools described in a prompt"))
+STYLES = (("tools", "Its own tool calls"), ("prompt", "A prompt"))
 WHOLE = forms.NumberInput(attrs={"step": 1, "inputmode": "numeric"})
 
 
@@ -61,7 +61,7 @@ class EvaluationForm(forms.Form):
         widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
     )
     style = forms.ChoiceField(
-        label="Tools are told by", choices=STYLES, help_text="Prompts are for models that have no tool calls."
+        label="Tools are told by", choices=STYLES, help_text="A prompt is for models without tool calls."
     )
     categories = forms.MultipleChoiceField(
         required=False, widget=forms.CheckboxSelectMultiple, help_text="None ticked: all, and so an overall score."

@@ -104,12 +104,3 @@ def launch(
     )
     enqueue(job)
     return evaluation
-
-
-@in_project(Action.VIEW)
-@require_http_methods(["GET", "HEAD"])
-def stub(request: ProjectRequest, evaluation: int) -> HttpResponse:
-    from django.shortcuts import get_object_or_404
-
-    found = get_object_or_404(Evaluation, project=request.project, number=evaluation)
-    return redirect("job", *request.project.path, found.job_id)

@@ -7,5 +7,4 @@ from . import launching, listing
 urlpatterns = [
     path("evaluations/", listing.evaluations, name="evaluations"),
     path("evaluations/new/", launching.evaluation_new, name="evaluation-new"),
-    path("evaluations/<int:evaluation>/", launching.stub, name="evaluation"),
 ]
