@@ -29,6 +29,7 @@ class CallCard:
 
     `result` is what the world answered, whole. `level` is the validity it reached (0 to 3), `step` the ground-truth
     step it stands for, from 0. `fed` names the earlier calls whose results its arguments come from.
+    `side` begins the anchors of a conversation that is not alone on its page.
     """
 
     position: int | None
@@ -42,6 +43,7 @@ class CallCard:
     notes: tuple[str, ...] = ()
     fed: tuple[Fed, ...] = ()
     evidence: Evidence | None = None
+    side: str = ""
 
     @property
     def ok(self) -> bool:
@@ -69,7 +71,7 @@ class CallCard:
     @property
     def anchor(self) -> str:
         """The card's address on its page."""
-        return "" if self.position is None else f"call-{self.number}"
+        return "" if self.position is None else f"{self.side}call-{self.number}"
 
 
 @dataclass(frozen=True)
@@ -207,7 +209,9 @@ def card(
 ) -> CallCard:
     reward = reward if example else None
     evidence = next((one for one in reward.evidence if one.call == position), None) if reward else None
-    said = earned(evidence, abstains=example.abstains) if example and evidence and made.call.arguments is not None else ()
+    said = (
+        earned(evidence, abstains=example.abstains) if example and evidence and made.call.arguments is not None else ()
+    )
     return CallCard(
         position=position,
         tool=made.call.name,

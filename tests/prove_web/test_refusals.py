@@ -39,8 +39,8 @@ MORE_THAN_LOOKING = {
     "trajectory-session": Action.ANNOTATE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run"}
-OURS = ("accounts", "live", "servers", "trajectories", "experiments")
+THINGS = {"job", "session", "dataset", "run", "evaluation"}
+OURS = ("accounts", "live", "servers", "trajectories", "experiments", "evaluations")
 Parts = tuple[str, ...]
 
 

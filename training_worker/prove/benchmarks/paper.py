@@ -131,7 +131,9 @@ def variant(
 ) -> Variant:
     full = {one.benchmark: one.overall for one in MAIN if (one.model, one.stage) == (model, "PROVE")}
     scores = scores or {name: round(full[name] + by, 1) for name, by in (change or {}).items()}
-    return Variant(model, what, scores, change or {name: round(score - full[name], 1) for name, score in scores.items()})
+    return Variant(
+        model, what, scores, change or {name: round(score - full[name], 1) for name, score in scores.items()}
+    )
 
 
 def model_like(name: str) -> str | None:
