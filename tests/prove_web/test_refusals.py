@@ -40,7 +40,7 @@ MORE_THAN_LOOKING = {
     "trajectory-session": Action.ANNOTATE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run"}
+THINGS = {"job", "session", "dataset", "run", "evaluation"}
 OURS = ("accounts", "live", "servers", "trajectories", "experiments", "evaluations")
 Parts = tuple[str, ...]
 
