@@ -1,4 +1,4 @@
-"""A policy that answers one conversation after another, as JSON lines: for evaluation by who does not load torch.
+"""A policy that answers conversations in JSON lines, those that wait together: for evaluation by who has no torch.
 
 `python -m training_worker.trainer.speaking FOLDER --temperature 0 --answer 512`; FOLDER is what `load_policy`
 reads, or a checkpoint. The first line says which format it writes calls in, or why there is no policy.
@@ -11,9 +11,12 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, TextIO
 
 import torch
 
@@ -26,6 +29,16 @@ from .policy import Policy, load_policy
 from .run_folder import PROGRESS
 
 MOST_ROOM = "max_position_embeddings"
+ROWS = 16  # conversations that are answered together, at most
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A conversation that waits for its next text; the id is the asker's."""
+
+    id: int
+    messages: Sequence[Message]
+    tools: Sequence[dict[str, Any]]
 
 
 class Speaking:
@@ -36,22 +49,63 @@ class Speaking:
         self.temperature, self.answer = temperature, answer
         self.room = int(getattr(self.model.config, MOST_ROOM, 0)) or sys.maxsize
 
-    def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """The next text and the tokens it took; or that the conversation is longer than the model reads."""
-        ids = prompt_ids(self.tokenizer, messages, tools)
-        most = min(self.answer, self.room - len(ids))
-        if most < 1:
-            return {"out_of_room": f"the conversation has {len(ids):,} tokens and the model reads {self.room:,}"}
-        seed = int.from_bytes(hashlib.sha256(str(ids).encode()).digest()[:6], "big")
+    def replies(self, waiting: Sequence[Asking]) -> Iterator[dict[str, Any]]:
+        """The next text of each conversation as it ends, and the tokens it took; or that it is longer than the model
+        reads."""
+        asked = list[Asked]()
+        for one in waiting:
+            ids = prompt_ids(self.tokenizer, one.messages, one.tools)
+            most = min(self.answer, self.room - len(ids))
+            if most < 1:
+                long = f"the conversation has {len(ids):,} tokens and the model reads {self.room:,}"
+                yield {"id": one.id, "out_of_room": long}
+            else:
+                asked.append(Asked(one.id, ids, one.messages, one.tools, most))
+        together = [asked] if self.temperature == 0 else [[one] for one in asked]
+        for batch in together:
+            yield from self.spoken(batch)
+
+    def spoken(self, asked: Sequence[Asked]) -> Iterator[dict[str, Any]]:
+        """What one batch says. The draws of a sampled text are seeded by its own conversation, so it has a batch of its
+        own; greedy texts need no draws."""
+        ids = {one.row: one.ids for one in asked}
+        seed = int.from_bytes(hashlib.sha256(str(next(iter(ids.values()), [])).encode()).digest()[:6], "big")
         generator = torch.Generator(self.model.device).manual_seed(seed)
         backend = backend_for(self.model, self.tokenizer, temperature=self.temperature, generator=generator)
+        stop, left = family_of(self.tokenizer).stop, len(asked)
         try:
-            backend.ask(Asked(0, ids, messages, tools, most))
-            (turn,) = backend.step()
+            for one in asked:
+                backend.ask(one)
+            while left:
+                for turn in backend.step():
+                    said = list(turn.ids[:-1] if turn.ids and turn.ids[-1] in stop else turn.ids)
+                    text, tokens = str(self.tokenizer.decode(said)), len(ids[turn.row]) + len(turn.ids)
+                    backend.drop(turn.row)
+                    left -= 1
+                    yield {"id": turn.row, "text": text, "tokens": tokens}
         finally:
             backend.close()
-        said = list(turn.ids[:-1] if turn.ids and turn.ids[-1] in family_of(self.tokenizer).stop else turn.ids)
-        return {"text": str(self.tokenizer.decode(said)), "tokens": len(ids) + len(turn.ids)}
+
+
+def asking(lines: TextIO, waiting: SimpleQueue[Asking | None]) -> None:
+    """Put down every question as it comes; None when there will be no more."""
+    for line in lines:
+        told = json.loads(line)
+        waiting.put(Asking(told["id"], [Message(**one) for one in told["messages"]], told["tools"]))
+    waiting.put(None)
+
+
+def batches(waiting: SimpleQueue[Asking | None]) -> Iterator[list[Asking]]:
+    """What waits, together, as soon as anything does."""
+    while (first := waiting.get()) is not None:
+        batch = [first]
+        while len(batch) < ROWS and not waiting.empty():
+            following = waiting.get()
+            if following is None:
+                yield batch
+                return
+            batch.append(following)
+        yield batch
 
 
 def weights_digest(folder: Path) -> str:
@@ -87,10 +141,12 @@ def main() -> None:
         say({"error": str(reason)})
         return
     speaking = Speaking(policy, given.temperature, given.answer)
-    for line in sys.stdin:
-        asked = json.loads(line)
+    waiting = SimpleQueue[Asking | None]()
+    Thread(target=asking, args=(sys.stdin, waiting), daemon=True).start()
+    for batch in batches(waiting):
         with torch.inference_mode():
-            say(speaking.reply([Message(**one) for one in asked["messages"]], asked["tools"]))
+            for answer in speaking.replies(batch):
+                say(answer)
 
 
 if __name__ == "__main__":

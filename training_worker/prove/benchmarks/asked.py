@@ -24,6 +24,7 @@ from .results import Results, ResultsTaken, folder_of
 
 Source = Literal["endpoint", "folder", "oracle", "silent"]
 Progress = Callable[[int, int], None]
+AT_ONCE = 12  # conversations with a policy of a folder: those that wait together are answered together
 SILENT = Policy(model="silent", speak=silent)
 # what a person is told of an evaluation that cannot be had, in the words of the exception
 TOLD = (ChildFailed, EndpointFailed, NoPolicy, NotInstalled, NotKnown, ResultsTaken, SetUpFailed, UnreadableData)
@@ -119,7 +120,7 @@ def policy_of(asked: Asked, benchmark: Benchmark, data: Path) -> Iterator[tuple[
             yield Policy(model="oracle", speak=speak), 2
         case "folder":
             with Local(Path(asked.folder), temperature) as local:
-                yield local.policy(asked.style, asked.model), 1
+                yield local.policy(asked.style, asked.model), AT_ONCE
         case "endpoint":
             given = {"PROVE_LLM_URL": asked.url, "PROVE_LLM_MODEL": asked.model}
             variables = {**os.environ, **{name: value for name, value in given.items() if value}}

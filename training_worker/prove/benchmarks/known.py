@@ -7,9 +7,15 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .behaviour.benchmark import CATEGORIES as BEHAVIOURS
+from .behaviour.benchmark import behaviours
 from .bfcl.benchmark import CATEGORIES, Bfcl
 from .environment import BFCL, NotInstalled, environment, installed
 from .protocol import Benchmark
+from .worlds.benchmark import CATEGORIES as SERVERS
+from .worlds.benchmark import worlds
+from .worlds.generalisation import DEFAULT, KEPT_OUT, SEEN, generalisation
+from .worlds.options import SEED, BadOption
 
 Opener = Callable[[Path, Mapping[str, str]], AbstractContextManager[Benchmark]]
 
@@ -62,6 +68,31 @@ def open_bfcl(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
         yield benchmark
 
 
+def ours(make: Callable[[Mapping[str, str], Path], Benchmark]) -> Opener:
+    """How a benchmark on our own servers is opened: by its options, and with the site's graph of tools."""
+
+    @contextmanager
+    def opens(root: Path, options: Mapping[str, str]) -> Iterator[Benchmark]:
+        try:
+            benchmark = make(options, root.parent / "graph")
+        except BadOption as reason:
+            raise NotKnown(str(reason)) from None
+        yield benchmark
+
+    return opens
+
+
+def making(count: int) -> tuple[Option, ...]:
+    """What those are made by."""
+    return (
+        Option("seed", "0 to 40; names the held-out worlds, and all that is drawn in them", str(SEED)),
+        Option("count", "how many items a category has", str(count)),
+        Option("servers", "with commas between; all servers where none is named"),
+        Option("candidates", "the most tools that a conversation shows, 8 to 64", "24"),
+        Option("manner", "how users speak: as by the paper's recipe, or plain, as the small policy was shown", "paper"),
+    )
+
+
 def install_bfcl(root: Path) -> Path:
     environment(root / "bfcl-env", BFCL)
     return root / "bfcl-env"
@@ -79,6 +110,34 @@ KNOWN = {
             temperature=0.001,
             installs=install_bfcl,
             looks=lambda root: installed(root / "bfcl-env", "bfcl"),
+        ),
+        Known(
+            name="worlds",
+            title="Held-out worlds",
+            about="Conversations in worlds of our servers that no training has seen, judged by calls and final state.",
+            categories=SERVERS,
+            opens=ours(worlds),
+            options=(*making(20), Option("data", "instead: a data set's folder; its held-out conversations")),
+        ),
+        Known(
+            name="generalisation",
+            title="Generalisation to servers kept out",
+            about="The same on servers that a policy was trained on, and on servers kept out of its training.",
+            categories=(SEEN, KEPT_OUT),
+            opens=ours(generalisation),
+            options=(
+                *making(100),
+                Option("kept_out", "the servers kept out of training, with commas between", DEFAULT),
+                Option("data", "the training set, checked to know nothing of them; not checked where none is named"),
+            ),
+        ),
+        Known(
+            name="behaviour",
+            title="Behaviour suite",
+            about="What a policy does, or leaves, where a task has a catch: seven behaviours, judged by programs.",
+            categories=BEHAVIOURS,
+            opens=ours(behaviours),
+            options=making(25),
         ),
     )
 }

@@ -6,8 +6,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Future
+from itertools import count
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +20,7 @@ from .protocol import NotRun, OutOfRoom, Policy, Style
 SPEAKER = "training_worker.trainer.speaking"
 ROOT = Path(__file__).parents[3]
 CONFIGS = ("config.json", "adapter_config.json")
+ENDED = "the process of the model ended by itself: is there memory enough?"
 
 
 class NoPolicy(Exception):
@@ -25,12 +28,14 @@ class NoPolicy(Exception):
 
 
 class Local:
-    """The child process of one folder; threads take turns. Use it in a `with`. Raises NoPolicy."""
+    """The child process of one folder, asked by several threads at once. Use it in a `with`. Raises NoPolicy."""
 
     def __init__(self, folder: Path, temperature: float = 0.0, answer: int = 512):
         if not any((folder / name).is_file() for name in CONFIGS):
             raise NoPolicy(f"{folder} cannot be evaluated: it has none of {', '.join(CONFIGS)}. Name a model's folder.")
         self.folder, self.temperature, self.answer, self.lock = folder, temperature, answer, Lock()
+        self.numbers, self.waiting, self.ended = count(), dict[int, Future[dict[str, Any]]](), False
+        self.hearing: Thread | None = None
         arguments = [str(folder.absolute()), f"--temperature={temperature}", f"--answer={answer}"]
         self.process = subprocess.Popen(
             [sys.executable, "-m", SPEAKER, *arguments],
@@ -49,6 +54,8 @@ class Local:
             raise NoPolicy(f"{folder} cannot be evaluated: {told['error']}")
         self.weights = str(told["weights"])
         self.format = next(one for one in FORMATS if type(one).__name__ == told["format"])
+        self.hearing = Thread(target=self.hear, daemon=True)
+        self.hearing.start()
 
     def __enter__(self) -> Local:
         return self
@@ -59,6 +66,8 @@ class Local:
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
+        if self.hearing:
+            self.hearing.join()
         self.said.close()
         try:
             self.heard.close()
@@ -68,13 +77,31 @@ class Local:
     def ask(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Raises NotRun."""
         said = [{"role": one.role, "content": one.content} for one in messages]
+        number, answer = next(self.numbers), Future[dict[str, Any]]()
+        line = json.dumps({"id": number, "messages": said, "tools": list(tools)}) + "\n"
         try:
             with self.lock:
-                self.heard.write(json.dumps({"messages": said, "tools": list(tools)}) + "\n")
+                if self.ended:
+                    raise OSError
+                self.waiting[number] = answer
+                self.heard.write(line)
                 self.heard.flush()
-                return dict(json.loads(self.said.readline()))
-        except (OSError, ValueError):
-            raise NotRun("the process of the model ended by itself: is there memory enough?") from None
+        except OSError:
+            raise NotRun(ENDED) from None
+        return answer.result()
+
+    def hear(self) -> None:
+        """Hand every answer to who waits for it, until the process ends; who then waits still is told so."""
+        for line in self.said:
+            try:
+                answer = dict(json.loads(line))
+                self.waiting.pop(answer["id"]).set_result(answer)
+            except (ValueError, KeyError):
+                break  # a line that was cut off: the process is gone
+        with self.lock:
+            self.ended = True
+            for answer_to in self.waiting.values():
+                answer_to.set_exception(NotRun(ENDED))
 
     def policy(self, style: Style = "tools", model: str = "") -> Policy:
         """Known by its weights, not by where they are; called `model`, or as its folder is."""

@@ -6,31 +6,18 @@ lets it be. What fails at the endpoint is nobody's turn; a malformed tool call i
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, Literal
 
 from ...prove.chat import HERMES, Format
+from ...prove.prompted import told
 from ...prove.synthesis.endpoint import Endpoint, EndpointFailed
 from ...prove.synthesis.endpoint.messages import Reply
 from ...prove.trajectory import Message
 from .protocol import Asked, Spoken
 
 Style = Literal["tools", "prompt"]
-PROMPT = """{system}# Tools
-
-You may call one or more functions to assist with the user query.
-
-You are provided with function signatures within <tools></tools> XML tags:
-<tools>
-{tools}
-</tools>
-
-For each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:
-<tool_call>
-{{"name": <function-name>, "arguments": <args-json-object>}}
-</tool_call>"""
 
 
 class EndpointBackend:
@@ -82,21 +69,3 @@ class EndpointBackend:
     def text_of(self, reply: Reply) -> str:
         """What a policy would have written, its calls in the text."""
         return "\n".join(part for part in (reply.text, self.format.write(reply.calls) if reply.calls else "") if part)
-
-
-def told(messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> list[Message]:
-    """The conversation for a server that knows no tools: they stand in the system message, answers are the user's."""
-    system, rest = "", list(messages)
-    if rest and rest[0].role == "system":
-        system = f"{rest.pop(0).content}\n\n"
-    listed = "\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools)
-    found = [Message("system", PROMPT.format(system=system, tools=listed))]
-    for message in rest:
-        answer = f"<tool_response>\n{message.content}\n</tool_response>"
-        if message.role != "tool":
-            found.append(message)
-        elif found[-1].role == "user" and found[-1].content.endswith("</tool_response>"):
-            found[-1] = Message("user", f"{found[-1].content}\n{answer}")
-        else:
-            found.append(Message("user", answer))
-    return found

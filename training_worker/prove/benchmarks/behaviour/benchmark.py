@@ -1,0 +1,80 @@
+"""The behaviour suite as a benchmark: a category for each behaviour, its cases made from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...chat import ChatModel
+from ...trajectory import Json, Message
+from ..protocol import Item, Policy, Result
+from ..worlds.making import digest_of
+from ..worlds.options import making_of
+from ..worlds.talking import result_of, spoken
+from .abstention import ABSTENTION
+from .case import Behaviour, Case
+from .distractors import DISTRACTORS
+from .error_recovery import AWAY, ERROR_RECOVERY
+from .injection import INJECTION
+from .long_chains import LONG_CHAINS
+from .making import cases
+from .missing_function import MISSING_FUNCTION
+from .missing_parameter import MISSING_PARAMETER
+
+JUDGE = "1"  # goes up when an unchanged rollout comes to be judged otherwise, or something else is planted
+SUITE: tuple[Behaviour, ...] = (
+    ABSTENTION,
+    MISSING_FUNCTION,
+    MISSING_PARAMETER,
+    DISTRACTORS,
+    LONG_CHAINS,
+    ERROR_RECOVERY,
+    INJECTION,
+)
+CATEGORIES = tuple(behaviour.name for behaviour in SUITE)
+
+
+class Behaviours:
+    """The cases of every behaviour; threads may share it. The overall score is the mean over behaviours."""
+
+    name, categories = "behaviour", CATEGORIES
+
+    def __init__(self, cases: Mapping[str, Mapping[str, Case]], settings: dict[str, Json]):
+        """`cases` are by behaviour, and then by id."""
+        self.cases, self.settings = cases, settings
+        self.by_id = {id: case for own in cases.values() for id, case in own.items()}
+        own = self.by_id.values()
+        self.version = f"{JUDGE}-{digest_of((case.example for case in own), (case.catch for case in own))}"
+
+    def items(self) -> Sequence[Item]:
+        return [Item(id, behaviour) for behaviour, own in self.cases.items() for id in own]
+
+    def attempt(self, item: Item, policy: Policy) -> Result:
+        """Raises NotRun."""
+        case = self.by_id[item.task]
+        return result_of(item, policy, case.attempt(policy), case.judge)
+
+    def oracle(self, item: Item) -> ChatModel:
+        """Says what the ground truth calls, and once more what found a service away; Hermes style."""
+        case = self.by_id[item.task]
+        return Persistent(spoken(case.example))
+
+
+class Persistent:
+    """A chat model that makes a call again whose service was away."""
+
+    def __init__(self, model: ChatModel):
+        self.model = model
+
+    def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
+        if messages[-1].role == "tool" and messages[-1].content == AWAY:
+            return next(one.content for one in reversed(messages) if one.role == "assistant")
+        return self.model.reply(messages, tools)
+
+
+def behaviours(options: Mapping[str, str], graphs: Path) -> Behaviours:
+    """The suite of these options; `graphs` is the folder of dependency graphs. Raises BadOption."""
+    making = making_of(options)
+    made = {one.name: cases(one, making, graphs, number) for number, one in enumerate(SUITE)}
+    return Behaviours(made, making.settings())

@@ -1,0 +1,55 @@
+"""Error recovery: a tool is away when it is first called. Passes who tries again and does the ground truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mcp_servers.faults import Faults, Kind, refused
+from mcp_servers.kit import Draw
+from mcp_servers.world import World
+
+from ...trajectory import Example, ExecutedCall, Rollout
+from ..worlds.judging import Verdict, judged
+from .case import Behaviour, Case
+
+AWAY = refused("unavailable").text
+
+
+@dataclass(frozen=True)
+class AwayAtFirst(Faults):
+    """Every call of one tool meets the fault the first time it is made, and not again."""
+
+    tool: str = ""
+
+    def meets(self, tool: str, arguments: str, tried: int) -> Kind | None:
+        return "unavailable" if tool == self.tool and tried == 1 else None
+
+
+def cast(example: Example, draw: Draw) -> Case:
+    tool = draw.choice([call.name for step in example.steps for call in step.calls])
+    where = example.world
+
+    def opens() -> World:
+        return World.open(where.seed, where.servers, where.size, AwayAtFirst(tool=tool))
+
+    return Case(example, lambda rollout: judge(example, tool, rollout), f"{tool} is away at first", opens)
+
+
+def judge(example: Example, tool: str, rollout: Rollout) -> Verdict:
+    """Calls that met the fault changed nothing and are left out; who made one and none like it after has given up."""
+    failure, why = judged(example, rollout, reached)
+    met = [number for number, call in enumerate(rollout.calls) if not reached(call)]
+    if failure and met and not any(call.call.name == tool for call in rollout.calls[met[-1] + 1 :]):
+        return "gave_up", f"{tool} was not called again after it was away"
+    return failure, why
+
+
+def reached(call: ExecutedCall) -> bool:
+    return call.observation != AWAY
+
+
+ERROR_RECOVERY = Behaviour(
+    name="error recovery",
+    rule="A tool is away when it is first called; passes who tries again and does the ground truth.",
+    cast=cast,
+)

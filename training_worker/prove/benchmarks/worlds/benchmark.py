@@ -1,0 +1,75 @@
+"""Held-out worlds as a benchmark: what a policy does in a world it has not seen, and how it leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mcp_servers.catalogue import SERVERS
+
+from ...chat import ChatModel
+from ...synthesis import folder
+from ...trajectory import Example, Json, read_lines
+from ..protocol import Item, Policy, Result
+from .judging import judged
+from .making import ABSTENTION, by_server, category_of, digest_of
+from .options import BadOption, making_of
+from .talking import attempt_of, result_of, spoken
+
+JUDGE = "1"  # goes up when an unchanged rollout comes to be judged otherwise
+CATEGORIES = (*SERVERS, ABSTENTION)
+
+
+class Conversations:
+    """A benchmark of conversations of ours by category: each is judged by success (see judging.py).
+
+    Threads may share it. The version names the conversations themselves, and so how they were made and on what servers.
+    """
+
+    name = "worlds"
+
+    def __init__(self, examples: Mapping[str, Sequence[Example]], settings: dict[str, Json]):
+        self.examples, self.settings = examples, settings
+        self.by_id = {example.id: example for own in examples.values() for example in own}
+        self.version = f"{JUDGE}-{digest_of(self.by_id.values())}"
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        return tuple(self.examples)
+
+    def items(self) -> Sequence[Item]:
+        return [Item(one.id, category) for category, examples in self.examples.items() for one in examples]
+
+    def attempt(self, item: Item, policy: Policy) -> Result:
+        """Raises NotRun, and UnreadableData for a conversation that today's servers cannot run."""
+        attempt = attempt_of(self.by_id[item.task], policy)
+        return result_of(item, policy, attempt, lambda rollout: judged(attempt.example, rollout))
+
+    def oracle(self, item: Item) -> ChatModel:
+        return spoken(self.by_id[item.task])
+
+
+def worlds(options: Mapping[str, str], graphs: Path) -> Conversations:
+    """The benchmark of these options; `graphs` is the folder of dependency graphs.
+
+    Raises BadOption, and UnreadableData for a damaged data set.
+    """
+    if options["data"]:
+        path = Path(options["data"]).expanduser()
+        return Conversations(of_file(path), {"data": str(path.name)})
+    making = making_of(options)
+    return Conversations(by_server(making, graphs), making.settings())
+
+
+def of_file(path: Path) -> dict[str, list[Example]]:
+    """The held-out conversations of a data set by category, in the catalogue's order."""
+    file = path / "held_out.jsonl" if path.is_dir() else path
+    if not file.is_file():
+        raise BadOption(f"data: {file} is not there; name a data set's folder, or its held_out.jsonl.")
+    folder.check(file)
+    found: dict[str, list[Example]] = {}
+    for example in read_lines(Example, file):
+        found.setdefault(category_of(example), []).append(example)
+    if not found:
+        raise BadOption(f"data: {file} has no conversations.")
+    return {name: found[name] for name in CATEGORIES if name in found}

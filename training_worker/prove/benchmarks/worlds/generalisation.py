@@ -1,0 +1,85 @@
+"""Generalisation: the same success on servers that a policy was trained on, and on servers kept out of its training.
+
+The two sides are drawn from graphs of their own, so no conversation has a tool of both, not even as a distractor.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from mcp_servers.catalogue import SERVERS
+
+from ...synthesis import folder
+from ...synthesis.recipes import UNSEEN
+from ...trajectory import Example, file_digest, read_lines
+from .benchmark import Conversations
+from .making import chains, draws_of
+from .options import BadOption, Making, making_of, servers_of
+
+SEEN, KEPT_OUT = "seen", "kept out"
+DEFAULT = ",".join(UNSEEN)
+
+
+class Generalisation(Conversations):
+    """Two categories of as many conversations, evenly about the servers of each."""
+
+    name = "generalisation"
+
+
+def generalisation(options: Mapping[str, str], graphs: Path) -> Generalisation:
+    """The benchmark of these options; `data` is a training set that must know nothing of the servers kept out.
+
+    Raises BadOption, and UnreadableData for a damaged data set.
+    """
+    kept_out, making = servers_of(options, "kept_out"), making_of(options)
+    seen = tuple(name for name in making.servers if name not in kept_out)
+    if not kept_out or not seen:
+        raise BadOption(f"kept_out names at least one server and leaves at least one of {', '.join(making.servers)}.")
+    settings = {**making.settings(), "servers": list(seen), "kept_out": list(kept_out)}
+    if options["data"]:
+        settings["data"] = checked(Path(options["data"]).expanduser(), kept_out)
+    sides = {SEEN: seen, KEPT_OUT: kept_out}
+    return Generalisation({side: of_side(making, graphs, servers) for side, servers in sides.items()}, settings)
+
+
+def of_side(making: Making, graphs: Path, servers: Sequence[str]) -> list[Example]:
+    """As many conversations as a category has, spread over the servers of a side."""
+    draws, places = draws_of(making, graphs, servers), {name: place for place, name in enumerate(SERVERS)}
+    share, rest = divmod(making.count, len(servers))
+    return [
+        example
+        for number, name in enumerate(servers)
+        for example in chains(draws, [name], places[name], share + (number < rest))
+    ]
+
+
+def checked(path: Path, kept_out: Sequence[str]) -> str:
+    """The content of a training set, named by its hash, once it is known to have no tool of the servers kept out.
+
+    Raises BadOption, and UnreadableData for a damaged data set.
+    """
+    file = train_file(path)
+    folder.check(file)
+    met, conversations = Counter[str](), 0
+    for example in read_lines(Example, file):
+        conversations += 1
+        met.update(set(example.world.servers).intersection(kept_out))
+    if met:
+        told = ", ".join(f"{name} ({count:,} of {conversations:,})" for name, count in met.most_common())
+        raise BadOption(
+            f"data: conversations of {file} have tools of servers that are to be kept out: {told}. "
+            "Name other servers with kept_out, or make the training set without them (docs/evaluation.md)."
+        )
+    return file_digest(file)[:16]
+
+
+def train_file(path: Path) -> Path:
+    """The training conversations of a data set's folder, of its manifest, or of that very file. Raises BadOption."""
+    if path.name == folder.MANIFEST:
+        path = path.parent
+    file = path / "train.jsonl" if path.is_dir() else path
+    if not file.is_file():
+        raise BadOption(f"data: {file} is not there; name the folder of a training set.")
+    return file

@@ -1,0 +1,99 @@
+"""Conversations made from a seed alone, in held-out worlds: the same ones in any process, whoever asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from mcp_servers.catalogue import SERVERS, TOOLS
+
+from ...graph import graph_path, load_or_build, part, read
+from ...synthesis.conversation import Recipe
+from ...synthesis.dedup import distinct
+from ...synthesis.knobs import PAPER, Knobs
+from ...synthesis.shards import Draws
+from ...trajectory import Example, Kind, dumps
+from .options import Making
+
+ABSTENTION = "abstention"
+WORLDS = 16  # that the conversations share: a world has to be built before it is opened
+KNOBS = {
+    "paper": replace(PAPER, recovery=0.0),  # nobody asks for what has become impossible: to try is a refused call
+    "plain": Knobs(),
+}
+SPAN = 20_000  # indices that a category may use up
+TRIES = 6  # draws for each item that is wanted
+KINDS: tuple[Kind, ...] = ("missing_function", "irrelevance")
+
+
+def draws_of(making: Making, graphs: Path, servers: Sequence[str], turned: Mapping[str, Any] | None = None) -> Draws:
+    """What conversations about these servers are drawn with, some knobs `turned` otherwise than in their manner.
+
+    The graph is taken from the folder, or put there.
+    """
+    whole = read(graph_path(graphs))
+    graph = load_or_build(graphs, servers=servers) if whole is None else part(whole, servers)
+    knobs = replace(KNOBS[making.manner], most=making.candidates, **(turned or {}))
+    every_edge = making.manner == "paper"
+    recipe = Recipe(making.seed, every_edge=every_edge, even=True, held_out_worlds=WORLDS, knobs=knobs)
+    return Draws(graph, recipe, "held_out")
+
+
+def chains(draws: Draws, servers: Sequence[str], number: int, count: int) -> list[Example]:
+    """Up to `count` different conversations whose calls are mostly of these servers, about each of their tools in turn.
+
+    `number` is the category's, 0 to 79: none shares an index with another.
+    """
+    tools = [name for name in draws.graph if TOOLS[name][0].name in servers]
+    made = (draws.one(index, "chain", tools[index % len(tools)]).example for index in indices(number, count))
+    return first(count, (one for one in made if one and server_of(one) in servers))
+
+
+def abstentions(draws: Draws, number: int, count: int) -> list[Example]:
+    """Up to `count` conversations in which nothing is to be called: the tool is hidden, or none has to do with it."""
+    lone = len({TOOLS[name][0].name for name in draws.graph}) == 1
+    kinds = KINDS[:1] if lone else KINDS  # to a single server no tool is foreign
+    made = (draws.one(index, kinds[index % len(kinds)], None).example for index in indices(number, count))
+    return first(count, (one for one in made if one))
+
+
+def indices(number: int, count: int) -> range:
+    return range(number * SPAN, number * SPAN + min(SPAN, TRIES * count))
+
+
+def first(count: int, examples: Iterator[Example]) -> list[Example]:
+    """The first so many that do not repeat one another."""
+    kept: list[Example] = []
+    while len(kept) < count and (more := list(islice(examples, count - len(kept)))):
+        kept = list(distinct([*kept, *more]))
+    return kept
+
+
+def server_of(example: Example) -> str:
+    """The server that most of its ground-truth calls are made to, the first one called among equals; "" of no calls."""
+    called = Counter(TOOLS[call.name][0].name for step in example.steps for call in step.calls if call.name in TOOLS)
+    return called.most_common(1)[0][0] if called else ""
+
+
+def category_of(example: Example) -> str:
+    """Its server, or abstention where nothing is to be called."""
+    return server_of(example) or ABSTENTION
+
+
+def by_server(making: Making, graphs: Path) -> dict[str, list[Example]]:
+    """As many conversations of each server, and of abstention, as are wanted and can be made."""
+    draws = draws_of(making, graphs, making.servers)
+    places = {name: place for place, name in enumerate(SERVERS)}
+    found = {name: chains(draws, [name], places[name], making.count) for name in making.servers}
+    return {**found, ABSTENTION: abstentions(draws, len(SERVERS), making.count)}
+
+
+def digest_of(examples: Iterable[Example], catches: Iterable[str] = ()) -> str:
+    """Names these conversations and what is planted in them, as the version of a benchmark."""
+    lines = "\n".join((*map(dumps, examples), *catches))
+    return blake2b(lines.encode(), digest_size=6).hexdigest()
