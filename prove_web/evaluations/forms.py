@@ -9,8 +9,9 @@ from django import forms
 from django.conf import settings
 
 from prove_web.accounts.models import Project
-from training_worker.prove.benchmarks.endpoints import ENDPOINTS, URL
-from training_worker.prove.benchmarks.known import KNOWN, Known
+from prove_web.experiments.forms import usable
+from training_worker.prove.benchmarks.known import KNOWN, Known, Option
+from training_worker.prove.benchmarks.reach import ENDPOINTS, URL, leads_out
 
 from .models import Evaluation
 from .policies import ENDPOINT, SOURCE, asked_model, choices, endpoint_choices, of_run, origin
@@ -79,13 +80,7 @@ class EvaluationForm(forms.Form):
         self.fields["temperature"].help_text = f"0 to 2; empty: the benchmark's own, {own}."
         self.fields["temperature"].widget.attrs["placeholder"] = own
         for option in self.known.options:
-            self.fields[OPTION + option.name] = forms.CharField(
-                label=option.name.replace("_", " ").capitalize(),
-                help_text=option.about,
-                initial=option.default,
-                required=False,
-                max_length=500,
-            )
+            self.fields[OPTION + option.name] = option_field(option, project)
 
     @property
     def options(self) -> list[forms.BoundField]:
@@ -101,6 +96,8 @@ class EvaluationForm(forms.Form):
             value = given.get(field.name, "")
             if URL.match(value) and value.strip() not in dict(endpoint_choices()):
                 self.add_error(field.name, f"This site may not ask {value.strip()}: its operator lists {ENDPOINTS}.")
+            elif not URL.match(value) and leads_out(value):
+                self.add_error(field.name, "Name a folder among the benchmarks, without a way out of it.")
         return given
 
     def check_endpoint(self, given: dict[str, Any]) -> None:
@@ -122,7 +119,9 @@ class EvaluationForm(forms.Form):
             found |= {"url": given["endpoint"], "model": asked} if policy == ENDPOINT else {}
         else:
             found |= {"source": "folder", "policy": policy, "model": asked}
-        options = {name.removeprefix(OPTION): given[name].strip() for name in given if name.startswith(OPTION)}
+        usual = {option.name: option.default for option in self.known.options}
+        options = {name: given[OPTION + name].strip() for name in usual}
+        options = {name: value for name, value in options.items() if value not in ("", usual[name])}
         rest = {name: given[name] for name in ("categories", "limit", "temperature")} | {"options": options}
         found |= {name: value for name, value in rest.items() if value not in (None, [], {})}
         return found | ({"trials": given["trials"]} if given["trials"] > 1 else {})
@@ -132,6 +131,14 @@ class EvaluationForm(forms.Form):
         """What it is called: as was typed, or what is evaluated on what."""
         whose = origin(self.project, self.cleaned_data["policy"])
         return self.cleaned_data["name"] or title_of(str(whose) or self.spec.get("model", ""), self.known, self.spec)
+
+
+def option_field(option: Option, project: Project) -> forms.Field:
+    label, about = option.name.replace("_", " ").capitalize(), option.about[:1].upper() + option.about[1:] + "."
+    if option.kind == "dataset":
+        made = [(str(one.job_id), f"{one.name} (#{one.number})") for one in usable(project).order_by("-number")]
+        return forms.ChoiceField(label="Data set", choices=[("", "None"), *made], required=False, help_text=about)
+    return forms.CharField(label=label, help_text=about, initial=option.default, required=False, max_length=500)
 
 
 def title_of(what: str, known: Known, spec: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from django.conf import settings
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
 from prove_web.experiments.starting import WARM, left_choices, policy_choices
-from training_worker.prove.benchmarks.endpoints import endpoints
+from training_worker.prove.benchmarks.reach import endpoints
 from training_worker.prove.models import BEST, OF_RUN, best_of
 
 LAST = "last"

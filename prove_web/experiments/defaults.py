@@ -70,9 +70,8 @@ REWARD: dict[str, Value] = {
     "repeats": 0.0,
 }
 
-# benchmarks that a run can be followed by: those that need no more to be said; and the most items of a category
-READY = [one.name for one in KNOWN.values() if all(option.default for option in one.options)]
-EVALUATE: dict[str, Value] = {**{f"benchmark_{name}": False for name in READY}, "benchmark_limit": None}
+# the benchmarks that a run can be followed by, and the most items of a category
+EVALUATE: dict[str, Value] = {**{f"benchmark_{name}": False for name in KNOWN}, "benchmark_limit": None}
 
 # what the form begins with, by the names of its fields
 START: dict[str, Value] = {

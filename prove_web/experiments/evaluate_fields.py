@@ -17,7 +17,6 @@ from .models import Run
 
 NAMES = tuple(EVALUATE)
 PREFIX = "benchmark_"
-OFFERED = [one for one in KNOWN.values() if PREFIX + one.name in EVALUATE]
 
 
 class EvaluateFields(forms.Form):
@@ -32,7 +31,7 @@ class EvaluateFields(forms.Form):
     )
 
 
-for one in OFFERED:
+for one in KNOWN.values():
     EvaluateFields.base_fields[PREFIX + one.name] = yes_or_no(
         one.title, PREFIX + one.name, "Its best checkpoint on held-out worlds, and its last."
     )
@@ -40,7 +39,7 @@ for one in OFFERED:
 
 def chosen(given: Mapping[str, Any]) -> list[str]:
     """The benchmarks that are asked for."""
-    return [one.name for one in OFFERED if given.get(PREFIX + one.name)]
+    return [one.name for one in KNOWN.values() if given.get(PREFIX + one.name)]
 
 
 def copied(run: Run) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from training_worker.jobs.evaluate import work
 from training_worker.jobs.policies import policy_folder
 from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
 from training_worker.jobs.work import STOPPED, Refused, Tell
-from training_worker.prove.benchmarks.endpoints import endpoints
 from training_worker.prove.benchmarks.environment import NotInstalled, installed
 from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.benchmarks.reach import endpoints
 from training_worker.prove.benchmarks.results import ITEMS as FILE
 from training_worker.trainer.stopping import Stop
 

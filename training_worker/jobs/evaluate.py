@@ -9,19 +9,20 @@ import json
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from ..prove.benchmarks import known as catalogue
 from ..prove.benchmarks.asked import TOLD, Asked, have_done
-from ..prove.benchmarks.endpoints import ENDPOINTS, URL, endpoints
 from ..prove.benchmarks.protocol import Benchmark, Policy, identity_of
 from ..prove.benchmarks.protocol import Result as Finished
+from ..prove.benchmarks.reach import ENDPOINTS, URL, endpoints, leads_out
 from ..prove.benchmarks.report import Report
 from ..prove.benchmarks.results import folder_of
 from ..prove.trajectory import dumps, loads
 from .policies import policy_folder
+from .run import job_id
 from .work import OFTEN, Refused, Result, Stopped, Tell, known, whole
 
 OWN = {"project", "policy"}  # the rest of a specification are fields of Asked
@@ -73,13 +74,36 @@ def settings(spec: Mapping[str, Any], folder: Path) -> Asked:
         asked = loads(Asked, json.dumps(given))
     except ValueError as error:
         raise Refused(f"The settings do not fit: {'; '.join(str(error).splitlines()[1:3])}") from None
-    for url in [asked.url, *(value.strip() for value in asked.options.values() if URL.match(value))]:
-        if url and url not in endpoints():
-            raise Refused(
-                f"{url} is no endpoint that this site may ask. Whoever runs it can name it in {ENDPOINTS}, "
-                "for the worker too."
-            )
-    return asked
+    require_permitted(asked.url)
+    kinds = {option.name: option.kind for option in catalogue.known(asked.benchmark).options}
+    options = {
+        name: data_set(value, folder.parent) if kinds.get(name) == "dataset" else plain(name, value)
+        for name, value in asked.options.items()
+    }
+    return replace(asked, options=options)
+
+
+def require_permitted(url: str) -> None:
+    """Refuse an endpoint that the operator has not named."""
+    if url and url not in endpoints():
+        raise Refused(
+            f"{url} is no endpoint that this site may ask. Whoever runs it can name it in {ENDPOINTS}, "
+            "for the worker too."
+        )
+
+
+def data_set(job: str, jobs: Path) -> str:
+    """The folder of the data set that a job made; "" for none. Raises Refused."""
+    return str(jobs / job_id(job) / "out") if job else ""
+
+
+def plain(name: str, value: str) -> str:
+    """An option that leads nowhere a person at the browser may not go. Raises Refused."""
+    if URL.match(value):
+        require_permitted(value.strip())
+    elif leads_out(value):
+        raise Refused(f"{name} must not lead out of the folder of the benchmarks, as {value!r} does.")
+    return value
 
 
 def given_up(report: Report) -> bool:

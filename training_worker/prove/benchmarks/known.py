@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from .behaviour.benchmark import CATEGORIES as BEHAVIOURS
 from .behaviour.benchmark import behaviours
@@ -26,11 +27,15 @@ class NotKnown(Exception):
 
 @dataclass(frozen=True)
 class Option:
-    """Something a benchmark takes beside the policy: its name, what it is, and what it is by default ("" asks)."""
+    """Something a benchmark takes beside the policy: its name, what it is, and what it is by default ("" is nothing).
+
+    A `dataset` is the folder of one; at the browser it is chosen, as nobody there may name a folder.
+    """
 
     name: str
     about: str
     default: str = ""
+    kind: Literal["text", "dataset"] = "text"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +122,10 @@ KNOWN = {
             about="Conversations in worlds of our servers that no training has seen, judged by calls and final state.",
             categories=SERVERS,
             opens=ours(worlds),
-            options=(*making(20), Option("data", "instead: a data set's folder; its held-out conversations")),
+            options=(
+                *making(20),
+                Option("data", "instead: a data set; its held-out conversations", kind="dataset"),
+            ),
         ),
         Known(
             name="generalisation",
@@ -128,7 +136,7 @@ KNOWN = {
             options=(
                 *making(100),
                 Option("kept_out", "the servers kept out of training, with commas between", DEFAULT),
-                Option("data", "the training set, checked to know nothing of them; not checked where none is named"),
+                Option("data", "the training set, to be checked to know nothing of them", kind="dataset"),
             ),
         ),
         Known(
