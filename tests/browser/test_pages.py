@@ -13,8 +13,9 @@ PAGES = [
     "../", "../../account/password/",
 ]  # fmt: skip
 EVALUATIONS = [
-    "evaluations/2/", "evaluations/3/", "evaluations/2/items/0/", "evaluations/2/compare/", "evaluations/2/compare/?with=1",
-    "evaluations/2/compare/1/2/", "leaderboards/", "leaderboards/bfcl/", "leaderboards/teval/",
+    "evaluations/2/", "evaluations/3/", "evaluations/2/items/0/", "evaluations/2/compare/",
+    "evaluations/2/compare/?with=1", "evaluations/2/compare/1/2/",
+    "leaderboards/", "leaderboards/bfcl/", "leaderboards/teval/",
 ]  # fmt: skip
 SIZES = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}

@@ -477,7 +477,7 @@ def test_pages_ask_as_often_however_much_there_is(
     urls = {
         at(made): 14,
         at(made, 0, page="evaluation-item"): 11,
-        at(made, page="evaluation-compare", **{"with": other.number}): 11,
+        at(made, page="evaluation-compare", **{"with": other.number}): 10,
         reverse("leaderboard", args=[*project.path, "look"]): 6,
         reverse("leaderboards", args=project.path): 6,
     }
