@@ -18,7 +18,7 @@ from .failures import failures_of
 from .items import listed
 from .models import Evaluation
 from .relatives import choices, evaluation_of
-from .reports import lines_of, reasons, report_of, so_far, title_of, whole
+from .reports import lines_of, paper_model, reasons, references, report_of, so_far, title_of, whole
 
 SHOWN_SPEC = ("categories", "limit", "trials", "temperature", "options")
 
@@ -43,8 +43,9 @@ def evaluation_page(request: ProjectRequest, evaluation: int) -> HttpResponse:
 
 def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
     report = report_of(evaluation)
-    model = beside if beside in paper.MODELS else paper.model_like(evaluation.model) or paper.MODELS[0]
-    lines, overall = lines_of(report, model) if report else (so_far(evaluation), None)
+    model = paper_model(evaluation, beside) if evaluation.benchmark in paper.BENCHMARKS else ""
+    marked = references(evaluation.benchmark, model)
+    lines, overall = lines_of(report, marked) if report else (so_far(evaluation), None)
     return {
         "evaluation": evaluation,
         "job": evaluation.job,
@@ -58,8 +59,8 @@ def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
         "failures": failures_of(evaluation, [line.name for line in lines]),
         "reasons": reasons(report) if report else [],
         "cost": cost(evaluation),
-        "beside": model if evaluation.benchmark in paper.BENCHMARKS else "",
-        "papers": paper.MODELS if evaluation.benchmark in paper.BENCHMARKS else (),
+        "beside": model,
+        "papers": paper.MODELS if model else (),
     }
 
 

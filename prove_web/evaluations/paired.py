@@ -50,6 +50,10 @@ class Pair:
         return "better" if self.difference > 0 else "worse"
 
     @property
+    def tone(self) -> str:
+        return {"better": "good", "worse": "bad"}.get(self.verdict, "even")
+
+    @property
     def parts(self) -> list[tuple[str, str, int, float]]:
         """(key, title, count, percent of all) of what became of the tasks."""
         told = (

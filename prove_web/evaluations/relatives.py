@@ -11,12 +11,14 @@ from django.shortcuts import get_object_or_404
 
 from prove_web.accounts.models import Project
 from prove_web.experiments.starting import WARM
+from prove_web.live.models import State
 from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
 from training_worker.prove.benchmarks.protocol import Identity
 
 from .models import Evaluation
 
 MOST = 30
+BASELINES = ("oracle", "silent")  # sources that are no models
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,11 @@ def choices(evaluation: Evaluation) -> list[Other]:
             note = ""
         return Other(one, note, why_not(one, evaluation))
 
-    shown = sorted(map(other, found), key=lambda one: (one.evaluation is not base, bool(one.why_not), not one.note))
-    return shown[:MOST]
+    def order(one: Other) -> tuple[bool, ...]:
+        ended, baseline = one.evaluation.job.state == State.DONE, one.evaluation.source in BASELINES
+        return one.evaluation is not base, bool(one.why_not), not ended, not one.note, baseline
+
+    return sorted(map(other, found), key=order)[:MOST]
 
 
 def base_among(evaluation: Evaluation, found: Iterable[Evaluation]) -> Evaluation | None:

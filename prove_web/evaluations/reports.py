@@ -73,8 +73,8 @@ def percent(share: float) -> float:
     return round(100 * share, 2)
 
 
-def lines_of(report: Report, beside: str = "") -> tuple[list[Line], Line | None]:
-    """The categories, and all of them; `beside` is the paper's model whose figures are marked."""
+def lines_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> tuple[list[Line], Line | None]:
+    """The categories, and all of them, with the references of each column."""
     lines = [
         Line(
             name=one.name,
@@ -84,16 +84,14 @@ def lines_of(report: Report, beside: str = "") -> tuple[list[Line], Line | None]
             **scored(one.score),
             pass_hat=tuple(map(percent, one.pass_hat)),
             silent=None if one.silent is None else percent(one.silent),
-            paper=marks(report.identity.benchmark, one.name, beside),
+            paper=references.get(one.name, ()),
         )
         for one in report.categories
     ]
     overall = paper.OVERALL
     if report.overall is None:
         return lines, None
-    return lines, Line(
-        name=overall, **scored(report.overall), paper=marks(report.identity.benchmark, overall, beside), **summed(lines)
-    )
+    return lines, Line(name=overall, **scored(report.overall), paper=references.get(overall, ()), **summed(lines))
 
 
 def scored(score: Any) -> dict[str, Any]:
@@ -109,12 +107,23 @@ def summed(lines: list[Line]) -> dict[str, Any]:
     return {**counts, "silent": round(sum(silent) / len(silent), 2) if len(silent) == len(lines) else None}
 
 
-def marks(benchmark: str, column: str, model: str) -> tuple[Mark, ...]:
-    return tuple(
-        Mark(one.scores[column], f"paper, {one.model} {one.stage}", one.stage.lower())
-        for one in paper.rows(benchmark)
-        if one.model == model and column in one.scores
-    )
+def references(benchmark: str, model: str) -> dict[str, tuple[Mark, ...]]:
+    """By column, what the paper tells of one of its models before and after training, if anything."""
+    found: dict[str, tuple[Mark, ...]] = {}
+    for one in paper.rows(benchmark):
+        if one.model == model and one.stage != "SFT":
+            for column, score in one.scores.items():
+                mark = Mark(score, f"paper, {model} {one.stage}", one.stage.lower())
+                found[column] = (*found.get(column, ()), mark)
+    return found
+
+
+def paper_model(evaluation: Evaluation, asked: str) -> str:
+    """The paper's model that it stands beside: as asked for, or the one that it is or comes from, or the first."""
+    if asked in paper.MODELS:
+        return asked
+    start = evaluation.run.config.get("policy", "") if evaluation.run else ""
+    return paper.model_like(evaluation.model) or paper.model_like(str(start)) or paper.MODELS[0]
 
 
 def so_far(evaluation: Evaluation) -> list[Line]:

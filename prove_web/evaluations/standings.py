@@ -15,9 +15,8 @@ from training_worker.prove.benchmarks import paper
 from training_worker.prove.benchmarks.known import KNOWN
 
 from .models import Evaluation
-from .relatives import base_among, light
+from .relatives import BASELINES, base_among, light
 
-BASELINES = ("oracle", "silent")  # sources that are no models
 MOST = 500  # the newest evaluations of a benchmark that are looked at
 
 
@@ -91,11 +90,12 @@ def ended(project: Project, benchmark: str = "") -> list[Evaluation]:
 
 
 def boards(found: Sequence[Evaluation], sort: str = "") -> list[Board]:
-    """One for each version and settings, the one with the newest evaluation first."""
+    """One for each version and settings: that with most models first, of equal ones that with the newest."""
     grouped: dict[tuple[str, str], list[Evaluation]] = {}
     for one in found:
         grouped.setdefault((one.version, json.dumps(one.settings, sort_keys=True)), []).append(one)
-    return [board(each, sort) for each in grouped.values()]
+    made = [board(each, sort) for each in grouped.values()]
+    return sorted(made, key=lambda one: -len(one.standings))
 
 
 def board(found: Sequence[Evaluation], sort: str) -> Board:
@@ -132,13 +132,13 @@ def best(rows: list[Standing]) -> Standing:
 
 
 def ranked(rows: list[Standing]) -> list[Standing]:
-    """By overall score; one of fewer items has no rank, since it is on others."""
+    """By overall score; one of fewer items has no rank, since it is on others. Baselines come last."""
     most = max(one.asked for one in rows)
     fit = [one for one in rows if one.overall and one.run == one.asked == most and not one.baseline]
     fit.sort(key=lambda one: -one.overall.accuracy)
     ranks = {one.evaluation.pk: 1 + sum(other.overall.accuracy > one.overall.accuracy for other in fit) for one in fit}
     rest = [one for one in rows if one.evaluation.pk not in ranks]
-    rest.sort(key=lambda one: -(one.overall.accuracy if one.overall else -1.0))
+    rest.sort(key=lambda one: (one.baseline, -(one.overall.accuracy if one.overall else -1.0)))
     return [replace(one, rank=ranks.get(one.evaluation.pk)) for one in (*fit, *rest)]
 
 

@@ -14,8 +14,8 @@ SMALL = 0.001
 
 @register.filter
 def p_value(p: float) -> str:
-    """`0.012`; what is smaller than a thousandth only says so."""
-    return "below 0.001" if p < SMALL else f"{p:.3f}"
+    """`= 0.012`; what is smaller than a thousandth only says so."""
+    return f"< {SMALL}" if p < SMALL else f"= {p:.3f}"
 
 
 @register.filter
