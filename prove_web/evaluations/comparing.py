@@ -22,7 +22,7 @@ from .item_page import item_at, neighbours
 from .models import Evaluation, EvaluationItem
 from .paired import Comparison, compared, rows_of
 from .relatives import choices, evaluation_of, identity_of
-from .reports import title_of
+from .reports import categories_of, title_of
 from .stored import NoConversation, result_of
 
 DIFFERS = Chip("Differs from here", "warn", "The first call that the two conversations do not share")
@@ -53,7 +53,7 @@ def comparison_of(first: Evaluation, second: Evaluation) -> Comparison:
     if first.pk == second.pk:
         raise NotComparable("This is one and the same evaluation: choose another one to compare it with.")
     require_comparable(identity_of(first), identity_of(second))
-    return compared(rows_of(first), rows_of(second))
+    return compared(rows_of(first), rows_of(second), categories_of(second.benchmark))
 
 
 @in_project(Action.VIEW)

@@ -18,7 +18,7 @@ from .failures import failures_of
 from .items import listed
 from .models import Evaluation
 from .relatives import choices, evaluation_of
-from .reports import lines_of, paper_model, reasons, references, report_of, so_far, title_of, whole
+from .reports import groups_of, lines_of, paper_model, reasons, references, report_of, so_far, title_of, whole
 
 SHOWN_SPEC = ("categories", "limit", "trials", "temperature", "options")
 
@@ -53,6 +53,8 @@ def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
         "advice": advice(evaluation.job),
         "report": report,
         "lines": lines,
+        "groups": groups_of(report, marked) if report else [],
+        "absent": getattr(report, "absent", {}),
         "overall": overall,
         "whole": None if report else whole(lines),
         "trials": max((len(line.pass_hat) for line in lines), default=0),

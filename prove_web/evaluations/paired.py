@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from prove_web.experiments.evaluation import Scale
@@ -103,12 +103,12 @@ def as_result(row: EvaluationItem) -> Result:
     )
 
 
-def compared(first: Rows, second: Rows) -> Comparison:
-    """Raises NotComparable when no task was run by both."""
+def compared(first: Rows, second: Rows, order: Sequence[str] = ()) -> Comparison:
+    """Categories in this order, any other after them. Raises NotComparable when no task was run by both."""
     sides = [{id: as_result(row) for id, row in rows.items()} for rows in (first, second)]
     whole = paired(*sides)
     found = {}
-    for name in dict.fromkeys(row.category for row in second.values()):
+    for name in dict.fromkeys((*order, *(row.category for row in second.values()))):
         parts = [{id: one for id, one in side.items() if one.category == name} for side in sides]
         if {task_of(id) for id in parts[0]} & {task_of(id) for id in parts[1]}:
             found[name] = (paired(*parts), parts)

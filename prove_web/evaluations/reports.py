@@ -69,6 +69,11 @@ def title_of(benchmark: str) -> str:
     return KNOWN[benchmark].title if benchmark in KNOWN else benchmark
 
 
+def categories_of(benchmark: str) -> tuple[str, ...]:
+    """In the benchmark's own order, as far as it is known."""
+    return KNOWN[benchmark].categories if benchmark in KNOWN else paper.COLUMNS.get(benchmark, ())
+
+
 def percent(share: float) -> float:
     return round(100 * share, 2)
 
@@ -92,6 +97,12 @@ def lines_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> tupl
     if report.overall is None:
         return lines, None
     return lines, Line(name=overall, **scored(report.overall), paper=references.get(overall, ()), **summed(lines))
+
+
+def groups_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> list[Line]:
+    """Of a benchmark that counts categories together: each group, by its mean."""
+    groups = getattr(report, "groups", ())
+    return [Line(name=one.name, **scored(one.score), paper=references.get(one.name, ())) for one in groups]
 
 
 def scored(score: Any) -> dict[str, Any]:
@@ -136,8 +147,7 @@ def so_far(evaluation: Evaluation) -> list[Line]:
         )
         for each in counted
     }
-    known = KNOWN[evaluation.benchmark].categories if evaluation.benchmark in KNOWN else ()
-    first = [found.pop(name) for name in known if name in found]
+    first = [found.pop(name) for name in categories_of(evaluation.benchmark) if name in found]
     return [*first, *(found[name] for name in sorted(found))]
 
 

@@ -12,10 +12,10 @@ from django.db.models.fields.json import KeyTransform
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
 from training_worker.prove.benchmarks import paper
-from training_worker.prove.benchmarks.known import KNOWN
 
 from .models import Evaluation
 from .relatives import BASELINES, base_among, light
+from .reports import categories_of
 
 MOST = 500  # the newest evaluations of a benchmark that are looked at
 
@@ -76,7 +76,7 @@ class Board:
 
 
 def ended(project: Project, benchmark: str = "") -> list[Evaluation]:
-    """Those with a report, the newest first, with its scores (`categories`, `scored`) and nothing large; one query."""
+    """Those with a report, the newest first, with its scores (`categories`, `groups`, `scored`); one query."""
     report = KeyTransform("report", "job__result")
     found = Evaluation.objects.filter(project=project, job__state=State.DONE, job__result__has_key="report")
     if benchmark:
@@ -84,6 +84,7 @@ def ended(project: Project, benchmark: str = "") -> list[Evaluation]:
     told = light(found).annotate(
         categories=KeyTransform("categories", report),
         scored=KeyTransform("overall", report),
+        groups=KeyTransform("groups", report),
         trials=KeyTransform("trials", "job__spec"),
     )
     return list(told[:MOST])
@@ -113,7 +114,7 @@ def by_model(found: Sequence[Evaluation]) -> dict[Any, list[Evaluation]]:
 
 
 def standing(one: Evaluation) -> Standing:
-    cells = {each["name"]: cell(each["score"]) for each in one.categories or [] if each.get("score")}
+    cells = {each["name"]: cell(each["score"]) for each in one.groups or one.categories or [] if each.get("score")}
     if one.scored:
         cells[paper.OVERALL] = cell(one.scored)
     counts = [sum(each[name] for each in one.categories or []) for name in ("asked", "run")]
@@ -143,9 +144,10 @@ def ranked(rows: list[Standing]) -> list[Standing]:
 
 
 def columns_of(benchmark: str, rows: Sequence[Standing]) -> tuple[str, ...]:
-    """The benchmark's own order, then what else was told, then all together."""
+    """The groups of its categories, or these in the benchmark's own order, what else was told, and all together."""
     told = dict.fromkeys(name for one in rows for name in one.cells if name != paper.OVERALL)
-    known = KNOWN[benchmark].categories if benchmark in KNOWN else paper.COLUMNS.get(benchmark, ())
+    grouped = dict.fromkeys(each["name"] for one in rows for each in one.evaluation.groups or [])
+    known = tuple(grouped) or categories_of(benchmark)
     return (*known, *(name for name in told if name not in known), paper.OVERALL)
 
 

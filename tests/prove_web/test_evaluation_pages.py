@@ -420,6 +420,18 @@ def test_a_board_is_sorted_by_any_column(sort: str, project: Project, victors: C
     assert [one["title"] for one in headings] == ["even", "odd", "overall"]
 
 
+def test_categories_that_count_as_one_stand_as_one_beside_the_papers(project: Project, victors: Client) -> None:
+    benchmark = Look(8, ("plan_json", "plan_str", "review_str"))
+    made = evaluation_of(project, benchmark=benchmark, named="teval")
+    score = {"accuracy": 0.5, "low": 0.25, "high": 0.75}
+    made.job.result["report"]["groups"] = [{"name": name, "score": score} for name in paper.COLUMNS["teval"]]
+    made.job.save()
+    page = board(victors, project, "teval")
+    ((shown, _),) = page.context["boards"]
+    assert shown.columns == (*paper.COLUMNS["teval"], "overall") and page.context["aligned"]
+    assert shown.standings[0].cells["plan"].accuracy == 50.0 and "plan_json" not in page.text
+
+
 def test_the_papers_rows_are_marked_and_have_no_rank(project: Project, victors: Client) -> None:
     evaluation_of(project, saying(reads, "ours"), Look(8, paper.COLUMNS["bfcl"]), named="bfcl")
     page = board(victors, project, "bfcl")
