@@ -328,9 +328,7 @@ def test_a_run_is_followed_by_evaluations_of_its_best_and_last_checkpoint(projec
     assert text.count("Begins when the run is done") == 2 and found[0].get_absolute_url() in text
 
 
-def test_they_begin_once_when_the_run_ends_well_though_the_word_of_it_is_lost(
-    project: Project, alices: Client
-) -> None:
+def test_they_begin_once_when_the_run_ends_well_though_the_word_of_it_is_lost(project: Project, alices: Client) -> None:
     run = launched(project, alices, benchmark_behaviour="yes")
     messages.broker().delete("training")
     finish(run.job, State.DONE)
