@@ -24,7 +24,7 @@ from ..prove.trajectory import Message, UnreadableData, file_digest
 from .backends import Asked, backend_for
 from .conversation import prompt_ids
 from .families import family_of
-from .models import weight_files
+from .models import ADAPTER, ADAPTER_CONFIG, model_under, read_json, weight_files
 from .policy import Policy, load_policy
 from .run_folder import PROGRESS
 
@@ -109,8 +109,13 @@ def batches(waiting: SimpleQueue[Asking | None]) -> Iterator[list[Asking]]:
 
 
 def weights_digest(folder: Path) -> str:
-    """What tells these weights from any others, in hex."""
-    digests = [file_digest(file) for file in sorted([*weight_files(folder), *folder.glob("adapter_model.safetensors")])]
+    """What tells these weights from any others, in hex; of an adapter with what it was trained on."""
+    model = model_under(folder)
+    files = sorted([*weight_files(model), *model.glob(ADAPTER)])
+    while folder != model:
+        files.append(folder / ADAPTER)
+        folder = Path(str(read_json(folder / ADAPTER_CONFIG)["base_model_name_or_path"]))
+    digests = [file_digest(file) for file in files]
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
 
