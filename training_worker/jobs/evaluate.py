@@ -113,10 +113,10 @@ def given_up(report: Report) -> bool:
 
 
 def why_given_up(report: Report) -> str:
-    why, count = Counter(report.not_run.values()).most_common(1)[0]
+    [(why, _)] = Counter(report.not_run.values()).most_common(1)
     return (
-        f"Of the items that were tried {len(report.not_run):,} could not be run: {why} ({count:,} times). That is no "
-        "failure of the model. Put it right, then resume: what is finished is kept."
+        f"{len(report.not_run):,} items were tried and could not be run: {why.rstrip('.')}. That is no failure of the "
+        "model. Put it right, then resume: what is finished is kept."
     )
 
 
