@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from django.conf import settings
-
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
 from prove_web.experiments.starting import WARM, left_choices, policy_choices
@@ -20,7 +18,6 @@ BASELINES = [
     (f"{SOURCE}oracle", "The ground truth: what can be reached"),
     (f"{SOURCE}silent", "A model that says nothing"),
 ]
-__all__ = ["BASELINES", "ENDPOINT", "LAST", "Origin", "asked_model", "choices", "endpoint_choices", "of_run", "origin"]
 
 
 @dataclass(frozen=True)
@@ -91,8 +88,3 @@ def asked_model(policy: str, typed: str, origin: Origin) -> str:
     if policy.startswith(SOURCE):
         return policy.removeprefix(SOURCE)
     return f"run {origin.run.number}" if origin.run else policy or WARM
-
-
-def root() -> str:
-    """The folder of all benchmarks."""
-    return f"{settings.PROVE_DATA}/benchmarks"

@@ -47,6 +47,20 @@ def look_at(path: str, page) -> None:
     assert page.locator("h1").count() == 1 and page.title()
 
 
+def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated: Site, page) -> None:
+    page.goto(f"{HERE}evaluations/2/")
+    shown = page.locator("#evaluation-now")
+    with page.expect_response(lambda answer: answer.url.endswith("evaluations/2/")):
+        shown.dispatch_event("live")
+    assert shown.locator("section").count() >= 3 and page.locator("h1").count() == 1
+    page.get_by_label("Beside the paper").select_option("Granite-4.1-8B")
+    page.get_by_role("columnheader", name="Paper's Granite-4.1-8B".replace("'", "\u2019")).wait_for()
+    assert page.url.endswith("?beside=Granite-4.1-8B") and shown.locator("section").count() >= 3
+    page.get_by_label("Outcome").select_option("failed")
+    page.get_by_role("status").filter(has_text="found").wait_for()
+    assert page.url.endswith("?outcome=failed")
+
+
 def test_a_trajectory_is_accessible_and_tidy(done_run: Site, page) -> None:
     [(example,)] = done_run.rows("SELECT example FROM trajectories_trajectory WHERE steps = 3 LIMIT 1")
     assert page.goto(f"{HERE}datasets/1/{example}/").status == 200

@@ -106,11 +106,12 @@ def evaluation_of(
     trials: int = 1,
     limit: int | None = None,
     named: str = "",
+    number: int = 0,
     spec: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """Run for real. One that is not done has no report yet, and half of its items."""
     policy, benchmark = policy or saying(reads), benchmark or Look()
-    number = Evaluation.objects.filter(project=project).count() + 1
+    number = number or Evaluation.objects.filter(project=project).count() + 1
     folder = Path("benchmarks", "projects", str(project.pk), named or benchmark.name, f"{policy.model}-{number}")
     identity, items = identity_of(benchmark, policy), selected(benchmark.items(), (), limit, trials)
     told = items if state == State.DONE else items[: len(items) // 2]

@@ -35,9 +35,8 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     leave_results(run)
     session = LiveSession.objects.create(servers=["banking"], seed=number, fingerprint="", **made)
     waiting = Job.objects.create(kind=Kind.GRAPH, title="Graph", **made)
-    evaluation = evaluation_of(project, benchmark=Look(items=1, categories=["even"]), run=run, checkpoint="last")
-    evaluation.number = number
-    evaluation.save()
+    small = Look(items=1, categories=["even"])
+    evaluation = evaluation_of(project, benchmark=small, run=run, checkpoint="last", number=number)
     return {
         "organisation": project.organisation.slug,
         "project": project.slug,
