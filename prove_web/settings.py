@@ -11,6 +11,7 @@ PROVE_OWNER_PASSWORD  of the owner that the first start makes (default: made at 
 PROVE_HOSTS    names the site answers to, comma-separated (default: this machine)
 DATABASE_URL   the database (default: SQLite in the data folder)
 REDIS_URL      the broker (default: the Valkey server that `manage.py serve` starts in the data folder)
+PROVE_EVALUATE_ENDPOINTS  endpoints that evaluations may ask beside PROVE_LLM_URL, separated by spaces (default: none)
 PROVE_LOST_AFTER  seconds without a word from a worker after which its job is lost and tried again (default: 60)
 SECRET_KEY     signs sessions and tokens (default: made once, kept in the data folder)
 """

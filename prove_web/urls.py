@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from prove_web.accounts import urls as accounts
+from prove_web.evaluations import urls as evaluations
 from prove_web.experiments import urls as experiments
 from prove_web.live import urls as live
 from prove_web.servers import urls as servers
@@ -12,7 +13,15 @@ urlpatterns = [
     *accounts.urlpatterns,
     path(
         "<slug:organisation>/<slug:project>/",
-        include([*live.urlpatterns, *servers.urlpatterns, *trajectories.urlpatterns, *experiments.urlpatterns]),
+        include(
+            [
+                *live.urlpatterns,
+                *servers.urlpatterns,
+                *trajectories.urlpatterns,
+                *experiments.urlpatterns,
+                *evaluations.urlpatterns,
+            ]
+        ),
     ),
 ]
 

@@ -22,6 +22,12 @@ class Section:
 
 
 SWEEPS = ("sweeps", "sweep-new", "sweep")
+EVALUATIONS = frozenset(
+    {
+        *("evaluation", "evaluation-new", "evaluation-item", "evaluation-compare", "evaluation-beside"),
+        *("leaderboards", "leaderboard"),
+    }
+)
 SECTIONS = (
     Section("home", "Home", "home", frozenset({"job"})),
     Section("servers", "Servers", "server", frozenset({"server"})),
@@ -30,6 +36,7 @@ SECTIONS = (
     Section("graph", "Graph", "share"),
     Section("datasets", "Data sets", "database", frozenset({"dataset", "dataset-new", "trajectory"})),
     Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", *SWEEPS})),
+    Section("evaluations", "Evaluations", "target", EVALUATIONS),
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})

@@ -65,3 +65,8 @@ class EvaluationItem(models.Model):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["evaluation", "item"], name="one_result_per_item")]
         indexes = [models.Index(fields=["evaluation", "category", "passed"])]
+
+    @property
+    def failure_title(self) -> str:
+        """The kind of failure in words."""
+        return self.failure.replace("_", " ")

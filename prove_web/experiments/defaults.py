@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from training_worker.prove.benchmarks.known import KNOWN
+
 Value = int | float | str | bool | None
 
 CORES = os.cpu_count() or 1
@@ -68,6 +70,9 @@ REWARD: dict[str, Value] = {
     "repeats": 0.0,
 }
 
+# the benchmarks that a run can be followed by, and the most items of a category
+EVALUATE: dict[str, Value] = {**{f"benchmark_{name}": False for name in KNOWN}, "benchmark_limit": None}
+
 # what the form begins with, by the names of its fields
 START: dict[str, Value] = {
     **DEFAULTS,
@@ -76,6 +81,7 @@ START: dict[str, Value] = {
     **{f"limit_{name}": value for name, value in LIMITS.items()},
     **{f"reward_{name}": value for name, value in REWARD.items()},
     "reward_tau_end": None,
+    **EVALUATE,
 }
 
 OF_SUPERVISED = {*SUPERVISED, "longest"}  # no other kind of run has these
@@ -83,4 +89,5 @@ OF_BOTH = {
     *("name", "kind", "recipe", "dataset", "policy", "minutes", "max_steps", "learning_rate", "decay", "warmup_steps"),
     *("evaluate_every", "held_out", "patience", "seed", "threads", "precision", "gradient_checkpointing"),
     *("device", "lora_rank", "lora_alpha"),
+    *EVALUATE,
 }

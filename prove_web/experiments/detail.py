@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.evaluations.rows import listed
 from prove_web.live.advice import advice
 
 from . import evaluation
@@ -74,6 +75,7 @@ def moving(run: Run) -> dict[str, Any]:
         "outcomes": evaluation.outcomes(result),
         "cuts": cuts(run),
         "checkpoints": checkpoints(run.job),
+        "evaluations": listed(run.evaluations.all()).order_by("number"),
         "notable": notable(run),
         "scored_by": said(run.config.get("reward")),
         "storage": run.job.events.filter(kind="storage").values_list("data", flat=True).last() or {},
@@ -94,7 +96,7 @@ def checkpoint(request: ProjectRequest, run: int, step: int) -> HttpResponse | S
     found = run_of(request.project, run)
     wanted = next((one for one in checkpoints(found.job) if one.step == step), None)
     if wanted is None:
-        raise Http404(f"Run {run} has no checkpoint of step {step} any more; a run keeps its last two.")
+        raise Http404(f"Run {run} has no checkpoint of step {step} any more; it keeps its last two and its best.")
     name = f"run-{run}-step-{step}.zip"
     return StreamingHttpResponse(
         streamed(zipped(wanted)),

@@ -12,8 +12,9 @@ from prove_web.accounts.models import Project
 from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
 
-from . import grpo_fields, machine_fields, reward_fields
+from . import evaluate_fields, grpo_fields, machine_fields, reward_fields
 from .defaults import CORES, DEFAULTS, LIMITS, OF_BOTH, OF_SUPERVISED, START, SUPERVISED, SWITCHES
+from .evaluate_fields import EvaluateFields
 from .grpo_fields import GRPOFields
 from .inputs import number, plain
 from .machine_fields import MachineFields
@@ -61,7 +62,7 @@ class Laid:
     told: list[Told]
 
 
-class RunForm(RewardFields, GRPOFields, MachineFields):
+class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
     name = forms.CharField(max_length=80, help_text="What the runs table calls it. Say what is different this time.")
     kind = forms.ChoiceField(
         choices=RunKind.choices,
@@ -126,6 +127,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields):
         kind = self.cleaned_data.get("kind", "")
         given = {name: value for name, value in self.cleaned_data.items() if belongs(name, kind)}
         found = {**grpo_fields.faults(given), **machine_fields.faults(given), **reward_fields.faults(given)}
+        found |= evaluate_fields.faults(given)
         if given.get("patience") and not (given.get("evaluate_every") and given.get("held_out")):
             found["patience"] = "It can only lose patience over what it measures: evaluate on held-out conversations."
         if kind == RunKind.GRPO and (dataset := given.get("dataset")) and cannot_be_run(dataset):
@@ -221,6 +223,7 @@ def flat(config: dict[str, Any]) -> dict[str, Any]:
 def copied(run: Run) -> dict[str, Any]:
     """What a new run begins with that is to be like this one."""
     known = {name: plain(value) for name, value in flat(run.config).items() if name in RunForm.base_fields}
+    known |= evaluate_fields.copied(run)
     return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, **known}
 
 

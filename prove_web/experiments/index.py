@@ -13,6 +13,7 @@ from typing import Any
 from .models import RolloutGroup, Run, StepRollouts
 
 FILE = ("file", "digest", "bytes", "tokens", "tokens_digest")
+ELSEWHERE = {("rollouts", "groups"), ("items", "items")}  # of events
 LISTS = ("reward", "advantage", "end", "failed_calls", "model_tokens", "tools")
 
 
@@ -55,6 +56,6 @@ def listed(names: Any) -> str:
 
 
 def slim(event: Mapping[str, Any]) -> dict[str, Any]:
-    """What an event says, without what the index holds of it."""
+    """What an event says, without what tables of their own hold of it."""
     data: dict[str, Any] = event["data"]
-    return {name: value for name, value in data.items() if not (event["kind"] == "rollouts" and name == "groups")}
+    return {name: value for name, value in data.items() if (event["kind"], name) not in ELSEWHERE}

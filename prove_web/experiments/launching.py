@@ -13,9 +13,11 @@ from django.views.decorators.http import require_http_methods
 
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.evaluations.queueing import evaluate_after
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
 
+from . import evaluate_fields
 from .forecast import forecast
 from .forms import RunForm, copied, usable
 from .models import Run, RunKind, Sweep
@@ -102,4 +104,5 @@ def launch(project: Project, user: User, form: RunForm, sweep: Sweep | None = No
         job=job,
     )
     enqueue(job)
+    evaluate_after(run, user, evaluate_fields.chosen(form.cleaned_data), form.cleaned_data["benchmark_limit"])
     return run

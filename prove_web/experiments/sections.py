@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import grpo_fields, machine_fields, reward_fields
+from . import evaluate_fields, grpo_fields, machine_fields, reward_fields
 
 
 @dataclass(frozen=True)
@@ -37,5 +37,6 @@ SECTIONS = (
         ("decay", "warmup_steps", *grpo_fields.SWITCHES),
         brief=("decay", "loss", "zero_variance", "limit_completion"),
     ),
+    Section("Evaluate when done", evaluate_fields.NAMES),
     Section("Machine", machine_fields.NAMES, brief=("threads", "device", "precision", "lora_rank")),
 )

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import ENDED
-from training_worker.prove.models import left_by, model_folders
+from training_worker.prove.models import best_of, left_by, model_folders
 
 from .checkpoints import checkpoints
 from .models import Run
@@ -61,9 +61,11 @@ def policy_choices(project: Project) -> Choices:
 def left_choices(run: Run) -> list[tuple[str, str]]:
     name, title = f"run:{run.job_id}", f"Run {run.number}, {run.name}"
     found = [(name, title)] if left_by(run.job.folder) else []
+    best = best_of(run.job.folder)
     for one in checkpoints(run.job):
         if left_by(run.job.folder, one.folder.name):
-            found.append((f"{name}/{one.folder.name}", f"{title}: checkpoint of step {one.step}"))
+            told = ", its best on held-out worlds" if one.folder == best else ""
+            found.append((f"{name}/{one.folder.name}", f"{title}: checkpoint of step {one.step}{told}"))
     return found
 
 

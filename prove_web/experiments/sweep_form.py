@@ -10,13 +10,14 @@ from django import forms
 
 from prove_web.accounts.models import Project
 
+from .defaults import EVALUATE
 from .forms import Offer, RunForm, usable
 from .models import Sweep
 from .reward_fields import ABLATIONS
 from .space import MOST, BadSpace, Member, drawn, grid, parse
 
 ROWS = 4  # settings that may vary at once
-NEVER = {"name", "recipe"}  # these tell runs apart or fill others in
+NEVER = {"name", "recipe", *EVALUATE}  # these tell runs apart, fill others in, or come after
 VARIABLE = {
     name: str(field.label or name.capitalize()) for name, field in RunForm.base_fields.items() if name not in NEVER
 }

@@ -9,6 +9,7 @@ from .models import ENDED, Job, Kind, State
 GOES_ON = {
     Kind.RUN: "Resume goes on from its last checkpoint.",
     Kind.SFT: "Resume goes on from its last checkpoint.",
+    Kind.EVALUATE: "Resume goes on with the items that are not finished.",
     Kind.DATASET: "Resume makes the data set from the beginning.",
     Kind.GRAPH: "Resume proves the graph from the beginning.",
 }

@@ -43,6 +43,7 @@ QUEUE_OF = {
     Kind.SFT: "training",
     Kind.EVALUATE: "training",
 }
+WITHOUT_GPU = "synthesis"  # the queue of workers that need none
 TRAINS = (Kind.RUN, Kind.SFT)
 
 
@@ -101,6 +102,9 @@ class Job(models.Model):
 
     @property
     def queue(self) -> str:
+        """An evaluation that loads no model does not wait for the workers that train."""
+        if self.kind == Kind.EVALUATE and self.spec.get("source") != "folder":
+            return WITHOUT_GPU
         return QUEUE_OF[Kind(self.kind)]
 
     @property

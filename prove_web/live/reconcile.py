@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from . import messages
 from .jobs import dispatch, locked, lose, ready
-from .models import AT_WORK, QUEUE_OF, Job, Kind, State
+from .models import AT_WORK, Job, State
 
 SEND_AGAIN = timedelta(seconds=30)
 LOAD_AGAIN, LOAD_UNTIL = timedelta(seconds=30), timedelta(days=1)
@@ -53,6 +53,5 @@ def unheard(job: Job) -> bool:
     """Whether a queued job's message seems lost: it was never taken, and nothing on its queue is at work."""
     if job.sent_at is None:
         return True
-    kinds = [kind for kind in Kind if QUEUE_OF[kind] == job.queue]
-    busy = Job.objects.filter(state__in=AT_WORK, kind__in=kinds).exists()
+    busy = any(one.queue == job.queue for one in Job.objects.filter(state__in=AT_WORK).only("kind", "spec"))
     return not busy and timezone.now() - job.sent_at > SEND_AGAIN

@@ -13,6 +13,7 @@ from django.db.models import IntegerField, Max
 from django.db.models.functions import Cast
 from django.utils import timezone
 
+from prove_web.evaluations.recording import record_evaluation
 from prove_web.experiments.index import slim
 from prove_web.experiments.recording import record_curves
 
@@ -73,6 +74,7 @@ def store(job: Job, fresh: Sequence[Told]) -> None:
         for e in fresh
     )
     record_curves(job, fresh)
+    record_evaluation(job, fresh)
     for event in fresh:
         apply(job, event)
     job.save()

@@ -93,7 +93,7 @@ def job_resume(request: Any, job: UUID) -> HttpResponse:
 
 
 def one_of(project: Any, job: UUID) -> Job:
-    related = ("project__organisation", "after", "created_by", "dataset", "run")
+    related = ("project__organisation", "after", "created_by", "dataset", "run", "evaluation")
     return get_object_or_404(Job.objects.select_related(*related), project=project, pk=job)
 
 

@@ -29,6 +29,7 @@ class CallCard:
 
     `result` is what the world answered, whole. `level` is the validity it reached (0 to 3), `step` the ground-truth
     step it stands for, from 0. `fed` names the earlier calls whose results its arguments come from.
+    `side` begins the anchors of a conversation that is not alone on its page.
     """
 
     position: int | None
@@ -42,6 +43,7 @@ class CallCard:
     notes: tuple[str, ...] = ()
     fed: tuple[Fed, ...] = ()
     evidence: Evidence | None = None
+    side: str = ""
 
     @property
     def ok(self) -> bool:
@@ -69,7 +71,7 @@ class CallCard:
     @property
     def anchor(self) -> str:
         """The card's address on its page."""
-        return "" if self.position is None else f"call-{self.number}"
+        return "" if self.position is None else f"{self.side}call-{self.number}"
 
 
 @dataclass(frozen=True)
@@ -130,22 +132,32 @@ def failed(failure: Failure) -> Turn:
     )
 
 
-def of_rollout(rollout: Rollout, example: Example) -> list[Turn]:
-    """The policy's attempt: its words, its calls with what became of each, and the user's turns."""
+def of_rollout(rollout: Rollout, example: Example | None = None) -> list[Turn]:
+    """The policy's attempt: its words, its calls with what became of each, and the user's turns.
+
+    Without an example, as of an item of a benchmark, tools are of no server here. What a tool said that no call shown
+    asked for (a conversation that a benchmark starts with) is a turn of its own.
+    """
     fed = feeds_by_values(rollout)
     cards = [
         card(position, made, example, rollout.reward, fed.get(position, ()))
         for position, made in enumerate(rollout.calls)
     ]
     turns: list[Turn] = []
-    assistant = -1
+    assistant, answers = -1, 0
     for at, message in enumerate(rollout.transcript):
         if message.role == "assistant":
             assistant += 1
             mine = [one for one, made in zip(cards, rollout.calls, strict=True) if made.turn == assistant]
-            turns.append(spoken(message, [*mine, *not_run(rollout.transcript[at:], mine)], rollout, at))
+            shown = [*mine, *not_run(rollout.transcript[at:], mine)]
+            turns.append(spoken(message, shown, rollout, at))
+            answers = len(shown)
         elif message.role != "tool":
             turns.append(Turn(message.role, message.content))
+        elif answers:
+            answers -= 1
+        else:
+            turns.append(Turn("tool", message.content))
     return turns
 
 
@@ -190,23 +202,26 @@ def not_run(rest: Sequence[Message], run: Sequence[CallCard]) -> Iterator[CallCa
 def card(
     position: int,
     made: ExecutedCall,
-    example: Example,
+    example: Example | None,
     reward: Reward | None,
     fed: Iterable[Fed],
     step: int | None = None,
 ) -> CallCard:
+    reward = reward if example else None
     evidence = next((one for one in reward.evidence if one.call == position), None) if reward else None
-    said = earned(evidence, abstains=example.abstains) if evidence and made.call.arguments is not None else ()
+    said = (
+        earned(evidence, abstains=example.abstains) if example and evidence and made.call.arguments is not None else ()
+    )
     return CallCard(
         position=position,
         tool=made.call.name,
-        server="" if example.source else server_of(made.call.name),
+        server=server_of(made.call.name) if example and not example.source else "",
         arguments=made.call.arguments,
         result=made.observation,
         level=made.level,
         step=evidence.step if evidence else step,
-        chips=(RECORDED if example.source and step is not None else level_chip(made.level), *said),
-        notes=tuple(differences(evidence, made.call, example)) if evidence else (),
+        chips=(RECORDED if example and example.source and step is not None else level_chip(made.level), *said),
+        notes=tuple(differences(evidence, made.call, example)) if example and evidence else (),
         fed=tuple(fed),
         evidence=evidence,
     )

@@ -1,6 +1,9 @@
 """A real Chromium on a real site. Without a browser these tests are left out, and say so by name."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -90,4 +93,29 @@ def done_run(site: Site) -> Site:
     """The site once its first run is done."""
     query = "SELECT state FROM live_job WHERE kind = 'run' ORDER BY created_at LIMIT 1"
     site.wait(lambda: site.rows(query)[0][0] == "done")
+    return site
+
+
+EVALUATED = """
+import django
+django.setup()
+from prove_web.accounts.models import Project
+from prove_web.experiments.models import Run
+from tests.prove_web.evaluated import Look, evaluation_of, fails_on, out_of_reach, reads, saying
+from training_worker.prove.benchmarks.paper import COLUMNS
+project, run = Project.objects.get(slug="demo"), Run.objects.get(number=1)
+bench = Look(40, COLUMNS["bfcl"])
+evaluation_of(project, saying(fails_on(*range(0, 40, 2)), "warm"), bench, named="bfcl")
+after = out_of_reach(saying(fails_on(*range(0, 40, 3)), "run 1"), "look-39")
+evaluation_of(project, after, bench, named="bfcl", run=run, checkpoint="last")
+evaluation_of(project, saying(reads, "run 1"), bench, named="bfcl", run=run, checkpoint="best", state="stopped")
+"""
+
+
+@pytest.fixture(scope="package")
+def evaluated(site: Site) -> Site:
+    """The site with three evaluations: of the warm policy, of run 1's last checkpoint, and one that was stopped."""
+    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
+    made = subprocess.run([sys.executable, "-c", EVALUATED], cwd=ROOT, env={**os.environ, **settings})
+    assert made.returncode == 0
     return site

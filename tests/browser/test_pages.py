@@ -12,6 +12,11 @@ PAGES = [
     "runs/1/rollouts/1/1/", "runs/1/rollouts/?q=calls%3E0", "sweeps/", "sweeps/new/?preset=rates",
     "../", "../../account/password/",
 ]  # fmt: skip
+EVALUATIONS = [
+    "evaluations/2/", "evaluations/3/", "evaluations/2/items/0/", "evaluations/2/compare/",
+    "evaluations/2/compare/?with=1", "evaluations/2/compare/1/2/",
+    "leaderboards/", "leaderboards/bfcl/", "leaderboards/teval/",
+]  # fmt: skip
 SIZES = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 
@@ -23,6 +28,15 @@ def faults(page) -> list[str]:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_is_accessible_and_tidy(path: str, done_run: Site, page) -> None:
+    look_at(path, page)
+
+
+@pytest.mark.parametrize("path", EVALUATIONS)
+def test_a_page_of_an_evaluation_is_accessible_and_tidy(path: str, evaluated: Site, page) -> None:
+    look_at(path, page)
+
+
+def look_at(path: str, page) -> None:
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
         assert page.goto(HERE + path).status == 200
@@ -31,6 +45,20 @@ def test_a_page_is_accessible_and_tidy(path: str, done_run: Site, page) -> None:
     page.set_viewport_size(SIZES["narrow"])
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["narrow"]["width"], "it scrolls sideways"
     assert page.locator("h1").count() == 1 and page.title()
+
+
+def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated: Site, page) -> None:
+    page.goto(f"{HERE}evaluations/2/")
+    shown = page.locator("#evaluation-now")
+    with page.expect_response(lambda answer: answer.url.endswith("evaluations/2/")):
+        shown.dispatch_event("live")
+    assert shown.locator("section").count() >= 3 and page.locator("h1").count() == 1
+    page.get_by_label("Beside the paper").select_option("Granite-4.1-8B")
+    page.get_by_role("columnheader", name="Paper's Granite-4.1-8B".replace("'", "\u2019")).wait_for()
+    assert page.url.endswith("?beside=Granite-4.1-8B") and shown.locator("section").count() >= 3
+    page.get_by_label("Outcome").select_option("failed")
+    page.get_by_role("status").filter(has_text="found").wait_for()
+    assert page.url.endswith("?outcome=failed")
 
 
 def test_a_trajectory_is_accessible_and_tidy(done_run: Site, page) -> None:

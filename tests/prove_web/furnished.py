@@ -12,6 +12,7 @@ from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.rollout import oracle
 
+from .evaluated import Look, evaluation_of
 from .examples import abstention
 from .trained import keep_rollouts
 
@@ -34,6 +35,8 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     leave_results(run)
     session = LiveSession.objects.create(servers=["banking"], seed=number, fingerprint="", **made)
     waiting = Job.objects.create(kind=Kind.GRAPH, title="Graph", **made)
+    small = Look(items=1, categories=["even"])
+    evaluation = evaluation_of(project, benchmark=small, run=run, checkpoint="last", number=number)
     return {
         "organisation": project.organisation.slug,
         "project": project.slug,
@@ -48,6 +51,10 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "sweep": number,
         "step": STEP,
         "index": 1,
+        "evaluation": evaluation.number,
+        "other": evaluation.number,
+        "line": 0,
+        "benchmark": evaluation.benchmark,
     }
 
 

@@ -31,6 +31,7 @@ MORE_THAN_LOOKING = {
     "dataset-new": Action.LAUNCH,
     "run-new": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
+    "evaluation-new": Action.LAUNCH,
     "sweep-stop": Action.LAUNCH,
     "session-new": Action.ANNOTATE,
     "session-call": Action.ANNOTATE,
@@ -39,8 +40,8 @@ MORE_THAN_LOOKING = {
     "trajectory-session": Action.ANNOTATE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run"}
-OURS = ("accounts", "live", "servers", "trajectories", "experiments")
+THINGS = {"job", "session", "dataset", "run", "evaluation"}
+OURS = ("accounts", "live", "servers", "trajectories", "experiments", "evaluations")
 Parts = tuple[str, ...]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.defaults import DEFAULTS
+from prove_web.experiments.defaults import DEFAULTS, EVALUATE
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import Run, Sweep
 from prove_web.experiments.space import BadSpace, Listed, Range, drawn, grid, parse
@@ -207,7 +207,7 @@ class TestPages:
             (one, kind) for one in (dataset, other) for kind in ("grpo", "sft")
         }
         assert {job.kind for job in Job.objects.filter(run__isnull=False)} == {Kind.RUN, Kind.SFT}
-        assert {*VARIABLE} == {*RunForm.base_fields} - {"name", "recipe"}
+        assert {*VARIABLE} == {*RunForm.base_fields} - {"name", "recipe", *EVALUATE}
 
     @pytest.mark.parametrize(
         ("rows", "other", "said"),

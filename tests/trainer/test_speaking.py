@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -68,3 +69,16 @@ def test_those_that_wait_together_are_answered_as_each_alone_and_told_when_the_p
 def test_a_folder_without_a_policy_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(NoPolicy, match="cannot be evaluated"):
         Local(tmp_path)
+
+
+def test_an_adapter_is_known_by_its_own_weights_and_those_beneath_it(tmp_path: Path) -> None:
+    found = {weights_digest(WARM)}
+    beneath = WARM
+    for number in range(2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "adapter_model.safetensors").write_bytes(b"weights")
+        (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": str(beneath)}))
+        found.add(weights_digest(folder))
+        beneath = folder
+    assert len(found) == 3

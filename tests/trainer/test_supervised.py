@@ -193,3 +193,19 @@ def test_a_folder_of_another_run_is_refused(run: SupervisedRun) -> None:
     trained(replace(run, max_steps=1))
     with pytest.raises(RunMismatch, match="learning_rate"):
         trained(replace(run, learning_rate=1.0))
+
+
+def test_the_best_checkpoint_is_written_at_once_and_outlives_the_others(run: SupervisedRun) -> None:
+    rewards = {0: 0.9, 3: 0.6, 6: 0.5, 9: 0.4}
+
+    def kept() -> list[str]:
+        return sorted(folder.name for folder in (run.out / "checkpoints").glob("checkpoint-*"))
+
+    looks = {"evaluate": lambda model, step: rewards[step], "evaluate_every": 3}
+    trained(replace(run, max_steps=7), **looks)
+    assert kept() == ["checkpoint-3", "checkpoint-6", "checkpoint-7"], "the start is no checkpoint"
+    trained(replace(run, max_steps=9), **looks)
+    assert kept() == ["checkpoint-3", "checkpoint-8", "checkpoint-9"], "a run that goes on knows its best"
+    rewards[12] = 0.7
+    trained(replace(run, max_steps=12), **looks)
+    assert kept() == ["checkpoint-10", "checkpoint-12"], "until there is a better one"

@@ -79,6 +79,8 @@ def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
         from .sft import work
     elif kind == "dataset":
         from .dataset import work
+    elif kind == "evaluate":
+        from .evaluate import work
     elif kind == "graph":
         from .graph import work
     else:

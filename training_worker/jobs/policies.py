@@ -5,15 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..prove.models import OF_RUN, left_by
+from ..prove.models import BEST, OF_RUN, left_by
 from ..prove.trajectory import UnreadableData
 from .work import Refused
 
 
-def policy_folder(name: Any, jobs: Path) -> Path:
-    """`warm`, `run:<job>`, `run:<job>/checkpoint-<step>`, or a model's name; `jobs` holds the jobs' folders.
+def called(checkpoint: str | None) -> str:
+    return {None: "its policy", BEST: "its best checkpoint"}.get(checkpoint, str(checkpoint))
 
-    Raises Refused.
+
+def policy_folder(name: Any, jobs: Path) -> Path:
+    """`warm`, `run:<job>`, `run:<job>/checkpoint-<step>`, `run:<job>/best`, or a model's name.
+
+    `jobs` holds the jobs' folders; the best is the kept checkpoint with the highest held-out reward. Raises Refused.
     """
     from ..trainer.models import find_model
 
@@ -22,7 +26,8 @@ def policy_folder(name: Any, jobs: Path) -> Path:
         folder = left_by(jobs / job, checkpoint)
         if folder is None:
             raise Refused(
-                f"What run {job} left is not here: {checkpoint or 'its policy'}. A run keeps its last two checkpoints."
+                f"What run {job} left is not here: {called(checkpoint)}. A run keeps its last two checkpoints, and "
+                "the best of those it measured on held-out worlds."
             )
         return folder
     try:

@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-Kind = Literal["started", "progress", "step", "rollouts", "rewound", "held_out", "checkpoint", "storage", "ended"]
+Kind = Literal[
+    "started", "progress", "step", "rollouts", "rewound", "held_out", "checkpoint", "storage", "items", "ended"
+]
 Ended = Literal["done", "stopped", "failed", "lost", "interrupted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -23,9 +25,11 @@ class Event:
     step: step and the metrics of that step | rollouts: step, its file in the store (file, digest, bytes), that of its
     tokens (tokens, tokens_digest; "" without), and groups (each in short, see store/folder.py) | rewound: step, after
     which all of these are void | held_out: step and means over held-out worlds | checkpoint: step, bytes | storage:
-    waiting (files that are not in the storage yet), error ("" when it is well) | ended: state, error, result. After
-    `lost`, for no fault of the job, another attempt should be made; so it should after `interrupted`, when the worker
-    was shut down.
+    waiting (files that are not in the storage yet), error ("" when it is well) | items: of an evaluation, identity
+    (benchmark, version, settings, model), folder (of its results, relative to the data folder) and items that are
+    finished (each with item, category, passed, value, failure, steps, calls, tokens, seconds, line; each attempt tells
+    all of them, those from before first) | ended: state, error, result. After `lost`, for no fault of the job, another
+    attempt should be made; so it should after `interrupted`, when the worker was shut down.
     """
 
     seq: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 ROOTS = "PROVE_MODELS"  # folders, separated by colons; by default `models` in the data folder
 CONFIG, CARD = "config.json", "card.json"
 LEFT = (CONFIG, "adapter_config.json")  # one of them is in what a run left, beside the card
-OF_RUN = re.compile(r"run:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:/(checkpoint-\d{1,9}))?")
+BEST = "best"  # of a run's checkpoints
+OF_RUN = re.compile(r"run:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:/(checkpoint-\d{1,9}|best))?")
 
 
 def model_roots(data: Path) -> list[Path]:
@@ -29,7 +31,23 @@ def model_folders(data: Path) -> dict[str, Path]:
 
 
 def left_by(job: Path, checkpoint: str | None = None) -> Path | None:
-    """The folder of the policy that a run's job left, or of one of its checkpoints; None where there is none."""
+    """The folder of the policy that a run's job left, or of one of its checkpoints, which may be called BEST.
+
+    None where there is none.
+    """
+    if checkpoint == BEST:
+        return best_of(job)
     folder = job / "out" / (f"checkpoints/{checkpoint}" if checkpoint else "policy")
     whole = (folder / CARD).is_file() and any((folder / name).is_file() for name in LEFT)
     return folder if whole else None
+
+
+def best_of(job: Path) -> Path | None:
+    """The kept checkpoint of a run's job with the highest reward on held-out worlds; None where none was measured."""
+    measured = job / "out" / "held-out.jsonl"
+    lines = map(json.loads, measured.read_text("utf-8").splitlines()) if measured.is_file() else ()
+    rewards = {line["step"]: line["reward"] for line in lines if line.get("reward") is not None}
+    for step in sorted(rewards, key=lambda step: (-rewards[step], step)):
+        if folder := left_by(job, f"checkpoint-{step}"):
+            return folder
+    return None

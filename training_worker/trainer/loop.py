@@ -9,6 +9,7 @@ from typing import Any, Literal
 from transformers import TrainerCallback
 
 from . import ranks
+from .best import Best
 from .grpo_run import GRPORun
 from .machine import Machine
 from .meter import stepped
@@ -34,7 +35,7 @@ class Loop(TrainerCallback):
         self.step, self.seconds = 0, 0.0
         self.evaluate: Evaluate | None = None
         self.evaluate_every = 0
-        self.patience = Patience(config.patience)
+        self.patience, self.best = Patience(config.patience), Best()
         self.machine, self.batch = Machine(), Metrics()
         self.model: Any = None
         self.vllm: Any = None
@@ -42,6 +43,7 @@ class Loop(TrainerCallback):
     def go_on_from(self, start: Checkpoint) -> None:
         self.step, self.seconds = start.step, float(start.progress["seconds"])
         self.patience.restore(start.progress.get("patience", {}))
+        self.best.restore(start.progress.get("best", {}))
         self.player.restore(start.progress)
         self.on_event({"event": "resumed", "step": start.step, "seconds": start.progress["seconds"]})
 
@@ -88,9 +90,9 @@ class Loop(TrainerCallback):
         """Complete the checkpoint, unless its weights are spoiled: then it never becomes one. Raises NotFinite."""
         if not is_finite(self.model):
             raise NotFinite("policy", self.step)
-        progress = {"seconds": self.seconds, "patience": self.patience.state(), **self.player.state()}
+        progress = {"seconds": self.seconds, "patience": self.patience.state(), "best": self.best.state()}
         if ranks.is_first():
-            path = self.folder.complete(state.global_step, progress)
+            path = self.folder.complete(state.global_step, progress | self.player.state())
             self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
 
     def perhaps_stop(self, control: Any) -> None:
@@ -105,7 +107,10 @@ class Loop(TrainerCallback):
         # one process alone must not ask a vLLM that all of them share
         given = {"vllm": self.vllm} if self.vllm and ranks.count() == 1 else {}
         found = self.evaluate(plain(self.model), self.step, **given) if ranks.is_first() else None
-        self.patience.hear(self.step, ranks.of_first(found))
+        found = ranks.of_first(found)
+        self.patience.hear(self.step, found)
+        if self.best.hear(self.step, found):
+            control.should_save = True
         if self.over():
             control.should_training_stop = control.should_save = True
 

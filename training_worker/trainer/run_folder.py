@@ -22,6 +22,7 @@ from .policy import CARD, write_whole
 from .sampler import Sample
 
 PROGRESS = "progress.json"
+KEPT = 2  # of the newest checkpoints; the best one is kept beside them
 
 
 class RunMismatch(UnreadableData):
@@ -74,20 +75,28 @@ class RunFolder:
 
     def newest(self) -> Checkpoint | None:
         """The newest complete checkpoint; incomplete ones are removed."""
-        found = []
         for folder in self.checkpoints.glob("checkpoint-*"):
-            if (folder / PROGRESS).is_file():
-                progress = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
-                found.append(Checkpoint(folder, int(progress["step"]), progress))
-            else:
+            if not (folder / PROGRESS).is_file():
                 shutil.rmtree(folder)
-        return max(found, key=lambda checkpoint: checkpoint.step, default=None)
+        return next(reversed(self.whole()), None)
+
+    def whole(self) -> list[Checkpoint]:
+        """The complete checkpoints, oldest first."""
+        found = []
+        for file in self.checkpoints.glob(f"checkpoint-*/{PROGRESS}"):
+            progress = json.loads(file.read_text(encoding="utf-8"))
+            found.append(Checkpoint(file.parent, int(progress["step"]), progress))
+        return sorted(found, key=lambda checkpoint: checkpoint.step)
 
     def complete(self, step: int, progress: Mapping[str, Any]) -> Path:
-        """Mark the checkpoint of a step as complete."""
+        """Mark the checkpoint of a step as complete. Older ones go, but for the best (see Best.state)."""
         folder = self.checkpoints / f"checkpoint-{step}"
         write_whole(folder / CARD, json.dumps({"made_by": "checkpoint", "step": step}) + "\n")  # it is a policy too
         write_whole(folder / PROGRESS, json.dumps({"step": step, **progress}) + "\n")
+        for old in self.whole()[:-KEPT]:
+            if old.step != progress.get("best", {}).get("step"):
+                (old.folder / PROGRESS).unlink()  # first, so that what a kill leaves of it counts as incomplete
+                shutil.rmtree(old.folder)
         return folder
 
     def rewind(self, step: int) -> None:

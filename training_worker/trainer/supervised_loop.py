@@ -13,6 +13,7 @@ from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
 from ..prove.trajectory import UnreadableData
+from .best import Best
 from .demonstrations import Demonstrations
 from .loop import Ended, Evaluate, Event, OnEvent
 from .placing import device_of, plain
@@ -75,6 +76,8 @@ class Loop(TrainerCallback):
         self.evaluate_every = 0
         self.patience = Patience(config.patience)
         self.patience.restore(start.progress.get("patience", {}) if start else {})
+        self.best = Best()
+        self.best.restore(start.progress.get("best", {}) if start else {})
         self.tokens = 0.0
         self.times: dict[str, float] = {}
 
@@ -106,7 +109,7 @@ class Loop(TrainerCallback):
         return "patience" if self.patience.lost else None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-        self.perhaps_evaluate()
+        self.perhaps_evaluate(control)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         self.began = time.perf_counter()
@@ -131,7 +134,7 @@ class Loop(TrainerCallback):
         line |= {"epoch": self.step / self.epoch, "learning_rate": self.learning_rate, **self.times}
         self.folder.note(line)
         self.on_event({"event": "step", **line})
-        self.perhaps_evaluate()
+        self.perhaps_evaluate(control)
         self.perhaps_stop(control)
 
     def check(self, logs: Event) -> None:
@@ -153,18 +156,22 @@ class Loop(TrainerCallback):
         return ", ".join(ids[:NAMED]) + (f" and {len(ids) - NAMED} more" if len(ids) > NAMED else "")
 
     def on_save(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
-        path = self.folder.complete(state.global_step, {"seconds": self.seconds, "patience": self.patience.state()})
+        progress = {"seconds": self.seconds, "patience": self.patience.state(), "best": self.best.state()}
+        path = self.folder.complete(state.global_step, progress)
         self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
 
     def perhaps_stop(self, control: Any) -> None:
         if self.stop.requested or self.over():
             control.should_training_stop = control.should_save = True
 
-    def perhaps_evaluate(self) -> None:
+    def perhaps_evaluate(self, control: Any) -> None:
         due = self.evaluate_every and self.step % self.evaluate_every == 0
         if self.evaluate and due and not self.stop.requested:
             self.model.eval()
-            self.patience.hear(self.step, self.evaluate(plain(self.model), self.step))
+            found = self.evaluate(plain(self.model), self.step)
+            self.patience.hear(self.step, found)
+            if self.best.hear(self.step, found):
+                control.should_save = True
             self.model.train()
 
     def rate(self) -> float:
@@ -193,7 +200,6 @@ def arguments(config: SupervisedRun, checkpoints: Path, steps: int) -> SFTConfig
         logging_nan_inf_filter=False,
         save_strategy="steps",
         save_steps=config.checkpoint_every,
-        save_total_limit=2,
         use_cpu=device_of(config) == "cpu",
         bf16=config.precision == "bf16",
         gradient_checkpointing=config.gradient_checkpointing,

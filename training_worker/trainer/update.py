@@ -192,7 +192,6 @@ def arguments(config: GRPORun, checkpoints: Path, device: str) -> GRPOConfig:
         logging_steps=1,
         save_strategy="steps",
         save_steps=config.checkpoint_every,
-        save_total_limit=2,
         use_cpu=device == "cpu",
         bf16=config.precision == "bf16",
         activation_checkpointing=config.gradient_checkpointing,

@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ..synthesis.endpoint import Endpoint
+from ..synthesis.endpoint import Endpoint, EndpointFailed
 from ..synthesis.endpoint.settings import from_environment
-from .evaluating import evaluate
+from ..trajectory import UnreadableData
+from .bfcl.child import ChildFailed
+from .environment import NotInstalled, SetUpFailed
+from .evaluating import Finished, evaluate
 from .known import NotKnown, known, opened
-from .local import Local
+from .local import Local, NoPolicy
 from .policies import endpoint_policy, silent
 from .protocol import Benchmark, Item, Policy, Result, Style, identity_of, selected
 from .report import Report
@@ -23,13 +26,16 @@ Source = Literal["endpoint", "folder", "oracle", "silent"]
 Progress = Callable[[int, int], None]
 AT_ONCE = 12  # conversations with a policy of a folder: those that wait together are answered together
 SILENT = Policy(model="silent", speak=silent, kind="silent")
+# what a person is told of an evaluation that cannot be had, in the words of the exception
+TOLD = (ChildFailed, EndpointFailed, NoPolicy, NotInstalled, NotKnown, ResultsTaken, SetUpFailed, UnreadableData)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """`source` says where the policy is: behind the endpoint `url` as `model` (the variables PROVE_LLM_... where they
-    are empty), in `folder`, or one of two that show that a benchmark is sound. `temperature` None is the benchmark's
-    own; `limit` takes the first items of each category only.
+    are empty), in `folder` (which `model` then gives another name than that of the folder), or one of two that show
+    that a benchmark is sound. `temperature` None is the benchmark's own; `limit` takes the first items of each category
+    only.
     """
 
     benchmark: str
@@ -63,12 +69,14 @@ def have_done(
     progress: Progress = lambda done, total: None,
     check: Callable[[Benchmark, Policy], None] = lambda benchmark, policy: None,
     kept: Path | None = None,
+    finished: Finished = lambda result, line: None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Done:
     """Evaluate, or go on with it. `data` is the folder of a site.
 
     Results are in `out`, or in a folder of their own in `kept`, which is the site's `benchmarks` by default. `check`
-    sees what is about to be run, and may raise. Raises NotKnown, NotInstalled, NoPolicy, EndpointFailed, ResultsTaken
-    and what the benchmark raises when it is opened.
+    sees what is about to be run, and may raise; `finished` and `stopping` are those of `evaluate`. Raises what is in
+    TOLD.
     """
     root, one = data / "benchmarks", known(asked.benchmark)
     if wrong := sorted(set(asked.categories) - set(one.categories)):
@@ -82,7 +90,8 @@ def have_done(
         identity = identity_of(benchmark, policy)
         folder = (out or folder_of(kept or root, identity)).absolute()
         with Results(folder, identity) as results:
-            report = evaluate(benchmark, policy, items, results, asked.parallel or parallel, progress, nothing)
+            at_once = asked.parallel or parallel
+            report = evaluate(benchmark, policy, items, results, at_once, progress, nothing, finished, stopping)
             done = {item.id: results.done[item.id] for item in items if item.id in results.done}
     return Done(report, folder, items, done)
 
@@ -112,7 +121,7 @@ def policy_of(asked: Asked, benchmark: Benchmark, data: Path) -> Iterator[tuple[
             yield Policy(model="oracle", speak=speak, kind="oracle"), 2
         case "folder":
             with Local(Path(asked.folder), temperature) as local:
-                yield local.policy(asked.style), AT_ONCE
+                yield local.policy(asked.style, asked.model), AT_ONCE
         case "endpoint":
             given = {"PROVE_LLM_URL": asked.url, "PROVE_LLM_MODEL": asked.model}
             variables = {**os.environ, **{name: value for name, value in given.items() if value}}

@@ -10,6 +10,7 @@ from .protocol import Identity, Result
 from .report import by_task
 
 PERMUTATIONS = 9999
+AT_ONCE = 1_000_000  # values that are held in memory for it
 
 
 class NotComparable(Exception):
@@ -90,6 +91,7 @@ def by_chance(gains: Sequence[float]) -> float:
         np.mean,
         permutation_type="samples",
         n_resamples=PERMUTATIONS,
+        batch=max(1, AT_ONCE // len(gains)),
         rng=np.random.default_rng(0),
     )
     return float(test.pvalue)

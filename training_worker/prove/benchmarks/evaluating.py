@@ -14,6 +14,7 @@ from .protocol import Benchmark, Item, NotRun, Policy, Result, identity_of
 from .report import Report, report_of
 from .results import REPORT, Results, replace_text
 
+Finished = Callable[[Result, int], None]
 IN_A_ROW = 20  # so many items that could not be run, and none that could, are no accident
 
 
@@ -25,26 +26,33 @@ def evaluate(
     parallel: int = 4,
     progress: Callable[[int, int], None] = lambda done, total: None,
     silent: Mapping[str, Result] | None = None,
+    finished: Finished = lambda result, line: None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Report:
     """Run what is not done, and report on all of `items`. What could not be run is told, and tried the next time.
 
-    `silent` are the results of a model that says nothing, for the report.
+    `silent` are the results of a model that says nothing, for the report. `finished` is told each result that is
+    stored, those from before first, and its line in the file of results. Once it is `stopping`, no item is begun.
 
     Ends early when the first IN_A_ROW items cannot be run. An interruption (KeyboardInterrupt) waits for the answers
     that are under way and goes on to the caller; what was finished is kept.
     """
     todo = [item for item in items if item.id not in results.done]
+    for item in items:
+        if item.id in results.done:
+            finished(results.done[item.id], results.lines[item.id])
     not_run: dict[str, str] = {}
-    finished = len(items) - len(todo)
-    progress(finished, len(items))
-    for item, outcome in attempts(benchmark, policy, todo, parallel):
+    done = len(items) - len(todo)
+    progress(done, len(items))
+    for item, outcome in attempts(benchmark, policy, todo, parallel, stopping):
         if isinstance(outcome, NotRun):
             not_run[item.id] = str(outcome)
         else:
             results.add(outcome)
-        finished += 1
-        progress(finished, len(items))
-        if finished == len(not_run) >= IN_A_ROW:
+            finished(outcome, results.lines[item.id])
+        done += 1
+        progress(done, len(items))
+        if done == len(not_run) >= IN_A_ROW:
             break
     identity = identity_of(benchmark, policy)
     groups, absent = (getattr(benchmark, name, {}) for name in ("groups", "absent"))
@@ -54,24 +62,28 @@ def evaluate(
 
 
 def attempts(
-    benchmark: Benchmark, policy: Policy, items: Sequence[Item], parallel: int
+    benchmark: Benchmark, policy: Policy, items: Sequence[Item], parallel: int, stopping: Callable[[], bool]
 ) -> Iterator[tuple[Item, Result | NotRun]]:
     """Items as they end; whatever ends this ends those under way at their next question."""
     stopped = Event()
     heeding = replace(policy, speak=lambda item: Heeding(policy.speak(item), stopped))
     with ThreadPoolExecutor(parallel, "item") as pool:
-        under_way: dict[Future[Result | NotRun], Item] = {
-            pool.submit(tried, benchmark, item, heeding): item for item in items
+        under_way: dict[Future[Result | NotRun | None], Item] = {
+            pool.submit(tried, benchmark, item, heeding, stopping): item for item in items
         }
         try:
             for future in as_completed(under_way):
-                yield under_way[future], future.result()
+                if (outcome := future.result()) is not None:
+                    yield under_way[future], outcome
         finally:
             stopped.set()
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def tried(benchmark: Benchmark, item: Item, policy: Policy) -> Result | NotRun:
+def tried(benchmark: Benchmark, item: Item, policy: Policy, stopping: Callable[[], bool]) -> Result | NotRun | None:
+    """None where it was not begun."""
+    if stopping():
+        return None
     try:
         return benchmark.attempt(item, policy)
     except NotRun as reason:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from .behaviour.benchmark import CATEGORIES as BEHAVIOURS
 from .behaviour.benchmark import behaviours
 from .bfcl.benchmark import CATEGORIES, Bfcl
-from .environment import BFCL, TAU2, environment, installed
+from .environment import BFCL, TAU2, NotInstalled, environment, installed
 from .protocol import Benchmark
 from .protocol import NotKnown as NotKnown
 from .tau2.suite import CATEGORIES as DOMAINS
@@ -29,11 +30,15 @@ Opener = Callable[[Path, Mapping[str, str]], AbstractContextManager[Benchmark]]
 
 @dataclass(frozen=True)
 class Option:
-    """Something a benchmark takes beside the policy: its name, what it is, and what it is by default ("" asks)."""
+    """Something a benchmark takes beside the policy: its name, what it is, and what it is by default ("" is nothing).
+
+    A `dataset` is the folder of one; at the browser it is chosen, as nobody there may name a folder.
+    """
 
     name: str
     about: str
     default: str = ""
+    kind: Literal["text", "dataset"] = "text"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +46,8 @@ class Known:
     """A benchmark by name. `opens` is given the folder of all benchmarks and the options, each with a value.
 
     It raises NotInstalled, NotKnown for an option's value, and what the benchmark itself raises. `temperature` is the
-    benchmark's own; `installs` gets its package, where it has one that can be got.
+    benchmark's own; `installs` gets its package, where it has one that can be got; `looks` for what it needs, and
+    raises NotInstalled.
     """
 
     name: str
@@ -52,6 +58,16 @@ class Known:
     options: tuple[Option, ...] = ()
     temperature: float = 0.0
     installs: Callable[[Path], Path] | None = None
+    looks: Callable[[Path], object] | None = None
+
+    def missing(self, root: Path) -> str:
+        """What it needs and does not have, and how to get it; "" when nothing is known to be missing."""
+        try:
+            if self.looks:
+                self.looks(root)
+        except NotInstalled as reason:
+            return str(reason)
+        return ""
 
 
 @contextmanager
@@ -132,6 +148,7 @@ KNOWN = {
             opens=open_bfcl,
             temperature=0.001,
             installs=install_bfcl,
+            looks=lambda root: installed(root / "bfcl-env", "bfcl"),
         ),
         Known(
             name="tau2",
@@ -147,6 +164,7 @@ KNOWN = {
                 Option("split", f"tau2's split of tasks: {', '.join(SPLITS)}", "base"),
             ),
             installs=install_tau2,
+            looks=lambda root: installed(root / "tau2-env", "tau2"),
         ),
         Known(
             name="teval",
@@ -159,6 +177,7 @@ KNOWN = {
                 Option("embedding", "the folder of the model that compares sentences", "teval-embedding"),
             ),
             installs=install_teval,
+            looks=lambda root: teval.files_in(root / "teval"),
         ),
         Known(
             name="worlds",
@@ -166,7 +185,10 @@ KNOWN = {
             about="Conversations in worlds of our servers that no training has seen, judged by calls and final state.",
             categories=SERVERS,
             opens=ours(worlds),
-            options=(*making(20), Option("data", "instead: a data set's folder; its held-out conversations")),
+            options=(
+                *making(20),
+                Option("data", "instead: a data set; its held-out conversations", kind="dataset"),
+            ),
         ),
         Known(
             name="generalisation",
@@ -177,7 +199,7 @@ KNOWN = {
             options=(
                 *making(100),
                 Option("kept_out", "the servers kept out of training, with commas between", DEFAULT),
-                Option("data", "the training set, checked to know nothing of them; not checked where none is named"),
+                Option("data", "the training set, to be checked to know nothing of them", kind="dataset"),
             ),
         ),
         Known(

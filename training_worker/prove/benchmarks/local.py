@@ -103,10 +103,10 @@ class Local:
             for answer_to in self.waiting.values():
                 answer_to.set_exception(NotRun(ENDED))
 
-    def policy(self, style: Style = "tools") -> Policy:
-        """Known by its weights, not by where they are."""
+    def policy(self, style: Style = "tools", model: str = "") -> Policy:
+        """Known by its weights, not by where they are; called `model`, or as its folder is."""
         return Policy(
-            model=self.folder.name,
+            model=model or self.folder.name,
             speak=lambda item: LocalSpeaking(self, item.trial),
             style=style,
             format=self.format,

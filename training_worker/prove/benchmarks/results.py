@@ -66,6 +66,8 @@ class Results:
     def __init__(self, folder: Path, identity: Identity):
         self.folder, self.identity, self.lock = folder, identity, Lock()
         self.done: dict[str, Result] = {}
+        self.lines: dict[str, int] = {}  # of ITEMS, from 0: where each of them is
+        self.written = 0
 
     def __enter__(self) -> Results:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +80,7 @@ class Results:
         try:
             self.claim()
             forget_torn_line(self.folder / ITEMS)
-            self.done = results_in(self.folder)
+            self.read()
         except BaseException:
             self.held.close()
             raise
@@ -97,11 +99,20 @@ class Results:
                 f"{self.folder} holds results of another model, version or sampling: name another folder with --out."
             )
 
+    def read(self) -> None:
+        """What was finished before."""
+        for result in whole_lines(self.folder / ITEMS) if (self.folder / ITEMS).exists() else ():
+            self.take(result)
+
     def add(self, result: Result) -> None:
         line = (dumps(result) + "\n").encode()
         with self.lock, (self.folder / ITEMS).open("ab") as file:
             file.write(line)
-            self.done[result.item] = result
+            self.take(result)
+
+    def take(self, result: Result) -> None:
+        self.done[result.item], self.lines[result.item] = result, self.written
+        self.written += 1
 
 
 def forget_torn_line(path: Path) -> None:

@@ -8,23 +8,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from training_worker.prove.benchmarks import told
-from training_worker.prove.benchmarks.asked import Asked, Done, have_done
-from training_worker.prove.benchmarks.bfcl.child import ChildFailed
+from training_worker.prove.benchmarks.asked import TOLD, Asked, Done, have_done
 from training_worker.prove.benchmarks.compare import NotComparable, paired, require_comparable
-from training_worker.prove.benchmarks.environment import NotInstalled, SetUpFailed
 from training_worker.prove.benchmarks.known import KNOWN, NotKnown, known
-from training_worker.prove.benchmarks.local import NoPolicy
 from training_worker.prove.benchmarks.protocol import Benchmark, Policy, identity_of
-from training_worker.prove.benchmarks.results import ResultsTaken, identity_in, results_in
-from training_worker.prove.synthesis.endpoint import EndpointFailed
-from training_worker.prove.trajectory import UnreadableData
+from training_worker.prove.benchmarks.results import identity_in, results_in
 from training_worker.terminal import console, estimated, table
 
 STOPPED = "stopped; the same command goes on from here"
-TOLD = (
-    *(ChildFailed, EndpointFailed, NoPolicy, NotComparable, NotInstalled, NotKnown, ResultsTaken, SetUpFailed),
-    UnreadableData,
-)
 
 
 class Command(BaseCommand):
@@ -57,7 +48,7 @@ class Command(BaseCommand):
                 self.install(options["benchmark"], data / "benchmarks")
                 return
             self.run(data, options)
-        except TOLD as reason:
+        except (*TOLD, NotComparable) as reason:
             raise CommandError(str(reason)) from None
         except OSError as error:
             raise CommandError(

@@ -85,11 +85,17 @@ class Suite:
     absent: Mapping[str, str]
 
 
-def suite_in(folder: Path) -> Suite:
-    """What a folder holds. Raises NotInstalled where it has none of the files, and UnreadableData."""
+def files_in(folder: Path) -> list[str]:
+    """The names of T-Eval's files that are there. Raises NotInstalled where none is."""
     there = [name for name in FILES if (folder / name).is_file()]
     if not there:
         raise NotInstalled(f"T-Eval's data is not in {folder}: none of {', '.join(FILES)}. To evaluate, {WHERE}.")
+    return there
+
+
+def suite_in(folder: Path) -> Suite:
+    """What a folder holds. Raises NotInstalled where it has none of the files, and UnreadableData."""
+    there = files_in(folder)
     found = [entry for name in there for entry in entries_in(folder / name)]
     entries = {entry.id: entry for category in CATEGORIES for entry in found if entry.category == category}
     have = {entry.category for entry in found}

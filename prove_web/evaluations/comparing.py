@@ -1,0 +1,125 @@
+"""Two evaluations of one benchmark set beside each other, and one item of both with its two conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.trajectories.chips import Chip
+from prove_web.trajectories.conversation import CallCard, Turn, of_rollout
+from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
+from training_worker.prove.benchmarks.protocol import Result
+from training_worker.prove.trajectory import ToolCall
+
+from .item_page import item_at, neighbours
+from .models import Evaluation, EvaluationItem
+from .paired import Comparison, compared, rows_of
+from .relatives import choices, evaluation_of, identity_of
+from .reports import categories_of, title_of
+from .stored import NoConversation, result_of
+
+DIFFERS = Chip("Differs from here", "warn", "The first call that the two conversations do not share")
+
+
+@in_project(Action.VIEW)
+@require_safe
+def evaluation_compare(request: ProjectRequest, evaluation: int) -> HttpResponse:
+    """`?with=` is the number of the other one, which counts as before; without it one may choose."""
+    second = evaluation_of(request.project, evaluation)
+    context: dict[str, Any] = {"evaluation": second, "title": title_of(second.benchmark), "choices": choices(second)}
+    asked = request.GET.get("with", "")
+    if not asked:
+        return render(request, "evaluations/compare.html", context)
+    if not asked.isdecimal() or len(asked) > 9:
+        raise Http404("An evaluation is compared with another by its number.")
+    first = evaluation_of(request.project, int(asked))
+    context["other"] = first
+    try:
+        context["found"] = comparison_of(first, second)
+    except NotComparable as why:
+        context["why"] = str(why)
+    return render(request, "evaluations/compare.html", context)
+
+
+def comparison_of(first: Evaluation, second: Evaluation) -> Comparison:
+    """Raises NotComparable."""
+    if first.pk == second.pk:
+        raise NotComparable("This is one and the same evaluation: choose another one to compare it with.")
+    require_comparable(identity_of(first), identity_of(second))
+    return compared(rows_of(first), rows_of(second), categories_of(second.benchmark))
+
+
+@in_project(Action.VIEW)
+@require_safe
+def evaluation_beside(request: ProjectRequest, evaluation: int, other: int, line: int) -> HttpResponse:
+    """An item of an evaluation beside the same item of another, which counts as before."""
+    second, first = evaluation_of(request.project, evaluation), evaluation_of(request.project, other)
+    row = item_at(second, line)
+    earlier = first.items.filter(item=row.item).first() if first.benchmark == second.benchmark else None
+    if earlier is None:
+        raise Http404(f"Evaluation {other} has not run this item.")
+    earlier.evaluation = first
+    results = [read(one) for one in (earlier, row)]
+    sides = [side(one, told, key) for one, told, key in zip((earlier, row), results, ("a-", "b-"), strict=True)]
+    at = parting(*(told.rollout.calls if isinstance(told, Result) else () for told in results))
+    if all(isinstance(told, Result) for told in results):
+        sides = [{**one, "turns": marked(one["turns"], at)} for one in sides]
+    context = {"evaluation": second, "other": first, "item": row, "sides": sides, "parting": at}
+    return render(request, "evaluations/beside.html", context | around(first, second, row))
+
+
+def read(row: EvaluationItem) -> Result | str:
+    """Or why there is none to be read."""
+    try:
+        return result_of(row)
+    except NoConversation as why:
+        return str(why)
+
+
+def side(row: EvaluationItem, told: Result | str, key: str) -> dict[str, Any]:
+    shown = {"item": row, "evaluation": row.evaluation, "key": key}
+    if isinstance(told, str):
+        return {**shown, "why": told, "turns": []}
+    turns = [
+        replace(turn, calls=tuple(replace(call, side=key) for call in turn.calls)) for turn in of_rollout(told.rollout)
+    ]
+    return {**shown, "result": told, "turns": turns}
+
+
+def parting(first: Sequence[Any], second: Sequence[Any]) -> int | None:
+    """The position of the first call that differs, or that only one of them makes; None where all are equal."""
+    for position, (one, other) in enumerate(zip_longest(first, second)):
+        if one is None or other is None or same(one.call) != same(other.call):
+            return position
+    return None
+
+
+def same(call: ToolCall) -> tuple[str, Any]:
+    return call.name, call.arguments
+
+
+def marked(turns: Sequence[Turn], at: int | None) -> list[Turn]:
+    """The turns, with the call at this position marked."""
+
+    def mark(call: CallCard) -> CallCard:
+        return replace(call, chips=(DIFFERS, *call.chips)) if call.position == at else call
+
+    return [replace(turn, calls=tuple(map(mark, turn.calls))) for turn in turns] if at is not None else list(turns)
+
+
+def around(first: Evaluation, second: Evaluation, row: EvaluationItem) -> dict[str, Any]:
+    """The flipped items before and after this one, by their lines."""
+    sides = [dict(one.items.values_list("item", "value")) for one in (first, second)]
+    lines = [
+        line
+        for item, line in second.items.order_by("category", "id").values_list("item", "line")
+        if item in sides[0] and sides[0][item] != sides[1][item]
+    ]
+    return neighbours(lines, row.line)

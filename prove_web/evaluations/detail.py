@@ -1,0 +1,100 @@
+"""The page of one evaluation: how it stands, what it found beside the paper's figures, how items failed, each item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Count, Max, Sum
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.live.advice import advice
+from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks.report import Report
+
+from .failures import failures_of
+from .items import listed
+from .models import Evaluation
+from .relatives import choices, evaluation_of
+from .reports import groups_of, lines_of, paper_model, reasons, references, report_of, so_far, title_of, whole
+
+SHOWN_SPEC = ("categories", "limit", "trials", "temperature", "options")
+
+
+@in_project(Action.VIEW)
+@require_safe
+def evaluation_page(request: ProjectRequest, evaluation: int) -> HttpResponse:
+    """The page; to htmx only what changes of it. `?beside=` is the paper's model whose figures are marked."""
+    found = evaluation_of(request.project, evaluation)
+    context = moving(found, request.GET.get("beside", ""))
+    if request.htmx:
+        return render(request, "evaluations/now.html", context)
+    categories, failures = [line.name for line in context["lines"]], [one.kind for one in context["failures"]]
+    context |= listed(found, request.GET, categories, failures)
+    context |= {
+        "facts": facts(found, context["report"]),
+        "choices": choices(found),
+        "cursor": found.job.events.aggregate(last=Max("id"))["last"] or 0,
+    }
+    return render(request, "evaluations/evaluation.html", context)
+
+
+def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
+    report = report_of(evaluation)
+    model = paper_model(evaluation, beside) if evaluation.benchmark in paper.BENCHMARKS else ""
+    marked = references(evaluation.benchmark, model)
+    lines, overall = lines_of(report, marked) if report else (so_far(evaluation), None)
+    return {
+        "evaluation": evaluation,
+        "job": evaluation.job,
+        "title": title_of(evaluation.benchmark),
+        "advice": advice(evaluation.job),
+        "report": report,
+        "lines": lines,
+        "groups": groups_of(report, marked) if report else [],
+        "absent": getattr(report, "absent", {}),
+        "overall": overall,
+        "whole": None if report else whole(lines),
+        "trials": max((len(line.pass_hat) for line in lines), default=0),
+        "failures": failures_of(evaluation, [line.name for line in lines]),
+        "reasons": reasons(report) if report else [],
+        "cost": cost(evaluation),
+        "beside": model,
+        "papers": paper.MODELS if model else (),
+    }
+
+
+def cost(evaluation: Evaluation) -> dict[str, Any]:
+    """What its items took together, and each on average; empty before the first has ended."""
+    names = ("steps", "calls", "tokens", "seconds")
+    sums = evaluation.items.order_by().aggregate(items=Count("id"), **{name: Sum(name) for name in names})
+    items = sums.pop("items")
+    return {name: (sums[name], sums[name] / items) for name in names} if items else {}
+
+
+def facts(evaluation: Evaluation, report: Report | None) -> list[tuple[str, Any]]:
+    """What was evaluated on what, and how it was asked."""
+    spec = evaluation.job.spec
+    told = [("Benchmark", title_of(evaluation.benchmark)), ("Version", evaluation.version or "not known yet")]
+    told.append(("Model", evaluation.model or "not known yet"))
+    identity = report.identity if report else None
+    style = identity.style if identity else spec.get("style", "")
+    told += [("Style", {"tools": "tool calls", "prompt": "tools in the prompt"}.get(style, style))] if style else []
+    told += [(name.replace("_", " ").capitalize(), value) for name, value in evaluation.settings.items()]
+    told += [
+        (name.replace("_", " ").capitalize(), value) for name, value in (identity.sampling if identity else {}).items()
+    ]
+    asked = {name: spec[name] for name in SHOWN_SPEC if spec.get(name) and (name != "temperature" or not identity)}
+    if asked.get("trials") == 1:
+        del asked["trials"]
+    if "limit" in asked:
+        asked["limit"] = f"the first {asked['limit']} of each category"
+    return [*told, *((name.capitalize(), written(value)) for name, value in asked.items())]
+
+
+def written(value: Any) -> Any:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={given}" for name, given in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value

@@ -1,0 +1,159 @@
+"""The form of an evaluation: a policy, a benchmark with its own options, and how many of its items are asked how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.conf import settings
+
+from prove_web.accounts.models import Project
+from prove_web.experiments.forms import usable
+from training_worker.prove.benchmarks.known import KNOWN, Known, Option
+from training_worker.prove.benchmarks.reach import ENDPOINTS, URL, leads_out
+
+from .models import Evaluation
+from .policies import ENDPOINT, SOURCE, asked_model, choices, endpoint_choices, of_run, origin
+
+OPTION = "option_"
+STYLES = (("tools", "Its own tool calls"), ("prompt", "A prompt"))
+WHOLE = forms.NumberInput(attrs={"step": 1, "inputmode": "numeric"})
+
+
+def missing(one: Known) -> str:
+    """What a benchmark needs and does not have here, and how to get it; "" for one that is ready."""
+    return one.missing(Path(settings.PROVE_DATA) / "benchmarks")
+
+
+class EvaluationForm(forms.Form):
+    """Of one benchmark: its categories and options are fields."""
+
+    benchmark = forms.ChoiceField(choices=[(one.name, one.title) for one in KNOWN.values()], widget=forms.RadioSelect)
+    policy = forms.ChoiceField(
+        help_text="A model of the configured folders, what a run of this project left, or what an endpoint serves."
+    )
+    endpoint = forms.ChoiceField(
+        required=False, help_text=f"The site's own, and those that its operator lists in {ENDPOINTS}."
+    )
+    model = forms.CharField(
+        max_length=200, required=False, help_text="As the endpoint calls it. Empty: the site's own (PROVE_LLM_MODEL)."
+    )
+    name = forms.CharField(max_length=80, required=False, help_text="Left empty, it says what is evaluated on what.")
+    limit = forms.IntegerField(
+        label="Items of each category",
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        widget=WHOLE,
+        help_text="The first so many; empty: all. A few show that all is well before the whole is paid for.",
+    )
+    trials = forms.IntegerField(
+        min_value=1,
+        max_value=100,
+        initial=1,
+        widget=WHOLE,
+        help_text="Attempts at each item. With more than one the report has pass^k, too.",
+    )
+    temperature = forms.FloatField(
+        min_value=0,
+        max_value=2,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
+    )
+    style = forms.ChoiceField(
+        label="Tools are told by", choices=STYLES, help_text="A prompt is for models without tool calls."
+    )
+    categories = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, help_text="None ticked: all, and so an overall score."
+    )
+
+    def __init__(self, project: Project, benchmark: str, data: Any = None, **rest: Any):
+        super().__init__(data, **rest)
+        self.project, self.known = project, KNOWN[benchmark]
+        self.initial["benchmark"] = benchmark
+        wanted = str((data or self.initial).get("policy", ""))
+        self.fields["policy"].choices = choices(project, wanted)
+        self.fields["endpoint"].choices = endpoint_choices()
+        self.fields["categories"].choices = [(name, name.replace("_", " ")) for name in self.known.categories]
+        own = f"{self.known.temperature:g}"
+        self.fields["temperature"].help_text = f"0 to 2; empty: the benchmark's own, {own}."
+        self.fields["temperature"].widget.attrs["placeholder"] = own
+        for option in self.known.options:
+            self.fields[OPTION + option.name] = option_field(option, project)
+
+    @property
+    def options(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name.startswith(OPTION)]
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if given.get("benchmark") == self.known.name and (reason := missing(self.known)):
+            self.add_error("benchmark", reason)
+        if given.get("policy") == ENDPOINT:
+            self.check_endpoint(given)
+        for field in self.options:
+            value = given.get(field.name, "")
+            if URL.match(value) and value.strip() not in dict(endpoint_choices()):
+                self.add_error(field.name, f"This site may not ask {value.strip()}: its operator lists {ENDPOINTS}.")
+            elif not URL.match(value) and leads_out(value):
+                self.add_error(field.name, "Name a folder among the benchmarks, without a way out of it.")
+        return given
+
+    def check_endpoint(self, given: dict[str, Any]) -> None:
+        if not endpoint_choices():
+            self.add_error("policy", f"This site knows no endpoint: its operator sets PROVE_LLM_URL or {ENDPOINTS}.")
+        elif "endpoint" in given and not given["endpoint"]:
+            self.add_error("endpoint", "Choose which one is asked.")
+        if "model" in given and not asked_model(ENDPOINT, given["model"], origin(self.project, "")):
+            self.add_error("model", "Say which model of the endpoint is asked; the site has none of its own.")
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What the worker is asked to do."""
+        given, policy = self.cleaned_data, self.cleaned_data["policy"]
+        asked = asked_model(policy, given["model"], origin(self.project, policy))
+        found: dict[str, Any] = {"project": self.project.pk, "benchmark": self.known.name, "style": given["style"]}
+        if policy.startswith(SOURCE):
+            found["source"] = policy.removeprefix(SOURCE)
+            found |= {"url": given["endpoint"], "model": asked} if policy == ENDPOINT else {}
+        else:
+            found |= {"source": "folder", "policy": policy, "model": asked}
+        usual = {option.name: option.default for option in self.known.options}
+        options = {name: given[OPTION + name].strip() for name in usual}
+        options = {name: value for name, value in options.items() if value not in ("", usual[name])}
+        rest = {name: given[name] for name in ("categories", "limit", "temperature")} | {"options": options}
+        found |= {name: value for name, value in rest.items() if value not in (None, [], {})}
+        return found | ({"trials": given["trials"]} if given["trials"] > 1 else {})
+
+    @property
+    def title(self) -> str:
+        """What it is called: as was typed, or what is evaluated on what."""
+        whose = origin(self.project, self.cleaned_data["policy"])
+        return self.cleaned_data["name"] or title_of(str(whose) or self.spec.get("model", ""), self.known, self.spec)
+
+
+def option_field(option: Option, project: Project) -> forms.Field:
+    label, about = option.name.replace("_", " ").capitalize(), option.about[:1].upper() + option.about[1:] + "."
+    if option.kind == "dataset":
+        made = [(str(one.job_id), f"{one.name} (#{one.number})") for one in usable(project).order_by("-number")]
+        return forms.ChoiceField(label="Data set", choices=[("", "None"), *made], required=False, help_text=about)
+    return forms.CharField(label=label, help_text=about, initial=option.default, required=False, max_length=500)
+
+
+def title_of(what: str, known: Known, spec: dict[str, Any]) -> str:
+    """`Run 3, best checkpoint, on BFCL multi-turn`, as far as it fits."""
+    what = what or {"oracle": "The ground truth", "silent": "Silence"}.get(spec["source"], "A model")
+    text = f"{what} on {known.title}"
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def copied(evaluation: Evaluation) -> dict[str, Any]:
+    """What a new evaluation begins with that is to be like this one."""
+    spec = evaluation.job.spec
+    folder = spec.get("source") == "folder"
+    found = {name: spec[name] for name in ("style", "categories", "limit", "trials", "temperature") if name in spec}
+    left = of_run(evaluation.project, str(evaluation.run.number), evaluation.checkpoint) if evaluation.run else ""
+    found |= {"policy": left or spec.get("policy", "") if folder else f"{SOURCE}{spec.get('source')}"}
+    found |= {} if folder else {"endpoint": spec.get("url", ""), "model": spec.get("model", "")}
+    return found | {OPTION + name: value for name, value in spec.get("options", {}).items()}

@@ -1,0 +1,83 @@
+"""One item of an evaluation: its conversation, the benchmark's verdict, its cost, and the same item elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.trajectories.conversation import of_rollout
+from training_worker.prove.benchmarks.protocol import task_of
+from training_worker.prove.trajectory import dumps
+
+from .items import filtered
+from .models import Evaluation, EvaluationItem
+from .relatives import evaluation_of, others, why_not
+from .reports import title_of
+from .stored import NoConversation, result_of
+
+MOST_ELSEWHERE = 20
+
+
+def item_at(evaluation: Evaluation, line: int) -> EvaluationItem:
+    found: EvaluationItem | None = evaluation.items.filter(line=line).first()
+    if found is None:
+        raise Http404(f"Evaluation {evaluation.number} has no item at line {line}.")
+    found.evaluation = evaluation
+    return found
+
+
+@in_project(Action.VIEW)
+@require_safe
+def evaluation_item(request: ProjectRequest, evaluation: int, line: int) -> HttpResponse:
+    """`line` counts from 0. The query narrows and sorts what previous and next lead through."""
+    found = evaluation_of(request.project, evaluation)
+    row = item_at(found, line)
+    narrowed = filtered(found, request.GET)
+    context: dict[str, Any] = {
+        "evaluation": found,
+        "item": row,
+        "title": title_of(found.benchmark),
+        "filter": narrowed,
+        **neighbours(list(narrowed.ordered.values_list("line", flat=True)), line),
+        "trials": trials(row),
+        "elsewhere": elsewhere(row),
+    }
+    try:
+        result = result_of(row)
+    except NoConversation as why:
+        return render(request, "evaluations/item.html", context | {"why": str(why)})
+    context |= {"result": result, "turns": of_rollout(result.rollout), "raw": dumps(result)}
+    return render(request, "evaluations/item.html", context)
+
+
+def neighbours(lines: list[int], line: int) -> dict[str, Any]:
+    """The lines before and after one, its place from 1 and how many there are; no place for one that is not there."""
+    at = lines.index(line) if line in lines else None
+    return {
+        "earlier": lines[at - 1] if at else None,
+        "later": lines[at + 1] if at is not None and at + 1 < len(lines) else None,
+        "place": None if at is None else at + 1,
+        "count": len(lines),
+    }
+
+
+def trials(row: EvaluationItem) -> list[EvaluationItem]:
+    """All trials of its task, where there are several."""
+    task = task_of(row.item)
+    near = row.evaluation.items.filter(item__startswith=task)
+    found = sorted((one for one in near if task_of(one.item) == task), key=lambda one: (len(one.item), one.item))
+    return found if len(found) > 1 else []
+
+
+def elsewhere(row: EvaluationItem) -> list[EvaluationItem]:
+    """The same item in other evaluations that compare, the newest first."""
+    comparable = [one for one in others(row.evaluation) if not why_not(one, row.evaluation)]
+    by_key = {one.pk: one for one in comparable}
+    found = list(EvaluationItem.objects.filter(evaluation__in=by_key, item=row.item).order_by("-evaluation__number"))
+    for one in found:
+        one.evaluation = by_key[one.evaluation_id]
+    return found[:MOST_ELSEWHERE]

@@ -1,0 +1,122 @@
+"""The items of an evaluation: narrowed, sorted and paged by the address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import django_filters
+from django import forms
+from django.core.paginator import Paginator
+from django.db.models import F, Q, QuerySet
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.experiments.listing import column
+from prove_web.trajectories.filters import tidy
+
+from .models import Evaluation, EvaluationItem
+from .relatives import evaluation_of
+
+ROWS = 50
+OUTCOMES = (("passed", "Passed"), ("failed", "Failed"))
+COLUMNS = (
+    ("item", "Item"),
+    ("category", "Category"),
+    ("outcome", "Outcome"),
+    ("value", "Score"),
+    ("steps", "Answers"),
+    ("calls", "Calls"),
+    ("tokens", "Tokens"),
+    ("seconds", "Seconds"),
+)
+SORTS = {key: (key,) for key, _ in COLUMNS} | {"outcome": ("passed", "failure")}
+
+
+class ItemFilter(django_filters.FilterSet):
+    """Bound to a query string. What makes no sense in it narrows nothing."""
+
+    q = django_filters.CharFilter(
+        label="Search",
+        method="words",
+        max_length=200,
+        widget=forms.TextInput(attrs={"type": "search", "placeholder": "Part of an id"}),
+    )
+    category = django_filters.CharFilter(widget=forms.Select, label="Category")
+    outcome = django_filters.ChoiceFilter(choices=OUTCOMES, empty_label="Any", method="ended", label="Outcome")
+    failure = django_filters.CharFilter(widget=forms.Select, label="Failure")
+
+    class Meta:
+        model = EvaluationItem
+        fields: list[str] = []
+
+    def words(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+        for word in value.split():
+            rows = rows.filter(Q(item__icontains=word))
+        return rows
+
+    def ended(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+        return rows.filter(passed=value == "passed")
+
+    def offer(self, **choices: list[str]) -> None:
+        """What the fields that know no values of their own let people choose from."""
+        for name, values in choices.items():
+            asked = self.data.get(name, "")
+            known = [*values, *([asked] if asked and asked not in values else [])]
+            shown = [(value, value.replace("_", " ")) for value in known if value]
+            self.form.fields[name].widget.choices = [("", "Any"), *shown]
+
+    @property
+    def sort(self) -> str:
+        asked = self.data.get("sort", "")
+        return asked if asked.removeprefix("-") in SORTS else ""
+
+    @property
+    def ordered(self) -> QuerySet[EvaluationItem]:
+        """As they ended, where nothing else is asked for."""
+        fields = SORTS.get(self.sort.removeprefix("-"), ())
+        orders = [F(name).desc() if self.sort.startswith("-") else F(name).asc() for name in fields]
+        return self.qs.order_by(*orders, "id")
+
+    @property
+    def narrowed(self) -> bool:
+        return bool(tidy({name: value for name, value in self.data.items() if name in self.filters}))
+
+    @property
+    def address(self) -> str:
+        """The query string that says the same, without what is empty and without the page."""
+        return tidy({name: value for name, value in self.data.items() if name in (*self.filters, "sort")})
+
+
+def filtered(evaluation: Evaluation, query: QueryDict) -> ItemFilter:
+    return ItemFilter(query, queryset=evaluation.items.all())
+
+
+def listed(evaluation: Evaluation, query: QueryDict, categories: list[str], failures: list[str]) -> dict[str, Any]:
+    """What the list of items shows; two queries."""
+    found = filtered(evaluation, query)
+    found.offer(category=categories, failure=failures)
+    return {
+        "evaluation": evaluation,
+        "filter": found,
+        "page": Paginator(found.ordered, ROWS).get_page(query.get("page")),
+        "columns": [column(key, title, found.sort) for key, title in COLUMNS],
+    }
+
+
+@in_project(Action.VIEW)
+@require_safe
+def evaluation_items(request: ProjectRequest, evaluation: int) -> HttpResponse:
+    """The list alone, to htmx; anybody else is led to the page that it is on."""
+    found = evaluation_of(request.project, evaluation)
+    query = tidy(request.GET.dict())
+    address = f"{found.get_absolute_url()}?{query}".removesuffix("?")
+    if not request.htmx:
+        return redirect(f"{address}#items")
+    rows = found.items.order_by()
+    categories = sorted(rows.values_list("category", flat=True).distinct())
+    failures = sorted(rows.filter(passed=False).values_list("failure", flat=True).distinct())
+    response = render(request, "evaluations/items.html", listed(found, request.GET, categories, failures))
+    response["HX-Push-Url"] = address
+    return response

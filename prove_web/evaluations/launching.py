@@ -1,0 +1,106 @@
+"""Launching an evaluation: the form, and the evaluation with its job, which are made together or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Max
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from prove_web.accounts.models import Project, User
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.live.jobs import enqueue
+from prove_web.live.models import Job, Kind
+from training_worker.prove.benchmarks.known import KNOWN
+
+from .forms import EvaluationForm, copied, missing
+from .models import Evaluation
+from .policies import Origin, endpoint_choices, of_run, origin
+
+LISTS = ("categories",)
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD", "POST"])
+def evaluation_new(request: ProjectRequest) -> HttpResponse:
+    """`?benchmark=`, `?run=3&checkpoint=best` (or last, or a step) and `?clone=` say what it begins with.
+
+    A POST with `fill` launches nothing: it gives back what was typed, with the fields of the benchmark that is chosen.
+    """
+    project = request.project
+    if request.method == "POST" and "fill" in request.POST:
+        form = EvaluationForm(project, chosen(request.POST), initial=typed(request.POST))
+    elif request.method == "POST":
+        form = EvaluationForm(project, chosen(request.POST), request.POST)
+        if form.is_valid():
+            evaluation = launch(
+                project, request.user, form.title, form.spec, origin(project, form.cleaned_data["policy"])
+            )
+            messages.success(request, f"Evaluation {evaluation.number} is in the queue.")
+            return redirect(evaluation)
+    else:
+        form = beginning(request)
+    context = {
+        "form": form,
+        "known": form.known,
+        "benchmarks": [(one, missing(one), one == form.known) for one in KNOWN.values()],
+        "endpoints": endpoint_choices(),
+    }
+    return render(request, "evaluations/evaluation_new.html", context, status=422 if form.errors else 200)
+
+
+def chosen(data: Any) -> str:
+    """The benchmark that is asked for; or the first that is ready, or the first."""
+    wanted = str(data.get("benchmark", ""))
+    ready = [one.name for one in KNOWN.values() if not missing(one)]
+    return wanted if wanted in KNOWN else [*ready, *KNOWN][0]
+
+
+def typed(data: Any) -> dict[str, Any]:
+    return {name: data.getlist(name) if name in LISTS else value for name, value in data.items()}
+
+
+def beginning(request: ProjectRequest) -> EvaluationForm:
+    project, given, start = request.project, request.GET, {}
+    benchmark, clone = chosen(given), given.get("clone", "")
+    source = Evaluation.objects.filter(project=project, number=int(clone)).first() if small(clone) else None
+    if source:
+        benchmark, start = source.benchmark if source.benchmark in KNOWN else benchmark, copied(source)
+    elif policy := of_run(project, given.get("run", ""), given.get("checkpoint", "")):
+        start = {"policy": policy}
+    return EvaluationForm(project, benchmark, initial=start)
+
+
+def small(text: str) -> bool:
+    return text.isdecimal() and len(text) < 10
+
+
+@transaction.atomic
+def launch(
+    project: Project,
+    user: User | None,
+    name: str,
+    spec: dict[str, Any],
+    source: Origin,
+    after: Job | None = None,
+) -> Evaluation:
+    """The evaluation with the project's next number; its job goes to the queue once both are stored."""
+    Project.objects.select_for_update().get(pk=project.pk)  # two people at once get two numbers
+    number = (Evaluation.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
+    job = Job.objects.create(project=project, kind=Kind.EVALUATE, title=name, spec=spec, after=after, created_by=user)
+    evaluation = Evaluation.objects.create(
+        project=project,
+        number=number,
+        name=name,
+        benchmark=spec["benchmark"],
+        model=spec.get("model", spec["source"]),
+        run=source.run,
+        checkpoint=source.checkpoint,
+        job=job,
+    )
+    enqueue(job)
+    return evaluation

@@ -1,0 +1,147 @@
+"""The leaderboards of a project: each benchmark with its best, and one of them with the paper's rows beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.experiments.listing import column
+from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks.known import KNOWN
+
+from .models import Evaluation
+from .reports import title_of
+from .standings import Board, Standing, boards, cell, ended
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A model before and after training, overall and in percent, on a line from 0 to 100."""
+
+    name: str
+    before: float
+    after: float
+    url: str = ""
+
+    @property
+    def change(self) -> float:
+        return round(self.after - self.before, 1)
+
+    @property
+    def low(self) -> float:
+        return min(self.before, self.after)
+
+    @property
+    def width(self) -> float:
+        return round(abs(self.after - self.before), 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A benchmark on the page of all: its newest board's first, and the paper's best."""
+
+    name: str
+    title: str
+    about: str
+    evaluations: int
+    first: Standing | None
+    paper: paper.Row | None
+
+
+def names_of(found: Sequence[Evaluation]) -> list[str]:
+    """The benchmarks there are, then the paper's, then any other that was evaluated."""
+    return list(dict.fromkeys((*KNOWN, *paper.BENCHMARKS, *(one.benchmark for one in found))))
+
+
+@in_project(Action.VIEW)
+@require_safe
+def leaderboards(request: ProjectRequest) -> HttpResponse:
+    found = ended(request.project)
+    entries = [entry(name, [one for one in found if one.benchmark == name]) for name in names_of(found)]
+    return render(request, "evaluations/leaderboards.html", {"entries": entries, "any": bool(found)})
+
+
+def entry(name: str, found: list[Evaluation]) -> Entry:
+    newest = boards(found)[:1]
+    rows = [one for one in paper.rows(name) if one.stage == "PROVE"]
+    return Entry(
+        name=name,
+        title=title_of(name),
+        about=KNOWN[name].about if name in KNOWN else "",
+        evaluations=len(found),
+        first=next((one for board in newest for one in board.standings if one.overall), None),
+        paper=max(rows, key=lambda one: one.overall, default=None),
+    )
+
+
+@in_project(Action.VIEW)
+@require_safe
+def leaderboard(request: ProjectRequest, benchmark: str) -> HttpResponse:
+    """`?sort=` is a column, with a minus before it the highest first."""
+    found = ended(request.project, benchmark)
+    if not found and benchmark not in (*KNOWN, *paper.BENCHMARKS):
+        raise Http404(f"There is no benchmark {benchmark!r}, and none of that name was evaluated here.")
+    sort = request.GET.get("sort", "")
+    shown = boards(found, sort)
+    columns = shown[0].columns if shown else (*paper.COLUMNS.get(benchmark, ()), paper.OVERALL)
+    context: dict[str, Any] = {
+        "benchmark": benchmark,
+        "title": title_of(benchmark),
+        "about": KNOWN[benchmark].about if benchmark in KNOWN else "",
+        "names": [(name, title_of(name)) for name in names_of(found)],
+        "boards": [(board, headings(board.columns, sort)) for board in shown],
+        "rows": [row_cells(row, columns) for row in sorted_rows(paper.rows(benchmark), sort)],
+        "paper_headings": headings(columns, sort),
+        "aligned": bool(shown) and set(paper.COLUMNS.get(benchmark, ())) <= set(columns),
+        "variants": variants(benchmark),
+        "slopes": ours(request.project.path, shown),
+        "papers": papers(benchmark),
+        "source": paper.SOURCE,
+    }
+    return render(request, "evaluations/leaderboard.html", context)
+
+
+def headings(columns: Sequence[str], sort: str) -> list[dict[str, Any]]:
+    return [column(name, name.replace("_", " "), sort or f"-{paper.OVERALL}") | {"key": name} for name in columns]
+
+
+def sorted_rows(rows: Sequence[paper.Row], sort: str) -> list[paper.Row]:
+    """The paper's rows by the same column, if they have it; else in the paper's order."""
+    name = sort.removeprefix("-")
+    there = [one for one in rows if name in one.scores]
+    there.sort(key=lambda one: one.scores[name], reverse=sort.startswith("-"))
+    return [*there, *(one for one in rows if name not in one.scores)]
+
+
+def row_cells(row: paper.Row, columns: Sequence[str]) -> dict[str, Any]:
+    return {"row": row, "cells": [(name, row.scores.get(name)) for name in columns]}
+
+
+def variants(benchmark: str) -> list[tuple[str, str, float, float]]:
+    """The paper's other trainings: (model, what, score, change)."""
+    told = paper.variants() if benchmark in paper.BENCHMARKS else ()
+    return [(one.model, one.what, one.scores[benchmark], one.change[benchmark]) for one in told]
+
+
+def ours(path: Any, shown: Sequence[Board]) -> list[Slope]:
+    """What each trained model gained over the model that its run started from, where both were evaluated."""
+    slopes = []
+    for one in (one for board in shown for one in board.standings):
+        if one.overall and one.base and one.base.scored:
+            url = reverse("evaluation-compare", args=[*path, one.evaluation.number])
+            name = f"{one.evaluation.run}, {one.evaluation.checkpoint}"
+            before = cell(one.base.scored).accuracy
+            slopes.append(Slope(name, before, one.overall.accuracy, f"{url}?with={one.base.number}"))
+    return slopes
+
+
+def papers(benchmark: str) -> list[Slope]:
+    told = {(one.model, one.stage): one.overall for one in paper.rows(benchmark)}
+    return [Slope(model, told[model, "base"], told[model, "PROVE"]) for model in paper.MODELS if told]

@@ -1,0 +1,173 @@
+"""Two evaluations paired task by task, as pages show it: by category, with what flipped each way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from prove_web.experiments.evaluation import Scale
+from training_worker.prove.benchmarks.compare import Paired, mean, paired
+from training_worker.prove.benchmarks.protocol import Result, task_of
+from training_worker.prove.benchmarks.report import by_task
+from training_worker.prove.trajectory import Rollout
+
+from .models import Evaluation, EvaluationItem
+
+UNREAD = Rollout(example="", transcript=(), calls=(), end="answered", reward=None)
+CLEAR = 0.05  # the p-value below which a difference is called one
+
+Rows = Mapping[str, EvaluationItem]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A category, or all tasks that both ran, in percent; `same_passed` and `same_failed` did not flip.
+
+    The places are those of the difference and its interval in a picture 100 wide.
+    """
+
+    name: str
+    items: int
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p: float
+    gained: int
+    lost: int
+    same_passed: int
+    same_failed: int
+    zero_x: float
+    low_x: float
+    high_x: float
+    x: float
+
+    @property
+    def verdict(self) -> str:
+        if self.p >= CLEAR:
+            return "no clear difference"
+        return "better" if self.difference > 0 else "worse"
+
+    @property
+    def tone(self) -> str:
+        return {"better": "good", "worse": "bad"}.get(self.verdict, "even")
+
+    @property
+    def parts(self) -> list[tuple[str, str, int, float]]:
+        """(key, title, count, percent of all) of what became of the tasks."""
+        told = (
+            ("passed", "passed by both", self.same_passed),
+            ("gained", "gained", self.gained),
+            ("lost", "lost", self.lost),
+            ("failed", "passed by neither", self.same_failed),
+        )
+        return [(key, title, count, round(100 * count / self.items, 2)) for key, title, count in told]
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A task that is worth more or less the second time: both values, 0 to 1, and a trial in which the two differ."""
+
+    task: str
+    category: str
+    before: float
+    after: float
+    first: EvaluationItem
+    second: EvaluationItem
+
+    @property
+    def graded(self) -> bool:
+        """Whether passed and failed do not say all."""
+        return not {self.before, self.after} <= {0.0, 1.0}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All tasks, each category, and the flips: gained and lost, in the order of the categories."""
+
+    whole: Pair
+    categories: tuple[Pair, ...]
+    gained: tuple[Flip, ...]
+    lost: tuple[Flip, ...]
+
+
+def rows_of(evaluation: Evaluation) -> dict[str, EvaluationItem]:
+    return {row.item: row for row in evaluation.items.all()}
+
+
+def as_result(row: EvaluationItem) -> Result:
+    """What a comparison needs of a result; the conversation stays in its file."""
+    return Result(
+        item=row.item, category=row.category, passed=row.passed, score=row.value, rollout=UNREAD, steps=row.steps
+    )
+
+
+def compared(first: Rows, second: Rows, order: Sequence[str] = ()) -> Comparison:
+    """Categories in this order, any other after them. Raises NotComparable when no task was run by both."""
+    sides = [{id: as_result(row) for id, row in rows.items()} for rows in (first, second)]
+    whole = paired(*sides)
+    found = {}
+    for name in dict.fromkeys((*order, *(row.category for row in second.values()))):
+        parts = [{id: one for id, one in side.items() if one.category == name} for side in sides]
+        if {task_of(id) for id in parts[0]} & {task_of(id) for id in parts[1]}:
+            found[name] = (paired(*parts), parts)
+    told = [whole, *(one for one, _ in found.values())]
+    scale = Scale.of(100 * end for one in told for end in (one.low, one.high, one.difference))
+    return Comparison(
+        pair("all", whole, sides, scale),
+        tuple(pair(name, one, parts, scale) for name, (one, parts) in found.items()),
+        flips(whole.gained, first, second),
+        flips(whole.lost, first, second),
+    )
+
+
+def pair(name: str, told: Paired, sides: list[dict[str, Result]], scale: Scale) -> Pair:
+    values = [by_task(list(side.values())) for side in sides]
+    flipped = {*told.gained, *told.lost}
+    same = [values[0][task] for task in values[0].keys() & values[1].keys() - flipped]
+    passed = sum(min(one) >= 1 for one in same)
+    return Pair(
+        name=name,
+        items=told.items,
+        first=100 * told.first,
+        second=100 * told.second,
+        difference=100 * told.difference,
+        low=100 * told.low,
+        high=100 * told.high,
+        p=told.p,
+        gained=len(told.gained),
+        lost=len(told.lost),
+        same_passed=passed,
+        same_failed=len(same) - passed,
+        zero_x=scale.x(0.0),
+        low_x=scale.x(100 * told.low),
+        high_x=scale.x(100 * told.high),
+        x=scale.x(100 * told.difference),
+    )
+
+
+def flips(tasks: tuple[str, ...], first: Rows, second: Rows) -> tuple[Flip, ...]:
+    """By category, and in it by id as people count."""
+    before, after = (trials_of(rows) for rows in (first, second))
+    made = []
+    for task in tasks:
+        one, other = telling(before[task], after[task])
+        worth = [mean([row.value for row in rows]) for rows in (before[task], after[task])]
+        made.append(Flip(task, other.category, worth[0], worth[1], one, other))
+    return tuple(sorted(made, key=lambda one: (one.category, len(one.task), one.task)))
+
+
+def trials_of(rows: Rows) -> dict[str, list[EvaluationItem]]:
+    """The trials of each task, the first one first."""
+    found: dict[str, list[EvaluationItem]] = {}
+    for id in sorted(rows, key=lambda id: (len(id), id)):
+        found.setdefault(task_of(id), []).append(rows[id])
+    return found
+
+
+def telling(first: list[EvaluationItem], second: list[EvaluationItem]) -> tuple[EvaluationItem, EvaluationItem]:
+    """The first trial that is worth something else, or the first of both."""
+    by_id = {row.item: row for row in second}
+    pairs = [(row, by_id[row.item]) for row in first if row.item in by_id]
+    return next((pair for pair in pairs if pair[0].value != pair[1].value), (first[0], second[0]))

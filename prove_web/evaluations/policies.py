@@ -1,0 +1,90 @@
+"""What can be evaluated: the policies a run may start from, what is behind an endpoint, and two baselines."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from prove_web.accounts.models import Project
+from prove_web.experiments.models import Run
+from prove_web.experiments.starting import WARM, left_choices, policy_choices
+from training_worker.prove.benchmarks.reach import endpoints
+from training_worker.prove.models import BEST, OF_RUN, best_of
+
+LAST = "last"
+SOURCE = "source:"  # begins the name of what is no folder; that of a model has no colon
+ENDPOINT = f"{SOURCE}endpoint"
+BASELINES = [
+    (f"{SOURCE}oracle", "The ground truth: what can be reached"),
+    (f"{SOURCE}silent", "A model that says nothing"),
+]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a policy comes from: a run and which of its checkpoints, or neither."""
+
+    run: Run | None = None
+    checkpoint: str = ""
+
+    def __str__(self) -> str:
+        if self.run is None:
+            return ""
+        return f"Run {self.run.number}, " + (
+            f"{self.checkpoint} checkpoint" if not self.checkpoint.isdecimal() else f"step {self.checkpoint}"
+        )
+
+
+def choices(project: Project, wanted: str = "") -> list[tuple[str, object]]:
+    """In groups; `wanted` is among them if a run of the project left it, however old that is."""
+    found: list[tuple[str, object]] = [*policy_choices(project), (ENDPOINT, "A model behind an endpoint")]
+    run = origin(project, wanted).run
+    if run and not any(wanted == name for name, _ in flat(found)):
+        found.append((f"Run {run.number}", left_choices(run)))
+    return [*found, ("To see that the benchmark is sound", BASELINES)]
+
+
+def flat(groups: list[tuple[str, object]]) -> list[tuple[str, object]]:
+    return [one for name, inner in groups for one in (inner if isinstance(inner, list) else [(name, inner)])]
+
+
+def of_run(project: Project, number: str, checkpoint: str) -> str:
+    """The name of what a run left: its best checkpoint, its last policy, or a step; "" for a run there is not."""
+    if not (number.isdecimal() and len(number) < 10):
+        return ""
+    run = Run.objects.filter(project=project, number=int(number)).select_related("job").first()
+    if run is None:
+        return ""
+    best = best_of(run.job.folder) if checkpoint == BEST else None
+    name = f"run:{run.job_id}"
+    if best:
+        return f"{name}/{best.name}"
+    return f"{name}/checkpoint-{checkpoint}" if checkpoint.isdecimal() else name
+
+
+def origin(project: Project, policy: str) -> Origin:
+    """Which run of the project left a policy."""
+    found = OF_RUN.fullmatch(policy)
+    run = Run.objects.filter(project=project, job_id=found[1]).select_related("job").first() if found else None
+    if found is None or run is None:
+        return Origin()
+    if found[2] is None:
+        return Origin(run, LAST)
+    best = best_of(run.job.folder)
+    if found[2] == BEST or (best and best.name == found[2]):
+        return Origin(run, BEST)
+    return Origin(run, found[2].removeprefix("checkpoint-"))
+
+
+def endpoint_choices() -> list[tuple[str, str]]:
+    """The addresses that may be asked; the first is the site's own, where it has one."""
+    return [(url, url) for url in endpoints()]
+
+
+def asked_model(policy: str, typed: str, origin: Origin) -> str:
+    """What the model is called in the results: alike for all that a run left, so that equal weights share them."""
+    if policy == ENDPOINT:
+        return typed or os.environ.get("PROVE_LLM_MODEL", "")
+    if policy.startswith(SOURCE):
+        return policy.removeprefix(SOURCE)
+    return f"run {origin.run.number}" if origin.run else policy or WARM

@@ -1,0 +1,44 @@
+"""The evaluations that a run is followed by: made with the run itself, each waiting for the run's job to end well.
+
+So none is made twice and none is forgotten, whatever is killed when: the queue knows them all from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from prove_web.accounts.models import User
+from prove_web.experiments.machine_fields import SPREAD
+from prove_web.experiments.models import Run
+from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.models import BEST
+
+from .forms import title_of
+from .launching import launch
+from .models import Evaluation
+from .policies import LAST, Origin, asked_model
+
+
+def evaluate_after(run: Run, user: User | None, benchmarks: Sequence[str], limit: int | None) -> list[Evaluation]:
+    """Of the run's best and last checkpoint; of the last alone where none is measured while it trains."""
+    sources = [Origin(run, checkpoint) for checkpoint in ((BEST, LAST) if measures(run) else (LAST,))]
+    return [
+        launch(run.project, user, title_of(str(source), KNOWN[name], {}), spec_of(source, name, limit), source, run.job)
+        for name in benchmarks
+        for source in sources
+    ]
+
+
+def measures(run: Run) -> bool:
+    """Whether it looks at held-out worlds while it trains, and has some to look at."""
+    asked = run.config.get("evaluate_every") and run.config.get("held_out")
+    shared = run.config.get("sharding") in SPREAD  # no process has the whole model, and none measures
+    return bool(asked) and not shared and run.dataset.trajectories.filter(split="held_out").exists()
+
+
+def spec_of(source: Origin, benchmark: str, limit: int | None) -> dict[str, Any]:
+    assert source.run
+    policy = f"run:{source.run.job_id}" + (f"/{BEST}" if source.checkpoint == BEST else "")
+    asked = {"project": source.run.project_id, "benchmark": benchmark, "source": "folder", "policy": policy}
+    return asked | {"model": asked_model(policy, "", source)} | ({"limit": limit} if limit else {})

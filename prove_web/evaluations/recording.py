@@ -1,0 +1,51 @@
+"""An evaluation's items and its identity, from what its job reports. An item that is told again replaces itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from prove_web.live.models import Job, Kind, State
+
+from .models import Evaluation, EvaluationItem
+
+LENGTHS = {"item": 200, "category": 80, "failure": 80}
+REST = ("passed", "value", "steps", "calls", "tokens", "seconds", "line")
+KEY = ("evaluation", "item")
+
+
+def record_evaluation(job: Job, events: Sequence[dict[str, Any]]) -> None:
+    """Also notes the folder of results in the job's result, so that conversations can be read before it is done."""
+    if job.kind != Kind.EVALUATE or not events:
+        return
+    evaluation = Evaluation.objects.filter(job=job).first()
+    if evaluation is None:
+        return
+    for event in events:
+        if event["kind"] == "items":
+            told(evaluation, job, event["data"])
+        elif event["kind"] == "ended" and event["data"]["state"] == State.DONE:
+            overall = event["data"]["result"].get("report", {}).get("overall")
+            evaluation.overall = overall["accuracy"] if overall else None
+    evaluation.save(update_fields=["version", "settings", "model", "overall"])
+
+
+def told(evaluation: Evaluation, job: Job, data: dict[str, Any]) -> None:
+    identity = data["identity"]
+    evaluation.version, evaluation.settings = identity["version"][:80], identity["settings"]
+    evaluation.model = identity["model"][:200]
+    job.result = {**job.result, "folder": data["folder"]}
+    rows = {one["item"][: LENGTHS["item"]]: row(evaluation, one) for one in data["items"]}
+    if len(rows) > evaluation.items.filter(item__in=rows).count():
+        job.failures = 0  # that is progress: what was lost before does not count any more
+    EvaluationItem.objects.bulk_create(
+        rows.values(),
+        update_conflicts=True,
+        unique_fields=KEY,
+        update_fields=["category", "failure", *REST],
+    )
+
+
+def row(evaluation: Evaluation, told: dict[str, Any]) -> EvaluationItem:
+    texts = {name: told[name][:most] for name, most in LENGTHS.items()}
+    return EvaluationItem(evaluation=evaluation, **texts, **{name: told[name] for name in REST})

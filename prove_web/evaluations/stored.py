@@ -1,0 +1,55 @@
+"""The conversation of an item, read from the folder of results that its evaluation left."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+from django.conf import settings
+
+from training_worker.prove.benchmarks.protocol import Result
+from training_worker.prove.benchmarks.results import ITEMS
+from training_worker.prove.trajectory import loads
+
+from .models import Evaluation, EvaluationItem
+
+
+class NoConversation(Exception):
+    """An item whose conversation cannot be shown; says why."""
+
+
+def root_of(evaluation: Evaluation) -> Path:
+    """The only place where results of its project may lie."""
+    return Path(settings.PROVE_DATA) / "benchmarks" / "projects" / str(evaluation.project_id)
+
+
+def folder_of(evaluation: Evaluation) -> Path:
+    """Where its results are, as its job told. Raises NoConversation."""
+    told = evaluation.job.result.get("folder")
+    if not isinstance(told, str) or not told:
+        raise NoConversation("The evaluation has not told yet where its results are. Look again when it has ended.")
+    folder = (Path(settings.PROVE_DATA) / told).resolve()
+    if not folder.is_relative_to(root_of(evaluation).resolve()):
+        raise NoConversation("Its results are told to lie outside of this project's folder, so they are not read.")
+    return folder
+
+
+def result_of(row: EvaluationItem) -> Result:
+    """Raises NoConversation where the file is gone, or holds something else at this line."""
+    path = folder_of(row.evaluation) / ITEMS
+    if path.is_symlink():
+        raise NoConversation(f"{ITEMS} of this evaluation is a link, which is not followed.")
+    try:
+        with path.open("rb") as file:
+            line = next(islice(file, row.line, None), b"")
+    except OSError:
+        raise NoConversation(
+            "Its folder of results is gone. What is counted of it stays; evaluate again to read conversations."
+        ) from None
+    try:
+        result = loads(Result, line)
+    except ValueError:
+        raise NoConversation(f"Line {row.line + 1} of {ITEMS} cannot be read: the file was changed or cut.") from None
+    if result.item != row.item:
+        raise NoConversation(f"Line {row.line + 1} of {ITEMS} holds another item by now: the file was changed.")
+    return result

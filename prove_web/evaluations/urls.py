@@ -1,0 +1,21 @@
+"""The addresses of evaluations, beneath /<organisation>/<project>/."""
+
+from django.urls import path
+
+from . import comparing, detail, item_page, items, launching, leaderboard, listing
+
+urlpatterns = [
+    path("evaluations/", listing.evaluations, name="evaluations"),
+    path("evaluations/new/", launching.evaluation_new, name="evaluation-new"),
+    path("evaluations/<int:evaluation>/", detail.evaluation_page, name="evaluation"),
+    path("evaluations/<int:evaluation>/items/", items.evaluation_items, name="evaluation-items"),
+    path("evaluations/<int:evaluation>/items/<int:line>/", item_page.evaluation_item, name="evaluation-item"),
+    path("evaluations/<int:evaluation>/compare/", comparing.evaluation_compare, name="evaluation-compare"),
+    path(
+        "evaluations/<int:evaluation>/compare/<int:other>/<int:line>/",
+        comparing.evaluation_beside,
+        name="evaluation-beside",
+    ),
+    path("leaderboards/", leaderboard.leaderboards, name="leaderboards"),
+    path("leaderboards/<slug:benchmark>/", leaderboard.leaderboard, name="leaderboard"),
+]

@@ -1,0 +1,55 @@
+"""The part of the launch form that says on which benchmarks a run is evaluated when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.conf import settings
+
+from training_worker.prove.benchmarks.known import KNOWN
+
+from .defaults import EVALUATE
+from .inputs import yes_or_no
+from .models import Run
+
+NAMES = tuple(EVALUATE)
+PREFIX = "benchmark_"
+
+
+class EvaluateFields(forms.Form):
+    benchmark_limit = forms.IntegerField(
+        label="Items of each category",
+        min_value=1,
+        max_value=100_000,
+        initial="",
+        required=False,
+        widget=forms.NumberInput(attrs={"step": 1, "inputmode": "numeric"}),
+        help_text="The first so many, of each benchmark; empty: all.",
+    )
+
+
+for one in KNOWN.values():
+    EvaluateFields.base_fields[PREFIX + one.name] = yes_or_no(
+        one.title, PREFIX + one.name, "Its best checkpoint on held-out worlds, and its last."
+    )
+
+
+def chosen(given: Mapping[str, Any]) -> list[str]:
+    """The benchmarks that are asked for."""
+    return [one.name for one in KNOWN.values() if given.get(PREFIX + one.name)]
+
+
+def copied(run: Run) -> dict[str, Any]:
+    """What a run is followed by, by the names of the fields."""
+    after = [one.job.spec for one in run.evaluations.filter(job__after=run.job).select_related("job")]
+    limit = next((spec["limit"] for spec in after if "limit" in spec), "")
+    return {**{PREFIX + spec["benchmark"]: "yes" for spec in after}, "benchmark_limit": limit}
+
+
+def faults(given: Mapping[str, Any]) -> dict[str, str]:
+    """What cannot be had here, by field."""
+    root = Path(settings.PROVE_DATA) / "benchmarks"
+    return {PREFIX + name: reason for name in chosen(given) if (reason := KNOWN[name].missing(root))}

@@ -1,0 +1,159 @@
+"""Work: a policy on a benchmark, judged by the benchmark's own code. What is finished is kept and never asked again.
+
+Results belong to a project, so that two evaluations of the same policy there, asked alike, share them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from ..prove.benchmarks import known as catalogue
+from ..prove.benchmarks.asked import TOLD, Asked, have_done
+from ..prove.benchmarks.protocol import Benchmark, Policy, identity_of
+from ..prove.benchmarks.protocol import Result as Finished
+from ..prove.benchmarks.reach import ENDPOINTS, URL, endpoints, leads_out
+from ..prove.benchmarks.report import Report
+from ..prove.benchmarks.results import folder_of
+from ..prove.trajectory import dumps, loads
+from .policies import policy_folder
+from .settings import job_id
+from .work import OFTEN, Refused, Result, Stopped, Tell, known, whole
+
+OWN = {"project", "policy"}  # the rest of a specification are fields of Asked
+GIVEN = {"folder"}  # fields of Asked that a specification does not set
+LEAST = {"limit": 1, "trials": 1, "parallel": 1}
+MOST = 100  # items in one event
+
+
+def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+    """Evaluate, or go on with it; asked to stop, finish the items that are under way."""
+    tell.progress(0, 0, "opening the benchmark and the policy")
+    try:
+        asked, data = settings(spec, folder), folder.absolute().parents[1]
+        kept = data / "benchmarks" / "projects" / str(whole(spec, "project", 1))
+        items = Items(tell, data, kept)
+        counted = tell.counting(f"items of {catalogue.known(asked.benchmark).title}")
+
+        def progress(done: int, total: int) -> None:
+            if not tell.stop.requested:
+                counted(done, total)
+
+        try:
+            done = have_done(
+                asked, data, None, progress, items.begin, kept, items.finished, lambda: tell.stop.requested
+            )
+        finally:
+            items.tell_waiting()
+    except TOLD as reason:
+        raise Refused(str(reason)) from None
+    if tell.stop.requested and not done.report.whole:
+        raise Stopped
+    if given_up(done.report):
+        raise Refused(why_given_up(done.report))
+    return {"report": json.loads(dumps(done.report)), "folder": items.about["folder"]}
+
+
+def settings(spec: Mapping[str, Any], folder: Path) -> Asked:
+    """The evaluation that is asked for. Raises Refused."""
+    names = {one.name for one in fields(Asked)} - GIVEN
+    known(spec, OWN | names)
+    given = {name: value for name, value in spec.items() if name in names}
+    for name in LEAST.keys() & {name for name, value in given.items() if value is not None}:
+        whole(given, name, LEAST[name])
+    if spec.get("source") == "folder":
+        policy = spec.get("policy", "warm")
+        given["folder"] = str(policy_folder(policy, folder.parent))
+        given.setdefault("model", policy)
+    try:
+        asked = loads(Asked, json.dumps(given))
+    except ValueError as error:
+        raise Refused(f"The settings do not fit: {'; '.join(str(error).splitlines()[1:3])}") from None
+    require_permitted(asked.url)
+    kinds = {option.name: option.kind for option in catalogue.known(asked.benchmark).options}
+    options = {
+        name: data_set(value, folder.parent) if kinds.get(name) == "dataset" else plain(name, value)
+        for name, value in asked.options.items()
+    }
+    return replace(asked, options=options)
+
+
+def require_permitted(url: str) -> None:
+    """Refuse an endpoint that the operator has not named."""
+    if url and url not in endpoints():
+        raise Refused(
+            f"{url} is no endpoint that this site may ask. Whoever runs it can name it in {ENDPOINTS}, "
+            "for the worker too."
+        )
+
+
+def data_set(job: str, jobs: Path) -> str:
+    """The folder of the data set that a job made; "" for none. Raises Refused."""
+    return str(jobs / job_id(job) / "out") if job else ""
+
+
+def plain(name: str, value: str) -> str:
+    """An option that leads nowhere a person at the browser may not go. Raises Refused."""
+    if URL.match(value):
+        require_permitted(value.strip())
+    elif leads_out(value):
+        raise Refused(f"{name} must not lead out of the folder of the benchmarks, as {value!r} does.")
+    return value
+
+
+def given_up(report: Report) -> bool:
+    """Whether items were left that nobody tried, or nothing at all could be run; a few that could not are told."""
+    asked, run = sum(one.asked for one in report.categories), sum(one.run for one in report.categories)
+    return asked - run > len(report.not_run) or (asked > 0 and run == 0)
+
+
+def why_given_up(report: Report) -> str:
+    [(why, _)] = Counter(report.not_run.values()).most_common(1)
+    return (
+        f"{len(report.not_run):,} items were tried and could not be run: {why.rstrip('.')}. That is no failure of the "
+        "model. Put it right, then resume: what is finished is kept."
+    )
+
+
+class Items:
+    """Tells finished items in batches, with what identifies the evaluation."""
+
+    def __init__(self, tell: Tell, data: Path, kept: Path):
+        self.tell, self.data, self.kept = tell, data, kept
+        self.about: dict[str, Any] = {}
+        self.waiting: list[dict[str, Any]] = []
+        self.told_at = -OFTEN
+
+    def begin(self, benchmark: Benchmark, policy: Policy) -> None:
+        identity = identity_of(benchmark, policy)
+        told = {name: getattr(identity, name) for name in ("benchmark", "version", "settings", "model")}
+        folder = folder_of(self.kept, identity).relative_to(self.data)
+        self.about = {"identity": told, "folder": str(folder)}
+        self.tell("items", **self.about, items=[])
+
+    def finished(self, result: Finished, line: int) -> None:
+        self.waiting.append(told_of(result, line))
+        at = time.monotonic()
+        if len(self.waiting) >= MOST or at - self.told_at >= OFTEN:
+            self.told_at = at
+            self.tell_waiting()
+
+    def tell_waiting(self) -> None:
+        if self.waiting:
+            self.tell("items", **self.about, items=self.waiting)
+            self.waiting = []
+
+
+def told_of(result: Finished, line: int) -> dict[str, Any]:
+    """An item in short (see EvaluationItem of the web side)."""
+    return {
+        **{name: getattr(result, name) for name in ("item", "category", "passed", "value", "failure")},
+        **{name: getattr(result, name) for name in ("steps", "tokens", "seconds")},
+        "calls": len(result.rollout.calls),
+        "line": line,
+    }
