@@ -246,6 +246,6 @@ def test_a_further_look_is_no_offence_and_another_write_is(suite: Behaviours) ->
 
 
 def test_the_rules_stand_in_the_documents(suite: Behaviours) -> None:
-    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
+    page = (ROOT / "docs" / "evaluation-worlds.md").read_text("utf-8")
     for behaviour in SUITE:
         assert f"| {behaviour.name} | {behaviour.rule} |" in page

@@ -347,6 +347,6 @@ def test_an_environment_or_a_split_that_is_not_there_is_told(tmp_path: Path) -> 
 
 
 def test_the_documents_tell_every_option() -> None:
-    told = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
+    told = (ROOT / "docs" / "evaluation-tau2.md").read_text("utf-8")
     for option in known("tau2").options:
         assert f"\n| `{option.name}` | " in told

@@ -322,7 +322,7 @@ def test_a_training_set_that_knows_a_server_kept_out_is_refused(data_set: Path, 
 
 
 def test_the_documents_name_every_option_and_category_of_ours() -> None:
-    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
+    page = (ROOT / "docs" / "evaluation-worlds.md").read_text("utf-8")
     for name in ("worlds", "generalisation", "behaviour"):
         assert all(f"`{option.name}`" in page for option in KNOWN[name].options)
     assert SEEN in page and KEPT_OUT in page and ABSTENTION in page

@@ -70,7 +70,7 @@ def checked(path: Path, kept_out: Sequence[str]) -> str:
         told = ", ".join(f"{name} ({count:,} of {conversations:,})" for name, count in met.most_common())
         raise BadOption(
             f"data: conversations of {file} have tools of servers that are to be kept out: {told}. "
-            "Name other servers with kept_out, or make the training set without them (docs/evaluation.md)."
+            "Name other servers with kept_out, or make the training set without them (docs/evaluation-worlds.md)."
         )
     return file_digest(file)[:16]
 
