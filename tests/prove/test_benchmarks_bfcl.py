@@ -197,7 +197,7 @@ def test_malformed_calls_of_an_endpoint_end_their_turn_and_errors_of_it_are_no_f
     for name, answer in (
         ("malformed", {"content": None, "tool_calls": [broken]}),
         ("away", JSONResponse({"error": "overloaded"}, 500)),
-        ("too-long", JSONResponse({"error": "maximum context length is 512 tokens"}, 400)),
+        ("too-long", JSONResponse({"error": "This model's maximum context length is 512 tokens"}, 400)),
         ("no-completion", JSONResponse({"hello": 1})),
     ):
         served = serve(lambda asked, answer=answer: answer)
@@ -205,6 +205,8 @@ def test_malformed_calls_of_an_endpoint_end_their_turn_and_errors_of_it_are_no_f
             report = run(bfcl, endpoint_policy(endpoint), tmp_path / name, first(bfcl))
         if name == "malformed":
             assert report.failures == {"malformed_call": 1} and report.calls == 0
+        elif name == "too-long":
+            assert report.failures == {"context_limit": 1} and report.whole
         else:
             assert not report.failures and len(report.not_run) == 1 and report.categories[0].score is None
 

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from tests.prove.serving import MODEL, Answering, Serve, Served, completion
 from training_worker.prove.chat import MAX_DEPTH, write_calls
 from training_worker.prove.schemas import tool_schema
-from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed, Settings
+from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed, Settings, TooLong
 from training_worker.prove.synthesis.endpoint.client import MOST_BYTES
 from training_worker.prove.synthesis.endpoint.messages import Reply
 from training_worker.prove.synthesis.endpoint.settings import from_environment
@@ -190,6 +190,27 @@ FAILURES = {
     "slow": (lambda: StreamingResponse(late()), r"did not answer within 0.2 s, 2 times; raise PROVE_LLM_TIMEOUT"),
     "trickle": (lambda: StreamingResponse(never()), r"did not answer within 0.2 s"),
 }
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"error": {"code": "context_length_exceeded", "message": "Your input exceeds the context window."}},
+        {"object": "error", "message": "This model's maximum context length is 4096 tokens. However, you requested"},
+        {"error": {"message": "The input (9000 tokens) is longer than the model's context length (4096 tokens)."}},
+        {"error": {"type": "exceed_context_size_error", "message": "the request exceeds the available context size"}},
+        {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096."},
+    ],
+)
+def test_a_conversation_longer_than_the_model_reads_is_told_apart(serve: Serve, said: object, tmp_path: Path) -> None:
+    there = serve(lambda asked: JSONResponse(said, 400))
+    with Endpoint(there.settings(tmp_path)) as endpoint, pytest.raises(TooLong, match="reads less than this"):
+        endpoint.chat([Message("user", "?")], [])
+    there = serve(lambda asked: JSONResponse(said, 500, headers={"Retry-After": "0.01"}))
+    with Endpoint(there.settings(tmp_path, retries=0)) as endpoint:
+        with pytest.raises(EndpointFailed) as raised:
+            endpoint.chat([Message("user", "?")], [])
+        assert not isinstance(raised.value, TooLong), "what fails on the other side is not the model's limit"
 
 
 @pytest.mark.parametrize("kind", FAILURES)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..chat import HERMES, ChatModel, Scripted, write_calls
-from ..synthesis.endpoint import Endpoint, EndpointFailed
+from ..synthesis.endpoint import Endpoint, EndpointFailed, TooLong
 from ..trajectory import Json, Message
-from .protocol import Item, NotRun, Policy, Style
+from .protocol import Item, NotRun, OutOfRoom, Policy, Style
 
 
 class Speaking:
@@ -20,6 +20,8 @@ class Speaking:
     def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:
         try:
             answer = self.endpoint.chat(messages, tools, sampling=self.sampling)
+        except TooLong as reason:
+            raise OutOfRoom(str(reason)) from None
         except EndpointFailed as reason:
             raise NotRun(str(reason)) from None
         self.tokens += answer.tokens

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,12 +20,18 @@ from pyrate_limiter import Duration, Limiter, Rate
 from ...trajectory import Message
 from .answers import Answers
 from .messages import Reply, as_sent, reply_in
-from .settings import EndpointFailed, Settings, variable
+from .settings import EndpointFailed, Settings, TooLong, variable
 
 MOST_BYTES = 4_000_000
 QUOTED = 200
 NO_MORE: Mapping[str, Any] = MappingProxyType({})
 LETTERS_PER_TOKEN = 4  # where a server does not count
+# how OpenAI, vLLM, SGLang, llama.cpp and text-generation-inference say so, with HTTP 400, 413 or 422
+TOO_LONG = re.compile(
+    r"context_length_exceeded|maximum context length|longer than the model's context|exceed_context_size"
+    r"|`inputs` tokens \+ `max_new_tokens` must be",
+    re.IGNORECASE,
+)
 
 
 class Endpoint:
@@ -139,6 +146,10 @@ class Endpoint:
         except openai.APIStatusError as error:
             said = f"HTTP {error.status_code}: {self.quoted(error.response.text)}"
             match error.status_code:
+                case 400 | 413 | 422 if TOO_LONG.search(error.response.text):
+                    raise TooLong(
+                        f"the model behind {settings.url} reads less than this conversation: {said}"
+                    ) from None
                 case 401 | 403:
                     raise self.failed(f"it refuses the key ({said})", f"set {variable('key')}") from None
                 case 429:

@@ -18,6 +18,10 @@ class EndpointFailed(Exception):
     """The endpoint cannot be used, or no longer; says what happened, where, and what to do. No example is to blame."""
 
 
+class TooLong(EndpointFailed):
+    """A conversation that is longer than the model behind the endpoint reads, in the endpoint's own words."""
+
+
 def well_formed(url: str) -> str:
     try:
         return str(httpx2.URL(url)) and url
