@@ -1,4 +1,4 @@
-"""What people do with a live session: call a tool, fork it at any call, start again, remove it. No call is taken back."""
+"""What people do with a live session: call a tool, fork it anywhere, start again, remove it. No call is taken back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Valid arguments for a tool from a session's state, found as synthesis finds them; equal states give equal examples."""
+"""Valid arguments for a tool from a session's state, found as synthesis finds them; equal states, equal examples."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ def of_form(tool: Tool, arguments: dict[str, Any]) -> dict[str, str]:
 
 def every_path(arguments: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """The paths of all fields that a fault may be about: the parameters, and what is inside of those given."""
-    inside = [path for path, _ in walk(dict(arguments), "")]
-    return list(dict.fromkeys([*(below("", name) for name in names), *inside]))
+    own = {name: arguments.get(name) for name in names}
+    return [path for path, _ in walk(own, "")]
 
 
 def walk(value: Any, path: str) -> Iterable[tuple[str, Any]]:

@@ -66,6 +66,6 @@ def columns(order: str) -> list[dict[str, str]]:
 
 
 def sorting(key: str, order: str) -> dict[str, str]:
-    """`next` is what sorts by a column, the other way round when it is sorted so; `now` says how it is for `aria-sort`."""
+    """`next` is what sorts by a column, the other way round when it is sorted so; `now` is for `aria-sort`."""
     now = {key: "ascending", f"-{key}": "descending"}.get(order, "") if key else ""
     return {"next": f"-{key}" if now == "ascending" else key, "now": now}

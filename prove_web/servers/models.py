@@ -78,9 +78,7 @@ class SavedCall(models.Model):
 
     class Meta:
         ordering = ["name"]
-        constraints = [
-            models.UniqueConstraint(fields=["organisation", "tool", "name"], name="one_saved_call_per_name")
-        ]
+        constraints = [models.UniqueConstraint(fields=["organisation", "tool", "name"], name="one_saved_call_per_name")]
 
     def __str__(self) -> str:
         return self.name

@@ -28,9 +28,8 @@ CHECKED = ("minimum", "maximum", "minLength", "maxLength", "pattern")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter. `kind` says how it is filled in: text, long, integer, number, choice, boolean, array, object, json.
-
-    An array has an `item`, an object has `parts`; `checks` are the limits that a browser knows, by their JSON name.
+    """One parameter. `kind` says how it is filled in: text, long, integer, number, choice, boolean, json; array, which
+    has an `item`, or object, which has `parts`. `checks` are the limits that a browser knows, by their JSON name.
     """
 
     name: str
@@ -85,7 +84,8 @@ class Reader:
         kind = kind_of(given) if depth < DEEPEST else "json"
         kind = "text" if kind == "long" and id_type else kind
         shape = SHAPES.get(given.get("format", ""))
-        item, parts = None, ()
+        item: Parameter | None = None
+        parts: tuple[Parameter, ...] = ()
         if kind == "array":
             item = self.parameter("", given["items"], True, id_type, sensitive, depth + 1)
         elif kind == "object":

@@ -1,4 +1,4 @@
-"""What the three panes of a session show: the calls made, the call to make and the one selected, the tables at a moment."""
+"""What the three panes of a session show: the calls made, the one to make and the one selected, the tables at a moment."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.world import World
 
 from .arguments import FORM, JSON, CallForm
 from .catalogue import card, search
@@ -37,7 +38,7 @@ def context(
     at = number(request.GET.get("at"), len(known) - 1) if at is None else at
     changed = list(changes(known[at - 1].world, known[at].world)) if at else []
     made = session.calls.select_related("made_by").filter(position=at).first() if at else None
-    return {
+    shown: dict[str, Any] = {
         **base,
         "last": len(known) - 1,
         "at": at,
@@ -49,9 +50,11 @@ def context(
         "cards": [card(name) for name in session.servers],
         **tools(request, session, known[-1], form),
         **history(request, session, known, at),
-        **state(request, known[at], changed),
         **(result(request, made, known, changed) if made else {}),
     }
+    shown |= state(request, known[at], changed, shown["form"].tool.name if shown["form"] else made.tool if made else "")
+    shown["in_form"] = bool(shown["form"] and made and request.GET.get("from") == str(at))
+    return shown
 
 
 def number(text: str | None, most: int) -> int:
@@ -74,7 +77,7 @@ def tools(request: HttpRequest, session: LiveSession, now: Moment, form: CallFor
 
 
 def asked_for(request: HttpRequest, session: LiveSession) -> CallForm | None:
-    """The form the address asks for: of `tool`, filled like the call `from` or a `saved` one, as JSON if `mode` says so.
+    """The form the address asks for: of `tool`, filled like the call `from` or a `saved` one, as JSON if `mode` says it.
 
     A call that was refused comes with its faults.
     """
@@ -123,11 +126,11 @@ def step(call: SessionCall, known: tuple[Moment, ...]) -> dict[str, Any]:
     }
 
 
-def state(request: HttpRequest, moment: Moment, changed: list[RowChange]) -> dict[str, Any]:
-    """A page of one table at one moment: the one asked for, else the one the call changed. Unless another order is
-    asked for, changed rows come first."""
+def state(request: HttpRequest, moment: Moment, changed: list[RowChange], tool: str) -> dict[str, Any]:
+    """A page of one table at one moment: the one asked for, else the one the call changed, else the first of the
+    tool's server. Unless another order is asked for, changed rows come first."""
     world, find, order = moment.world, typed(request, "find"), typed(request, "sort")
-    first = f"{changed[0].server}.{changed[0].table}" if changed else ""
+    first = f"{changed[0].server}.{changed[0].table}" if changed else first_table(world, tool)
     table = view(world, request.GET.get("table") or first, find)
     touched = {each.id: each.how for each in changed if (each.server, each.table) == (table.server, table.table)}
     order = order if order.removeprefix("-") in table.columns else ""
@@ -145,6 +148,12 @@ def state(request: HttpRequest, moment: Moment, changed: list[RowChange]) -> dic
         "find": find,
         "sort": order,
     }
+
+
+def first_table(world: World, tool: str) -> str:
+    """The table to begin with: of the server that has the tool, where the world has it."""
+    server = TOOLS[tool][0].name if tool in TOOLS else ""
+    return next((f"{name}.{tables[0][0]}" for name, tables in overview(world) if name == server and tables), "")
 
 
 def gone(session: LiveSession) -> bool:
