@@ -1,4 +1,4 @@
-"""What the three panes of a session show: the calls made, the one to make and the one selected, the tables at a moment."""
+"""What the three panes of a session show: calls made, the one to make and the one selected, tables at a moment."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def tools(request: HttpRequest, session: LiveSession, now: Moment, form: CallFor
 
 
 def asked_for(request: HttpRequest, session: LiveSession) -> CallForm | None:
-    """The form the address asks for: of `tool`, filled like the call `from` or a `saved` one, as JSON if `mode` says it.
+    """The form the address asks for: of `tool`, filled like the call `from` or a `saved` one; as JSON if `mode` says.
 
     A call that was refused comes with its faults.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
@@ -128,7 +127,11 @@ def remove(request: ProjectRequest, session: int) -> HttpResponse:
     """Remove one's own session; those of others take a role that launches."""
     target = of(request, session)
     if target.created_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
-        raise PermissionDenied("This session is another person's; to remove it takes Maintainer or higher.")
+        messages.error(request, "This session is another person’s; to remove it takes the role Maintainer or higher.")
+        return redirect(target)
+    if request.POST.get("confirmed") != str(target.pk):
+        messages.error(request, "Nothing was removed: use the button that says that it is for good.")
+        return redirect(target)
     title = str(target)
     calls.remove(target)
     messages.success(request, f"“{title}” is removed. Its forks are kept.")

@@ -29,7 +29,10 @@ def named(request: ProjectRequest) -> str:
 def save(request: ProjectRequest, session: int) -> HttpResponse:
     """Keep a call of a session for the team."""
     source, name = of(request, session), named(request)
-    made = get_object_or_404(source.calls, position=number(request.POST.get("position"), 10**9))
+    made = source.calls.filter(position=number(request.POST.get("position"), 10**9)).first()
+    if made is None:
+        messages.error(request, "This session has no such call to save.")
+        return redirect(to(source))
     back = to(source, at=made.position)
     if not name:
         messages.error(request, f"The call is not saved. {NAMED}")
