@@ -4,11 +4,12 @@
   const typing = (element) => element.closest?.("input, textarea, select, [contenteditable]");
 
   // Keys. A letter does nothing while one types.
-  const GO = { j: "[data-go=after]", k: "[data-go=before]", f: "[data-key=fork]" };
+  const GO = { j: "[data-go=after]", k: "[data-go=before]", f: "[data-key=fork]", e: "[data-key=edit]" };
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return call(event);
     if (event.altKey && !event.ctrlKey && event.code === "KeyE") return press("[data-key=example]", event);
+    if (event.key === "Escape" && typing(event.target)) return event.target.blur();
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
     if (event.key === "/") return search(event);
     if (GO[event.key]) press(GO[event.key], event);
