@@ -113,14 +113,6 @@ class Tool:
         schema = without_nulls(without_titles(self.result.json_schema()))
         return schema if isinstance(schema, dict) else {}
 
-    def faults(self, arguments: str) -> list[dict[str, str]]:
-        """Every place at which canonical arguments do not fit the schema, and what must hold there; without a call."""
-        try:
-            self.validate(arguments)
-        except ValidationError as error:
-            return faults(error.errors(include_url=False, include_input=False))
-        return []
-
     def run(self, state: State, arguments: str) -> str:
         """The result as JSON text. Raises ToolError when it refuses, naming every fault of the arguments."""
         try:

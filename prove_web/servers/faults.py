@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from mcp_servers.kit import Tool, ToolError
-from mcp_servers.kit.arguments import canonical
+from mcp_servers.kit.arguments import canonical, faults
 
 from .typed import below
 
@@ -37,10 +39,13 @@ def of_refusal(tool: Tool, arguments: dict[str, Any], text: str) -> tuple[dict[s
 def of_form(tool: Tool, arguments: dict[str, Any]) -> dict[str, str]:
     """The places at which arguments do not fit the tool's schema, in the server's own words."""
     try:
-        found = tool.faults(canonical(arguments))
+        tool.validate(canonical(arguments))
+    except ValidationError as error:
+        found = faults(error.errors(include_url=False, include_input=False))
+        return {fault["parameter"]: fault["problem"] for fault in found}
     except ToolError:
-        return {}
-    return {fault["parameter"]: fault["problem"] for fault in found}
+        pass
+    return {}
 
 
 def every_path(arguments: Mapping[str, Any], names: Iterable[str]) -> list[str]:
