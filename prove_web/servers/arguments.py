@@ -1,4 +1,4 @@
-"""The form of a call: one field a parameter, or the whole as JSON. What was typed survives a fault and a switch."""
+"""The form of a call: its fields, or the whole as JSON. What was typed survives a fault and a switch."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ from mcp_servers.kit import Tool, ToolError
 from mcp_servers.kit.arguments import canonical
 
 from .parameters import Parameter, parameters
+from .typed import GIVEN, IS, NULL, ROWS, as_typed, below, read, rows_of, with_row, without_row
 
-PREFIX = "arg-"
+PREFIX, IS_PREFIX, ROWS_PREFIX = "arg-", "is-", "rows-"
 FORM, JSON = "form", "json"
-INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 ZERO_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+NATIVE = {"date": r"\d{4}-\d\d-\d\d", "date-time": r"\d{4}-\d\d-\d\dT\d\d:\d\d"}
 
 
 @dataclass
 class CallForm:
-    """What is typed for a call of one tool, and what is wrong with it: by parameter, or `error` for the whole."""
+    """What is typed for a call of one tool, and what is wrong with it: by path, or `error` for the whole.
+
+    `told` is what else there is to say of it, such as where an example is from.
+    """
 
     tool: Tool
     mode: str = FORM
@@ -29,21 +33,31 @@ class CallForm:
     raw: str = "{}"
     errors: dict[str, str] = field(default_factory=dict)
     error: str = ""
+    told: str = ""
     asks: bool = False  # whether to go on with a destructive call
+    example: int = 0  # how many examples were shown
 
     @classmethod
     def filled(cls, tool: Tool, arguments: dict[str, Any], mode: str = FORM) -> CallForm:
         """With these arguments; as JSON where fields could not say the same."""
         values = as_typed(parameters(tool), arguments)
         raw = json.dumps(arguments, indent=2, ensure_ascii=False)
-        if read(parameters(tool), values) != (arguments, {}):
+        if not same(read(parameters(tool), values)[0], arguments):
             mode = JSON
         return cls(tool, mode, values, raw)
 
     @classmethod
     def posted(cls, tool: Tool, data: Mapping[str, str]) -> CallForm:
-        values = {each.name: data.get(PREFIX + each.name, "") for each in parameters(tool)}
-        return cls(tool, JSON if data.get("mode") == JSON else FORM, values, data.get("raw", "{}"))
+        values = {
+            key.removeprefix(prefix) + suffix: data.get(key, "")
+            for prefix, suffix in ((PREFIX, ""), (IS_PREFIX, IS), (ROWS_PREFIX, ROWS))
+            for key in data
+            if key.startswith(prefix)
+        }
+        example = data.get("examples", "")
+        shown = int(example) if example.isascii() and example.isdigit() and len(example) < 6 else 0
+        mode = JSON if data.get("mode") == JSON else FORM
+        return cls(tool, mode, values, data.get("raw", "{}"), example=shown)
 
     def arguments(self) -> dict[str, Any] | None:
         """The arguments, or None with the errors set: only what no tool should see is refused here."""
@@ -75,68 +89,53 @@ class CallForm:
             other.error = "These arguments do not fit the fields of the form; they can only be edited as JSON."
         return other
 
+    def reshaped(self, data: Mapping[str, str]) -> CallForm:
+        """With a row more or less, as the pressed button says."""
+        if path := data.get("add", ""):
+            self.values = with_row(self.values, path)
+        elif path := data.get("remove", ""):
+            self.values = without_row(self.values, path)
+        return self
+
     def fields(self) -> list[dict[str, Any]]:
-        """For the page: each parameter with its field's name, value and error."""
-        return [
-            {
-                "parameter": each,
-                "name": PREFIX + each.name,
-                "value": self.values.get(each.name, ""),
-                "error": self.errors.get(each.name, ""),
-            }
-            for each in parameters(self.tool)
-        ]
+        """For the page: each parameter with its field's name, value and error, and the fields inside of it."""
+        return [self.field(each, below("", each.name)) for each in parameters(self.tool)]
+
+    def field(self, one: Parameter, path: str, row: int | None = None) -> dict[str, Any]:
+        value, state = self.values.get(path, ""), self.values.get(path + IS, "")
+        shown: dict[str, Any] = {
+            "parameter": one,
+            "path": path,
+            "name": PREFIX + path,
+            "is_name": IS_PREFIX + path,
+            "rows_name": ROWS_PREFIX + path,
+            "label": one.name or f"Item {(row or 0) + 1}",
+            "value": value,
+            "state": state,
+            "null": state == NULL and one.nullable,
+            "error": self.errors.get(path, ""),
+            "row": row,
+            "must": one.required or row is not None,
+            "input": input_type(one, value),
+        }
+        if one.kind == "array" and one.item:
+            count = rows_of(self.values, path)
+            shown["rows"] = [self.field(one.item, below(path, at), at) for at in range(count)]
+        if one.kind in ("array", "object"):
+            shown["given"] = shown["must"] or state == GIVEN
+        if one.kind == "object":
+            shown["inside"] = [self.field(part, below(path, part.name)) for part in one.parts]
+        return shown
 
 
-def read(known: list[Parameter], values: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The arguments that were typed, and the errors. An empty field is an argument that is not given."""
-    given: dict[str, Any] = {}
-    errors: dict[str, str] = {}
-    for each in known:
-        text = values.get(each.name, "")
-        if not text.strip():
-            continue
-        try:
-            given[each.name] = value_of(each.kind, text)
-        except (ValueError, RecursionError):
-            example = "[]" if "array" in each.type else "{}"
-            errors[each.name] = f"This is not JSON. It takes {each.type}, such as {example}."
-    return given, errors
+def input_type(one: Parameter, value: str) -> str:
+    """A browser's own picker for days and moments, unless what was typed is none: it would not show that."""
+    pattern = NATIVE.get(one.format)
+    if pattern is None or (value and not re.fullmatch(pattern, value, re.ASCII)):
+        return "text"
+    return "date" if one.format == "date" else "datetime-local"
 
 
-def value_of(kind: str, text: str) -> Any:
-    """A typed value; a text that is none of its kind is passed on as it is, for the tool to refuse.
-
-    Raises ValueError or RecursionError for text that is to be JSON and is not.
-    """
-    if kind == "integer":
-        return int(text) if INTEGER.fullmatch(text.strip()) else text
-    if kind == "number":
-        try:
-            return json.loads(text, parse_constant=no_constant)
-        except (ValueError, RecursionError):
-            return text
-    if kind == "boolean":
-        return {"true": True, "false": False}.get(text, text)
-    if kind == "json":
-        return json.loads(text, parse_constant=no_constant)
-    return text.replace("\r\n", "\n")  # as browsers end the lines of a text box
-
-
-def no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def as_typed(known: list[Parameter], arguments: dict[str, Any]) -> dict[str, str]:
-    """What to type for these arguments."""
-    return {
-        each.name: text_of(each.kind, arguments[each.name])
-        for each in known
-        if each.name in arguments and arguments[each.name] is not None
-    }
-
-
-def text_of(kind: str, value: Any) -> str:
-    if isinstance(value, str) and kind != "json":
-        return value
-    return json.dumps(value, indent=2 if kind == "json" else None, ensure_ascii=False)
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON: True is not 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

@@ -1,15 +1,17 @@
-"""What people do with a live session: call a tool, fork it at any call, start again. Nothing is ever taken back."""
+"""What people do with a live session: call a tool, fork it anywhere, start again, remove it. No call is taken back."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Least
 
 from mcp_servers.catalogue import fingerprint
 from prove_web.accounts.models import User
 
-from .models import LiveSession, SessionCall
+from .models import LiveSession, SessionCall, Source
 from .worlds import Moment, cache, moments
 
 MOST_TRIES = 20
@@ -35,7 +37,9 @@ def attempt(session: LiveSession, user: User, tool: str, arguments: dict[str, An
     """The call, or None when another took its position meanwhile."""
     known = moments(session)
     world = known[-1].world.fork()
+    began = time.perf_counter_ns()
     reply = world.call(tool, arguments)
+    took = (time.perf_counter_ns() - began) // 1000
     call = SessionCall(
         session=session,
         position=len(known),
@@ -44,6 +48,7 @@ def attempt(session: LiveSession, user: User, tool: str, arguments: dict[str, An
         ok=reply.ok,
         text=reply.text,
         made_by=user,
+        took_us=took,
     )
     try:
         with transaction.atomic():
@@ -58,7 +63,7 @@ def attempt(session: LiveSession, user: User, tool: str, arguments: dict[str, An
 def fork(session: LiveSession, user: User, at: int) -> LiveSession:
     """A session that starts with the first `at` calls of this one, as they were recorded."""
     title = f"Fork of {session} at {f'call {at}' if at else 'the opening'}"
-    twin = copy(session, user, title, session.fingerprint)
+    twin = copy(session, user, title, session.fingerprint, at)
     calls = list(session.calls.filter(position__lte=at))
     for call in calls:
         call.pk, call.session = None, twin
@@ -68,11 +73,11 @@ def fork(session: LiveSession, user: User, at: int) -> LiveSession:
 
 def reset(session: LiveSession, user: User) -> LiveSession:
     """A fresh session in the same world; the old one stays as it is. Raises KeyError when a server of it is gone."""
-    return copy(session, user, session.title, fingerprint(session.servers))
+    return copy(session, user, session.title, fingerprint(session.servers), 0)
 
 
-def copy(session: LiveSession, user: User, title: str, code: str) -> LiveSession:
-    """A new session like this one, without its calls."""
+def copy(session: LiveSession, user: User, title: str, code: str, at: int) -> LiveSession:
+    """A new session like this one, which leaves it after so many calls; without any."""
     return LiveSession.objects.create(
         project=session.project,
         title=title[:TITLE],
@@ -81,4 +86,15 @@ def copy(session: LiveSession, user: User, title: str, code: str) -> LiveSession
         size=session.size,
         fingerprint=code,
         created_by=user,
+        source=Source.FORK,
+        parent=session,
+        parent_at=at,
     )
+
+
+@transaction.atomic
+def remove(session: LiveSession) -> None:
+    """Remove a session with its calls. Its forks are then forks of what it was forked from."""
+    at = Least("parent_at", session.parent_at)
+    session.forks.update(parent_at=at, parent=session.parent)
+    session.delete()

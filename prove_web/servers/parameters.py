@@ -1,13 +1,15 @@
-"""A tool's parameters as people read them and fill them in, taken from its input schema."""
+"""A tool's parameters as people read them and fill them in, taken from its input schema, however deep."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 from mcp_servers.kit import Tool
 
 LONG = 200  # characters that ask for a text box of several lines
+DEEPEST = 6  # what is nested any deeper is filled in as JSON
 SHAPES = {"date": "2026-03-05", "date-time": "2026-03-05T10:00"}
 LIMITS = {
     "minimum": "at least {}",
@@ -21,11 +23,14 @@ LIMITS = {
     "pattern": "matching {}",
 }
 NOT_BLANK = r"\S"
+CHECKED = ("minimum", "maximum", "minLength", "maxLength", "pattern")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter. `kind` says how it is filled in: text, long, integer, number, choice, boolean or json."""
+    """One parameter. `kind` says how it is filled in: text, long, integer, number, choice, boolean, json; array, which
+    has an `item`, or object, which has `parts`. `checks` are the limits that a browser knows, by their JSON name.
+    """
 
     name: str
     kind: str
@@ -39,6 +44,11 @@ class Parameter:
     examples: tuple[str, ...]
     id_type: str
     sensitive: bool
+    nullable: bool = False
+    item: Parameter | None = None
+    parts: tuple[Parameter, ...] = ()
+    checks: tuple[tuple[str, Any], ...] = ()
+    values: tuple[Any, ...] = ()  # what each of a choice's options says
 
     @property
     def placeholder(self) -> str:
@@ -47,44 +57,87 @@ class Parameter:
             return f"{self.default} unless given"
         return f"such as {self.examples[0]}" if self.examples else ""
 
+    @property
+    def check(self) -> dict[str, Any]:
+        return dict(self.checks)
+
 
 def parameters(tool: Tool) -> list[Parameter]:
     schema = tool.input_schema
-    definitions = schema.get("$defs", {})
-    return [parameter(tool, name, part, definitions) for name, part in schema["properties"].items()]
+    read = Reader(schema.get("$defs", {}))
+    return [
+        read.parameter(name, part, name in tool.required, tool.ids.get(name, ""), name in tool.sensitive)
+        for name, part in schema["properties"].items()
+    ]
 
 
-def parameter(tool: Tool, name: str, schema: dict[str, Any], definitions: dict[str, Any]) -> Parameter:
-    given = when_given(schema, definitions)
-    kind = kind_of(given)
-    shape = SHAPES.get(given.get("format", ""))
-    return Parameter(
-        name=name,
-        kind=kind,
-        type=type_of(given),
-        description=schema.get("description", ""),
-        required=name in tool.required,
-        default=schema.get("default"),
-        options=("true", "false") if kind == "boolean" else tuple(given["enum"]) if kind == "choice" else (),
-        limits=limits(given, schema.get("description", "")),
-        format=given.get("format", ""),
-        examples=(shape,) if shape else tuple(map(str, schema.get("examples", ()))) if kind != "json" else (),
-        id_type=tool.ids.get(name, ""),
-        sensitive=name in tool.sensitive,
-    )
+@dataclass(frozen=True)
+class Reader:
+    """Reads parameters off a schema with these definitions."""
+
+    definitions: dict[str, Any]
+
+    def parameter(
+        self, name: str, schema: dict[str, Any], required: bool, id_type: str, sensitive: bool, depth: int = 0
+    ) -> Parameter:
+        given = when_given(schema, self.definitions)
+        kind = kind_of(given) if depth < DEEPEST else "json"
+        kind = "text" if kind == "long" and id_type else kind
+        shape = SHAPES.get(given.get("format", ""))
+        item: Parameter | None = None
+        parts: tuple[Parameter, ...] = ()
+        if kind == "array":
+            item = self.parameter("", given["items"], True, id_type, sensitive, depth + 1)
+        elif kind == "object":
+            needed = given.get("required", ())
+            parts = tuple(
+                self.parameter(inner, part, inner in needed, "", False, depth + 1)
+                for inner, part in given["properties"].items()
+            )
+        return Parameter(
+            name=name,
+            kind=kind,
+            type=type_of(given),
+            description=schema.get("description", given.get("description", "")),
+            required=required,
+            default=schema.get("default"),
+            options=("true", "false") if kind == "boolean" else tuple(choices(given)) if kind == "choice" else (),
+            limits=limits(given, schema.get("description", "")),
+            format=given.get("format", ""),
+            examples=(shape,) if shape else tuple(map(str, schema.get("examples", ()))) if kind != "json" else (),
+            id_type=id_type,
+            sensitive=sensitive,
+            nullable=takes_null(schema, self.definitions),
+            item=item,
+            parts=parts,
+            checks=tuple((key, given[key]) for key in CHECKED if key in given),
+            values=tuple(choices(given).values()) if kind == "choice" else (),
+        )
 
 
 def when_given(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     """The schema of a value that is there: behind its reference, and without null."""
     if "$ref" in schema:
         return when_given(definitions.get(schema["$ref"].rpartition("/")[2], {}), definitions)
+    if isinstance(schema.get("type"), list):
+        kinds = [kind for kind in schema["type"] if kind != "null"]
+        return {**schema, "type": kinds[0]} if len(kinds) == 1 else schema
     branches = [part for part in schema.get("anyOf", ()) if part.get("type") != "null"]
     return when_given(branches[0], definitions) if len(branches) == 1 else schema
 
 
+def takes_null(schema: dict[str, Any], definitions: dict[str, Any]) -> bool:
+    if "$ref" in schema:
+        return takes_null(definitions.get(schema["$ref"].rpartition("/")[2], {}), definitions)
+    kinds = schema.get("type")
+    return (isinstance(kinds, list) and "null" in kinds) or {"type": "null"} in schema.get("anyOf", ())
+
+
 def kind_of(schema: dict[str, Any]) -> str:
     match schema:
-        case {"enum": list(values)} if all(isinstance(value, str) for value in values):
+        case {"enum": list(values)} if choices(schema) and len(set(choices(schema))) == len(values):
+            return "choice"
+        case {"const": str() | int() | float()}:
             return "choice"
         case {"type": "string", "maxLength": int(most)} if most > LONG:
             return "long"
@@ -92,7 +145,17 @@ def kind_of(schema: dict[str, Any]) -> str:
             return "text"
         case {"type": "integer" | "number" | "boolean" as kind}:
             return str(kind)
+        case {"type": "array", "items": dict()} if "prefixItems" not in schema:
+            return "array"
+        case {"type": "object", "properties": dict(parts)} if parts:
+            return "object"
     return "json"
+
+
+def choices(schema: dict[str, Any]) -> dict[str, Any]:
+    """The values of an enumeration by how they are chosen; a text as it is, all else as JSON."""
+    values = schema["enum"] if "enum" in schema else [schema["const"]]
+    return {value if isinstance(value, str) else json.dumps(value): value for value in values if value is not None}
 
 
 def type_of(schema: dict[str, Any]) -> str:
@@ -101,7 +164,8 @@ def type_of(schema: dict[str, Any]) -> str:
         return " or ".join(type_of(part) for part in schema["anyOf"])
     if schema.get("type") == "array" and "items" in schema:
         return f"array of {type_of(schema['items'])}"
-    return str(schema.get("type", "object" if "$ref" in schema else "any"))
+    kind = schema.get("type", "object" if "$ref" in schema else "any")
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
 
 
 def limits(schema: dict[str, Any], description: str) -> tuple[str, ...]:

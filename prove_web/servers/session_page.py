@@ -1,4 +1,4 @@
-"""What the three panes of a session show: the tools to call, the calls made, the tables at one moment."""
+"""What the three panes of a session show: calls made, the one to make and the one selected, tables at a moment."""
 
 from __future__ import annotations
 
@@ -7,34 +7,54 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import HttpRequest
 
-from mcp_servers.catalogue import TOOLS, fingerprint
+from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.world import World
 
 from .arguments import FORM, JSON, CallForm
-from .catalogue import search
-from .models import LiveSession, SessionCall
-from .tables import changes, overview, suggestions, view
+from .catalogue import card, search
+from .faults import of_refusal
+from .listing import sorting
+from .models import LiveSession, SavedCall, SessionCall
+from .picker import LISTED, found
+from .result import result
+from .tables import RowChange, changes, overview, view
 from .views.parts import PAGE, paged, typed
 from .worlds import Moment, ServerGone, moments
 
 
-def context(request: HttpRequest, session: LiveSession, form: CallForm | None = None) -> dict[str, Any]:
-    """All of the page. A session whose server is gone has its calls left, and nothing else."""
+def context(
+    request: HttpRequest, session: LiveSession, form: CallForm | None = None, at: int | None = None
+) -> dict[str, Any]:
+    """All of the page. A session whose server is gone has its calls left, and nothing else.
+
+    `at` is the moment to show where the address does not say it.
+    """
+    saved = list(SavedCall.objects.filter(organisation=session.project.organisation_id).select_related("made_by"))
+    base = {"session": session, "saved": [one for one in saved if has(session, one.tool)]}
     try:
         known = moments(session)
     except ServerGone as error:
-        return {"session": session, "gone": str(error), **history(request, session, ())}
-    at = number(request.GET.get("at"), len(known) - 1)
-    return {
-        "session": session,
+        return {**base, "gone": str(error), **history(request, session, (), 0)}
+    at = number(request.GET.get("at"), len(known) - 1) if at is None else at
+    changed = list(changes(known[at - 1].world, known[at].world)) if at else []
+    made = session.calls.select_related("made_by").filter(position=at).first() if at else None
+    shown: dict[str, Any] = {
+        **base,
         "last": len(known) - 1,
         "at": at,
+        "chosen": "at" in request.GET,
         "now": known[at].world.now,
+        "digest": known[at].world.digest(),
         "drifted": [position for position, moment in enumerate(known) if not moment.as_recorded],
         "other_code": session.fingerprint != fingerprint(session.servers),
+        "cards": [card(name) for name in session.servers],
         **tools(request, session, known[-1], form),
-        **history(request, session, known),
-        **state(request, known, at),
+        **history(request, session, known, at),
+        **(result(request, made, known, changed) if made else {}),
     }
+    shown |= state(request, known[at], changed, shown["form"].tool.name if shown["form"] else made.tool if made else "")
+    shown["in_form"] = bool(shown["form"] and made and request.GET.get("from") == str(at))
+    return shown
 
 
 def number(text: str | None, most: int) -> int:
@@ -42,51 +62,99 @@ def number(text: str | None, most: int) -> int:
     return int(text) if text and text.isdecimal() and len(text) < 10 and int(text) <= most else most
 
 
+def has(session: LiveSession, tool: str) -> bool:
+    return tool in TOOLS and TOOLS[tool][0].name in session.servers
+
+
 def tools(request: HttpRequest, session: LiveSession, now: Moment, form: CallForm | None) -> dict[str, Any]:
     """The tools found, or the form of the chosen one with ids of the world to choose from."""
     form = form or asked_for(request, session)
     text = typed(request, "find_tool")
-    offered = {each: suggestions(now.world, each) for each in sorted(set(form.tool.ids.values()))} if form else {}
-    found = search(text, servers=session.servers) if form is None else []
-    return {"form": form, "suggestions": offered.items(), "tools": found, "find_tool": text}
+    types = sorted(set(form.tool.ids.values())) if form else []
+    offered = {each: found(now.world, each, "", LISTED)[0] for each in types}
+    entries = search(text, servers=session.servers) if form is None else []
+    return {"form": form, "suggestions": offered.items(), "tools": entries, "find_tool": text}
 
 
 def asked_for(request: HttpRequest, session: LiveSession) -> CallForm | None:
-    """The form the address asks for: of `tool`, filled like the call `from`, as JSON if `mode` says so."""
-    server, tool = TOOLS.get(request.GET.get("tool", ""), (None, None))
-    if tool is None or server.name not in session.servers:
+    """The form the address asks for: of `tool`, filled like the call `from` or a `saved` one; as JSON if `mode` says.
+
+    A call that was refused comes with its faults.
+    """
+    name = request.GET.get("tool", "")
+    if not has(session, name):
         return None
-    source = number(request.GET.get("from"), 10**9)
-    call = session.calls.filter(position=source, tool=tool.name).first() if "from" in request.GET else None
-    mode = JSON if request.GET.get("mode") == JSON else FORM
-    return CallForm.filled(tool, call.arguments if call else {}, mode)
+    tool, mode = TOOLS[name][1], JSON if request.GET.get("mode") == JSON else FORM
+    if "from" in request.GET:
+        call = session.calls.filter(position=number(request.GET["from"], 10**9), tool=name).first()
+        return of_call(call, mode) if call else CallForm.filled(tool, {}, mode)
+    if "saved" in request.GET:
+        kept = SavedCall.objects.filter(organisation=session.project.organisation_id, tool=name)
+        one = kept.filter(pk=number(request.GET["saved"], 10**9)).first()
+        return CallForm.filled(tool, one.arguments if one else {}, mode)
+    return CallForm.filled(tool, {}, mode)
 
 
-def history(request: HttpRequest, session: LiveSession, known: tuple[Moment, ...]) -> dict[str, Any]:
-    """A page of the calls, the newest first, each with what it changed."""
+def of_call(call: SessionCall, mode: str = FORM) -> CallForm:
+    """The form that says this call again, with what it was refused for beside the fields."""
+    tool = TOOLS[call.tool][1]
+    form = CallForm.filled(tool, call.arguments, mode)
+    if not call.ok:
+        form.errors, form.error = of_refusal(tool, call.arguments, call.text)
+        if form.mode == JSON:
+            form.error = " ".join([*(f"{path}: {text}" for path, text in form.errors.items()), form.error]).strip()
+    return form
+
+
+def history(request: HttpRequest, session: LiveSession, known: tuple[Moment, ...], at: int) -> dict[str, Any]:
+    """A page of the calls, the newest first, each with what it changed: the one asked for, or the one with `at`."""
     rows = session.calls.select_related("made_by").order_by("-position")
-    page = Paginator(rows, PAGE).get_page(request.GET.get("calls"))
+    pages = Paginator(rows, PAGE)
+    asked = request.GET.get("calls") or (max(0, len(known) - 1 - at) // PAGE + 1 if at else None)
+    page = pages.get_page(asked)
     return {"calls": page, "steps": [step(call, known) for call in page]}
 
 
 def step(call: SessionCall, known: tuple[Moment, ...]) -> dict[str, Any]:
     position = call.position
     if position >= len(known):  # made since the page began to be put together, or the server is gone
-        return {"call": call, "changes": [], "as_recorded": True}
+        return {"call": call, "changed": 0, "as_recorded": True}
     return {
         "call": call,
-        "changes": list(changes(known[position - 1].world, known[position].world)),
+        "changed": sum(1 for _ in changes(known[position - 1].world, known[position].world)),
         "as_recorded": known[position].as_recorded,
     }
 
 
-def state(request: HttpRequest, known: tuple[Moment, ...], at: int) -> dict[str, Any]:
-    """A page of one table at one moment: the one asked for, else the one the call changed. Changed rows come first."""
-    world, find = known[at].world, typed(request, "find")
-    changed = list(changes(known[at - 1].world, world)) if at else []
-    first = f"{changed[0].server}.{changed[0].table}" if changed else ""
+def state(request: HttpRequest, moment: Moment, changed: list[RowChange], tool: str) -> dict[str, Any]:
+    """A page of one table at one moment: the one asked for, else the one the call changed, else the first of the
+    tool's server. Unless another order is asked for, changed rows come first."""
+    world, find, order = moment.world, typed(request, "find"), typed(request, "sort")
+    first = f"{changed[0].server}.{changed[0].table}" if changed else first_table(world, tool)
     table = view(world, request.GET.get("table") or first, find)
     touched = {each.id: each.how for each in changed if (each.server, each.table) == (table.server, table.table)}
-    page = paged(request, sorted(table.rows, key=lambda row: row.id not in touched))
+    order = order if order.removeprefix("-") in table.columns else ""
+    ordered = table.sorted(order) if order else sorted(table.rows, key=lambda row: row.id not in touched)
+    page = paged(request, ordered)
     shown = [(touched.get(row.id, ""), cells) for row, cells in zip(page, table.shown(list(page)), strict=True)]
-    return {"tables": overview(world), "table": table, "page": page, "rows": shown, "find": find}
+    return {
+        "tables": overview(world),
+        "changed_tables": {f"{each.server}.{each.table}" for each in changed},
+        "table": table,
+        "heads": [{"title": name, **sorting(name, order)} for name in table.columns],
+        "gone_rows": [each for each in changed if each.id in touched and each.how == "removed"],
+        "page": page,
+        "rows": shown,
+        "find": find,
+        "sort": order,
+    }
+
+
+def first_table(world: World, tool: str) -> str:
+    """The table to begin with: of the server that has the tool, where the world has it."""
+    server = TOOLS[tool][0].name if tool in TOOLS else ""
+    return next((f"{name}.{tables[0][0]}" for name, tables in overview(world) if name == server and tables), "")
+
+
+def gone(session: LiveSession) -> bool:
+    return any(name not in SERVERS for name in session.servers)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_type_hints
 
 from mcp_servers.kit.state import as_json
 from mcp_servers.world import World
-
-MOST_SUGGESTED = 200
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,13 @@ class View:
 
     def shown(self, rows: list[Any]) -> list[list[str]]:
         return [list(map(show, as_json(self.kind, row).values())) for row in rows]
+
+    def sorted(self, by: str) -> list[Any]:
+        """The rows by a column, `-` before it for the other way round; as they are for a name that is none."""
+        name = by.removeprefix("-")
+        if name not in self.columns:
+            return self.rows
+        return sorted(self.rows, key=lambda row: place(getattr(row, name)), reverse=by.startswith("-"))
 
 
 def overview(world: World) -> list[tuple[str, list[tuple[str, int]]]]:
@@ -67,13 +72,33 @@ def changes(before: World, after: World) -> Iterator[RowChange]:
     """The rows that differ between two moments of a world."""
     for server, session in after.sessions.items():
         then = before.sessions[server].state
-        if session.state is then:
+        if session.state is not then:
+            yield from told(server, session.state.row_types(), session.state.changes_since(then))
+
+
+def told(server: str, types: dict[str, Any], changed: Mapping[str, Mapping[str, Any]]) -> Iterator[RowChange]:
+    """Rows before and after, by table and id, as pages show them."""
+    for table, rows in changed.items():
+        for id, (old, new) in rows.items():
+            how = "added" if old is None else "removed" if new is None else "changed"
+            yield RowChange(server, table, id, how, fields(types[table], old, new))
+
+
+def differences(one: World, other: World) -> Iterator[RowChange]:
+    """The rows that differ between two worlds, whatever they were opened from, on the servers that both have."""
+    for server, session in other.sessions.items():
+        if server not in one.sessions:
             continue
-        types = session.state.row_types()
-        for table, rows in session.state.changes_since(then).items():
-            for id, (old, new) in rows.items():
-                how = "added" if old is None else "removed" if new is None else "changed"
-                yield RowChange(server, table, id, how, fields(types[table], old, new))
+        then, now = one.sessions[server].state.tables(), session.state.tables()
+        changed = {table: apart(then[table], rows) for table, rows in now.items()}
+        yield from told(server, session.state.row_types(), changed)
+
+
+def apart(then: Any, now: Any) -> dict[str, tuple[Any, Any]]:
+    """By id, the rows of two tables that are not equal; None for one that is not there."""
+    ids = dict.fromkeys([*(row.id for row in then), *(row.id for row in now)])
+    pairs = {id: (then.get(id), now.get(id)) for id in ids}
+    return {id: (old, new) for id, (old, new) in pairs.items() if old is not new and old != new}
 
 
 def fields(kind: Any, old: Any, new: Any) -> tuple[tuple[str, str, str], ...]:
@@ -84,6 +109,15 @@ def fields(kind: Any, old: Any, new: Any) -> tuple[tuple[str, str, str], ...]:
         for name in {**before, **after}
         if before.get(name) != after.get(name)
     )
+
+
+def place(value: Any) -> tuple[int, Any]:
+    """Where a value comes in an order: nothing first, then numbers, then all else as text."""
+    if value is None:
+        return (0, 0)
+    if isinstance(value, int):
+        return (1, value)
+    return (2, str(value).lower() if isinstance(value, str) else str(value))
 
 
 def show(value: Any) -> str:
@@ -97,14 +131,3 @@ def show(value: Any) -> str:
 def id_type(kind: Any) -> str:
     """The id type of a kind of row: `AccountId`."""
     return str(getattr(get_type_hints(kind)["id"], "__name__", ""))
-
-
-def suggestions(world: World, wanted: str) -> list[tuple[str, str]]:
-    """Ids of this type in the world with what they name, for a form to offer."""
-    found: dict[str, str] = {}
-    for session in world.sessions.values():
-        for table, kind in session.state.row_types().items():
-            if id_type(kind) == wanted:
-                for row in session.state.tables()[table]:
-                    found.setdefault(row.id, kind.__label__.format_map(vars(row)))
-    return list(found.items())[:MOST_SUGGESTED]

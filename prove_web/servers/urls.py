@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from .views import catalogue, graph, sessions
+from .views import calling, catalogue, comparing, graph, saved, sessions, trajectory
 
 urlpatterns = [
     path("servers/", catalogue.servers, name="servers"),
@@ -14,7 +14,14 @@ urlpatterns = [
     path("sessions/", sessions.sessions, name="sessions"),
     path("sessions/new/", sessions.new, name="session-new"),
     path("sessions/<int:session>/", sessions.session, name="session"),
-    path("sessions/<int:session>/call/", sessions.call, name="session-call"),
-    path("sessions/<int:session>/fork/", sessions.fork, name="session-fork"),
-    path("sessions/<int:session>/reset/", sessions.reset, name="session-reset"),
+    path("sessions/compare/", comparing.compare, name="session-compare"),
+    path("sessions/<int:session>/call/", calling.call, name="session-call"),
+    path("sessions/<int:session>/pick/", sessions.pick, name="session-pick"),
+    path("sessions/<int:session>/fork/", calling.fork, name="session-fork"),
+    path("sessions/<int:session>/reset/", calling.reset, name="session-reset"),
+    path("sessions/<int:session>/remove/", calling.remove, name="session-remove"),
+    path("sessions/<int:session>/branches/", sessions.branches, name="session-branches"),
+    path("sessions/<int:session>/save/", saved.save, name="call-save"),
+    path("sessions/<int:session>/trajectory/", trajectory.make, name="session-trajectory"),
+    path("saved-calls/<int:saved>/", saved.change, name="saved-call"),
 ]

@@ -7,7 +7,7 @@ from typing import Any
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Point, Run, Sweep
 from prove_web.live.models import Job, Kind, State
-from prove_web.servers.models import LiveSession
+from prove_web.servers.models import LiveSession, SavedCall
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.rollout import oracle
@@ -34,6 +34,8 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     Point.objects.create(run=run, step=STEP, metrics={"reward": 0.5})
     leave_results(run)
     session = LiveSession.objects.create(servers=["banking"], seed=number, fingerprint="", **made)
+    call = {"name": f"Mine {number}", "tool": "list_accounts", "arguments": {}}
+    saved = SavedCall.objects.create(organisation=project.organisation, made_by=maker, **call)
     waiting = Job.objects.create(kind=Kind.GRAPH, title="Graph", **made)
     small = Look(items=1, categories=["even"])
     evaluation = evaluation_of(project, benchmark=small, run=run, checkpoint="last", number=number)
@@ -45,6 +47,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "server": "banking",
         "tool": "transfer_money",
         "session": session.pk,
+        "saved": saved.pk,
         "dataset": number,
         "example": trajectory.example,
         "run": number,

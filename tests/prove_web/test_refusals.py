@@ -37,6 +37,10 @@ MORE_THAN_LOOKING = {
     "session-call": Action.ANNOTATE,
     "session-fork": Action.ANNOTATE,
     "session-reset": Action.ANNOTATE,
+    "session-remove": Action.ANNOTATE,
+    "session-trajectory": Action.ANNOTATE,
+    "call-save": Action.ANNOTATE,
+    "saved-call": Action.ANNOTATE,
     "trajectory-session": Action.ANNOTATE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}

@@ -338,4 +338,7 @@ def test_every_tool_has_a_form_that_says_what_it_was_called_with(browser: Client
     cache.kept.clear()
     for name, tool in moments(session)[0].world.tools().items():
         shown = page(browser, session, tool=name)
-        assert all(f'name="arg-{parameter}"' in shown for parameter in tool.model.model_fields)
+        assert all(
+            f'name="arg-{parameter}"' in shown or f'name="rows-{parameter}"' in shown
+            for parameter in tool.model.model_fields
+        )

@@ -9,6 +9,7 @@ from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from ..catalogue import MARKS, by_server, card, entries, producers, search, takers
+from ..models import SavedCall
 from ..parameters import parameters
 from .parts import page_or_part, typed
 
@@ -58,6 +59,7 @@ def tool(request: ProjectRequest, tool: str) -> HttpResponse:
         "tool": entry.tool,
         "parameters": parameters(entry.tool),
         "fed_by": [(each, list(producers(each))) for each in sorted({*entry.tool.ids.values()})],
+        "saved": SavedCall.objects.filter(organisation=request.organisation, tool=tool).select_related("made_by"),
         "feeds": [(each, list(takers(each))) for each in sorted(entry.tool.produces)],
     }
     return render(request, "servers/tool.html", context)

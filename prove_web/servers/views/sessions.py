@@ -1,123 +1,97 @@
-"""The pages of live sessions, and what is done in them."""
+"""The pages of live sessions: the list, opening one, one as it is at a moment, its entities, its tree of forks."""
 
 from __future__ import annotations
 
-from django.contrib import messages
-from django.db.models import Count
+from typing import Any
+
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST
 
-from mcp_servers.catalogue import TOOLS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from .. import calls
 from ..arguments import CallForm
+from ..branches import family
 from ..forms import SessionForm
+from ..listing import listed
 from ..models import LiveSession
-from ..session_page import context, number
-from ..worlds import ServerGone
-from .parts import page_or_part, paged
+from ..picker import found
+from ..session_page import context
+from ..worlds import ServerGone, moments
+from .parts import page_or_part, paged, typed
 
 UNPROCESSABLE = 422
 
 
 def of(request: ProjectRequest, session: int) -> LiveSession:
-    mine = LiveSession.objects.filter(project=request.project).select_related("created_by", "project__organisation")
+    related = ("created_by", "project__organisation", "parent__project__organisation")
+    mine = LiveSession.objects.filter(project=request.project).select_related(*related)
     return get_object_or_404(mine, pk=session)
 
 
 @in_project(Action.VIEW)
 def sessions(request: ProjectRequest) -> HttpResponse:
-    """The project's sessions, the newest first."""
-    rows = LiveSession.objects.filter(project=request.project).select_related("created_by", "project__organisation")
-    counted = rows.annotate(made=Count("calls")).order_by("-created_at", "-pk")
-    return render(request, "servers/sessions.html", {"page": paged(request, counted)})
+    """The project's sessions, the newest first unless asked otherwise."""
+    rows, asked = listed(request, request.project)
+    page = {"page": paged(request, rows), **asked}
+    return page_or_part(request, "servers/sessions.html", "servers/sessions_found.html", page)
 
 
 @in_project(Action.ANNOTATE)
 def new(request: ProjectRequest) -> HttpResponse:
-    """Open a session; the address may choose servers and a tool."""
+    """Open a session; the address may choose servers, and a tool or a saved call."""
     if request.method != "POST":
-        chosen = {"servers": request.GET.getlist("servers"), "tool": request.GET.get("tool", "")[:80]}
-        return render(request, "servers/session_new.html", {"form": SessionForm(initial=chosen)})
+        chosen: dict[str, Any] = {name: request.GET.get(name, "")[:80] for name in ("tool", "saved")}
+        form = SessionForm(initial={"servers": request.GET.getlist("servers"), **chosen})
+        return render(request, "servers/session_new.html", {"form": form})
     form = SessionForm(request.POST)
     if not form.is_valid():
         return render(request, "servers/session_new.html", {"form": form}, status=UNPROCESSABLE)
     session = form.open(request.project, request.user)
-    return redirect(to(session, tool=form.cleaned_data["tool"]))
+    return redirect(to(session, tool=form.cleaned_data["tool"], saved=form.cleaned_data["saved"]))
 
 
 @in_project(Action.VIEW)
 def session(request: ProjectRequest, session: int) -> HttpResponse:
     """A session: call tools, see what they did, look at any moment of it."""
-    found = context(request, of(request, session))
-    pane = (request.htmx.target or "").rpartition("#")[2]
-    part = "servers/session_tools_found.html" if pane == "tools-found" else "servers/session_table.html"
-    return page_or_part(request, "servers/session.html", part, found)
+    return shown(request, of(request, session))
 
 
-@in_project(Action.ANNOTATE)
-def call(request: ProjectRequest, session: int) -> HttpResponse:
-    """Call a tool, or show its form again: in the other mode, with a fault, or with the question whether to go on."""
-    target = of(request, session)
-    if request.method != "POST":  # a link on a form shown again, which has this address
-        return redirect(f"{target.get_absolute_url()}?{request.GET.urlencode()}")
-    server, tool = TOOLS.get(request.POST.get("tool", ""), (None, None))
-    if tool is None or server.name not in target.servers:
-        messages.error(request, "This session has no such tool. Choose one of those listed.")
-        return redirect(to(target))
-    form = CallForm.posted(tool, request.POST)
-    if "switch" in request.POST:
-        return again(request, target, form.switched())
-    arguments = form.arguments()
-    if arguments is None:
-        return again(request, target, form)
-    if tool.destructive and request.POST.get("confirmed") != tool.name:
-        form.asks = True  # what cannot be undone is confirmed, without any script
-        return again(request, target, form)
-    try:
-        made = calls.make(target, request.user, tool.name, arguments)
-    except calls.Busy:
-        form.error = "Others are calling in this session at the same time. Look at what they did, then call again."
-        return again(request, target, form)
-    except ServerGone:
-        return redirect(to(target))  # whose page says so
-    kept = {name: request.GET.get(name) for name in ("table", "find")}
-    return redirect(to(target, f"#call-{made.position}", tool=tool.name, **{"from": made.position}, **kept))
+PARTS = {
+    "tools-found": "servers/session_tools_found.html",
+    "state-table": "servers/session_table.html",
+    "panes": "servers/session_panes.html",
+}
 
 
-def again(request: ProjectRequest, session: LiveSession, form: CallForm) -> HttpResponse:
-    """The page with what was typed."""
-    faulty = bool(form.error or form.errors)
+def shown(request: ProjectRequest, session: LiveSession, form: CallForm | None = None) -> HttpResponse:
+    """The page of a session, or the part of it that was asked for; with a fault in the form it is 422 for a page."""
     found = context(request, session, form)
-    return render(request, "servers/session.html", found, status=UNPROCESSABLE if faulty else 200)
+    part = PARTS.get((request.htmx.target or "").rpartition("#")[2], "servers/session_panes.html")
+    response = page_or_part(request, "servers/session.html", part, found)
+    if form is not None and (form.error or form.errors) and not request.htmx:
+        response.status_code = UNPROCESSABLE
+    return response
 
 
-@in_project(Action.ANNOTATE)
-@require_POST
-def fork(request: ProjectRequest, session: int) -> HttpResponse:
-    """A new session that starts as this one was after a call."""
-    source = of(request, session)
-    at = number(request.POST.get("at"), source.calls.count())
-    twin = calls.fork(source, request.user, at)
-    messages.success(request, f"This is a fork of “{source}”: what you do here leaves that session as it is.")
-    return redirect(to(twin))
-
-
-@in_project(Action.ANNOTATE)
-@require_POST
-def reset(request: ProjectRequest, session: int) -> HttpResponse:
-    """A fresh session in the same world."""
-    source = of(request, session)
+@in_project(Action.VIEW)
+def pick(request: ProjectRequest, session: int) -> HttpResponse:
+    """The entities of one id type that a search finds in the newest state, for a field to choose from."""
     try:
-        twin = calls.reset(source, request.user)
-    except KeyError:
-        return redirect(to(source))  # whose page says that a server is gone
-    messages.success(request, f"A fresh session with the same seed. Nothing is lost: “{source}” is still in the list.")
-    return redirect(to(twin))
+        world = moments(of(request, session))[-1].world
+    except ServerGone:
+        return render(request, "servers/picked.html", {"entities": [], "count": 0})
+    entities, count = found(world, typed(request, "type"), typed(request, "q"))
+    return render(request, "servers/picked.html", {"entities": entities, "count": count, "find": typed(request, "q")})
+
+
+@in_project(Action.VIEW)
+def branches(request: ProjectRequest, session: int) -> HttpResponse:
+    """The tree of forks that a session is in."""
+    here = of(request, session)
+    tree = family(here)
+    return render(request, "servers/branches.html", {"session": here, "tree": tree})
 
 
 def to(session: LiveSession, fragment: str = "", **query: object) -> str:

@@ -1,0 +1,50 @@
+"""Valid arguments for a tool from a session's state, found as synthesis finds them; equal states, equal examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_servers.kit import Draw, Tool
+from mcp_servers.world import World
+from training_worker.prove.synthesis.sampler import NothingFits, fill, sample
+
+TRIES = 16
+
+
+@dataclass(frozen=True)
+class Example:
+    """Arguments that were tried in a fork of the world, and what the tool refused them for, if it did."""
+
+    arguments: dict[str, Any]
+    refused: str = ""
+
+
+def example(world: World, tool: Tool, number: int = 0) -> Example:
+    """The example of this number for a world as it is now: one that works, if some tries find one.
+
+    Leaves the world as it is. Raises NothingFits when the world shows nothing for a parameter the tool cannot do
+    without.
+    """
+    now = world.digest()
+    context, found, reason = sample(world.fork(), Draw("example", now)), list[Example](), NothingFits()
+    for trial in range(TRIES):
+        draw = Draw("example", tool.name, now, number, trial)
+        try:
+            arguments = fill(tool, {}, context, draw, world, some(tool, draw, trial))
+        except NothingFits as nothing:
+            reason = nothing
+            continue
+        reply = world.fork().call(tool.name, arguments)
+        found.append(Example(arguments, "" if reply.ok else str(reply.data["message"])))
+        if reply.ok:
+            return found[-1]
+    if not found:
+        raise reason
+    return found[0]
+
+
+def some(tool: Tool, draw: Draw, trial: int) -> list[str]:
+    """Optional parameters to fill as well: a few, unless that has not worked."""
+    optional = [name for name in tool.input_schema["properties"] if name not in tool.required]
+    return [name for name in optional if trial < TRIES // 2 and name not in tool.ids and draw.chance(0.3)]

@@ -1,0 +1,126 @@
+"""A call as MCP says it, and as code: the request and response on the wire, a Python client, a curl command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from mcp_servers.catalogue import TOOLS
+
+from .models import LiveSession, SessionCall
+
+VERSION = "2026-07-28"
+NAMES = "io.modelcontextprotocol/"
+GATEWAY = "http://127.0.0.1:8765"
+Calls = Sequence[SessionCall]
+
+
+def name_of(session: LiveSession) -> str:
+    """How a client of a gateway names a session of its own that goes as this one went."""
+    return f"studio-{session.pk}"
+
+
+def request(call: SessionCall) -> dict[str, Any]:
+    """What a client sends."""
+    meta = {
+        "prove/session": name_of(call.session),
+        f"{NAMES}protocolVersion": VERSION,
+        f"{NAMES}clientInfo": {"name": "mcp", "version": "0.1.0"},
+        f"{NAMES}clientCapabilities": {},
+    }
+    params = {"_meta": meta, "name": call.tool, "arguments": call.arguments}
+    return {"jsonrpc": "2.0", "id": call.position, "method": "tools/call", "params": params}
+
+
+def response(call: SessionCall) -> dict[str, Any]:
+    """What the server answers: the text a model reads, and the same as data where the call did what was asked."""
+    result: dict[str, Any] = {
+        "content": [{"text": call.text, "type": "text"}],
+        "isError": not call.ok,
+        "resultType": "complete",
+    }
+    if call.ok:
+        result["structuredContent"] = {"result": json.loads(call.text)}
+    if owner := TOOLS.get(call.tool):
+        about = {"name": owner[0].name, "version": "", "description": owner[0].description}
+        result["_meta"] = {f"{NAMES}serverInfo": about}
+    return {"jsonrpc": "2.0", "id": call.position, "result": result}
+
+
+def serve(session: LiveSession) -> str:
+    """The command that serves the world of a session to MCP clients."""
+    return f"python -m mcp_servers --http --seed {session.seed} --size {session.size}"
+
+
+def python(call: SessionCall, before: Calls) -> str:
+    """A program that makes the call through a gateway, after those that made its world what it was."""
+    session, made = call.session, [*before, call]
+    title = " ".join(str(session).split())
+    lines = "\n".join(f"    {(owner(one), one.tool, one.arguments)!r}," for one in made)
+    return f'''\
+# {title}, call {call.position}. It needs `pip install mcp` and a gateway on the world of seed {session.seed}:
+# {serve(session)}
+import asyncio
+import os
+import uuid
+
+from mcp import Client
+
+GATEWAY = os.environ.get("PROVE_GATEWAY", "{GATEWAY}")
+SESSION = {{"prove/session": f"{name_of(session)}-{{uuid.uuid4()}}"}}  # a world of its own, as it opens
+CALLS = [  # server, tool, arguments: {len(before)} before it that changed the world, then the call
+{lines}
+]
+
+
+async def main():
+    for server, tool, arguments in CALLS:
+        async with Client(f"{{GATEWAY}}/mcp/{{server}}") as client:
+            result = await client.call_tool(tool, arguments, meta=SESSION)
+    print(result.content[0].text)
+
+
+asyncio.run(main())
+'''
+
+
+def curl(call: SessionCall, before: Calls) -> str:
+    """The same with curl: one command a call, and the last one's answer is the call's."""
+    begin = f"# On a gateway with the world of seed {call.session.seed}: {serve(call.session)}\n"
+    begin += 'SESSION="' + name_of(call.session) + '-$(date +%s)-$$"\n'
+    quiet = "".join(f"{one_curl(each)} -o /dev/null\n" for each in before)
+    return f"{begin}{quiet}{one_curl(call)}\n"
+
+
+def one_curl(call: SessionCall) -> str:
+    said = request(call)
+    said["params"]["_meta"]["prove/session"] = "@SESSION@"
+    body = shlex.quote(json.dumps(said, ensure_ascii=False)).replace("@SESSION@", "'\"$SESSION\"'")
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": VERSION,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": call.tool,
+    }
+    named = " ".join(f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items())
+    address = f'"${{PROVE_GATEWAY:-{GATEWAY}}}"/mcp/{owner(call)}'
+    return f"curl -sS {address} {named} --data-raw {body}"
+
+
+def as_json(call: SessionCall) -> str:
+    """The call as one JSON object, as a data set would hold it."""
+    return json.dumps({"name": call.tool, "arguments": call.arguments}, indent=2, ensure_ascii=False)
+
+
+def owner(call: SessionCall) -> str:
+    """The server of a tool; empty for one that is gone."""
+    return TOOLS[call.tool][0].name if call.tool in TOOLS else ""
+
+
+def writes_before(session: LiveSession, position: int) -> list[SessionCall]:
+    """The calls before this one that may have changed the world, in order."""
+    earlier = session.calls.filter(position__lt=position, ok=True)
+    return [one for one in earlier if one.tool in TOOLS and TOOLS[one.tool][1].writes]

@@ -1,0 +1,138 @@
+"""What is done in a live session: a call, with all that its form can ask; a fork, a fresh start, a removal."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from mcp_servers.catalogue import TOOLS
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.synthesis.sampler import NothingFits
+
+from .. import calls
+from ..arguments import JSON, CallForm
+from ..catalogue import producers
+from ..example import example
+from ..models import LiveSession, SessionCall
+from ..session_page import has, number
+from ..worlds import ServerGone, moments
+from .sessions import of, shown, to
+
+KEPT = ("table", "find", "sort", "view")
+
+
+@in_project(Action.ANNOTATE)
+def call(request: ProjectRequest, session: int) -> HttpResponse:
+    """Call a tool, or show its form again: changed as a button says, with a fault, or with the question whether to."""
+    target = of(request, session)
+    if request.method != "POST":  # a link on a form shown again, which has this address
+        return redirect(f"{target.get_absolute_url()}?{request.GET.urlencode()}")
+    name = request.POST.get("tool", "")
+    if not has(target, name):
+        messages.error(request, "This session has no such tool. Choose one of those listed.")
+        return redirect(to(target))
+    form = CallForm.posted(TOOLS[name][1], request.POST)
+    try:
+        if {"switch", "add", "remove", "reshape", "example"} & {*request.POST}:
+            return shown(request, target, changed(request, target, form))
+        return asked(request, target, form)
+    except ServerGone:
+        return redirect(to(target))  # whose page says so
+
+
+def changed(request: ProjectRequest, target: LiveSession, form: CallForm) -> CallForm:
+    """The form as a button changes it; nothing is called."""
+    if "switch" in request.POST:
+        return form.switched()
+    return filled(target, form) if "example" in request.POST else form.reshaped(request.POST)
+
+
+def filled(target: LiveSession, form: CallForm) -> CallForm:
+    """The form with valid arguments from the session's state; each time with others."""
+    tool = form.tool
+    try:
+        found = example(moments(target)[-1].world, tool, form.example)
+    except NothingFits as nothing:
+        first = dict.fromkeys(each.name for type in sorted(tool.consumes) for each in producers(type))
+        form.error = f"There is no example: {str(nothing)[:1].lower()}{str(nothing)[1:]}"
+        form.error += f" Call {' or '.join(list(first)[:3])} first." if first else ""
+        return form
+    made = CallForm.filled(tool, found.arguments, form.mode)
+    made.example = form.example + 1
+    made.told = (
+        f"An example from this session as it is now; {tool.name} would refuse it: {found.refused}"
+        if found.refused
+        else f"An example from this session as it is now; tried in a fork, {tool.name} does it."
+    )
+    return made
+
+
+def asked(request: ProjectRequest, target: LiveSession, form: CallForm) -> HttpResponse:
+    """Make the call, unless something is in its way. Raises ServerGone."""
+    arguments, tool = form.arguments(), form.tool
+    if arguments is None:
+        return shown(request, target, form)
+    if tool.destructive and request.POST.get("confirmed") != tool.name:
+        form.asks = True  # what cannot be undone is confirmed, without any script
+        return shown(request, target, form)
+    try:
+        made = calls.make(target, request.user, tool.name, arguments)
+    except calls.Busy:
+        form.error = "Others are calling in this session at the same time. Look at what they did, then call again."
+        return shown(request, target, form)
+    return answered(request, target, made, JSON if form.mode == JSON else "")
+
+
+def answered(request: ProjectRequest, target: LiveSession, made: SessionCall, mode: str) -> HttpResponse:
+    """The session with the call just made: at once for a page that swaps its panes, else by way of its address."""
+    kept = {name: request.GET.get(name) for name in KEPT}
+    address = to(target, tool=made.tool, **{"from": made.position}, mode=mode, **kept)
+    if not request.htmx:
+        return redirect(f"{address}#call-{made.position}")
+    request.GET = QueryDict(address.partition("?")[2])
+    response = shown(request, target)
+    response["HX-Push-Url"] = address
+    return response
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def fork(request: ProjectRequest, session: int) -> HttpResponse:
+    """A new session that starts as this one was after a call."""
+    source = of(request, session)
+    at = number(request.POST.get("at"), source.calls.count())
+    twin = calls.fork(source, request.user, at)
+    messages.success(request, f"This is a fork of “{source}”: what you do here leaves that session as it is.")
+    return redirect(to(twin))
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def reset(request: ProjectRequest, session: int) -> HttpResponse:
+    """A fresh session in the same world."""
+    source = of(request, session)
+    try:
+        twin = calls.reset(source, request.user)
+    except KeyError:
+        return redirect(to(source))  # whose page says that a server is gone
+    messages.success(request, f"A fresh session with the same seed. Nothing is lost: “{source}” is still in the list.")
+    return redirect(to(twin))
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def remove(request: ProjectRequest, session: int) -> HttpResponse:
+    """Remove one's own session; those of others take a role that launches."""
+    target = of(request, session)
+    if target.created_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
+        messages.error(request, "Someone else opened this session; to remove it takes the role Maintainer or higher.")
+        return redirect(target)
+    if request.POST.get("confirmed") != str(target.pk):
+        messages.error(request, "Nothing was removed: use the button that says that it is for good.")
+        return redirect(target)
+    title = str(target)
+    calls.remove(target)
+    messages.success(request, f"“{title}” is removed. Its forks are kept.")
+    return redirect("sessions", *request.project.path)

@@ -1,0 +1,140 @@
+"""An example of calls that a person made in a live session: they become the ground truth, if a fresh world agrees.
+
+The person says what a user would have asked for, in one turn or in several; who needs whose result is found out by
+running, as for what synthesis makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.kit import Draw
+from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
+from mcp_servers.world import World
+
+from ..provenance import grounded, single
+from ..rollout import Limits
+from ..trajectory import Example, Json, Step, ToolCall, WorldRef
+from .knobs import Knobs
+from .validate import Rejected, hidden_edges, validate
+
+MOST_TOOLS = Knobs().most  # that the assistant is shown
+DONE, FOUND = "Done.", "Here is what I found."
+
+
+@dataclass(frozen=True)
+class Made:
+    """A call as it was made and answered; `said` is what the user asks for just before it, "" within a turn."""
+
+    tool: str
+    arguments: dict[str, Json]
+    text: str
+    said: str = ""
+
+
+def example_of(id: str, world: WorldRef, calls: Sequence[Made]) -> Example:
+    """The validated example of these calls, in the order in which they were made.
+
+    Raises Rejected, with the reason, unless a fresh world answers all of them the same, every value was given by the
+    user or by a tool before, and whoever makes these calls scores the most there is.
+    """
+    turns = turns_of(calls)
+    steps = tuple(
+        Step((ToolCall(made.tool, made.arguments),), turn, (made.text,))
+        for made, turn in zip(calls, turns, strict=True)
+    )
+    said = tuple(made.said for made in calls if made.said)
+    example = Example(
+        id=id,
+        kind="chain",
+        split="held_out" if world.seed >= FIRST_HELD_OUT_SEED else "train",
+        world=world,
+        turns=said,
+        steps=steps,
+        edges=tuple(sorted(edges(calls))),
+        candidates=candidates(id, calls),
+        answers=tuple(answers(calls, turns)),
+        digests=tuple(replayed(world, calls)),
+        fingerprint=fingerprint(world.servers),
+    )
+    example = hidden_edges(example)
+    validate(example)
+    return example
+
+
+def turns_of(calls: Sequence[Made]) -> list[int]:
+    """The user turn of each call. Raises Rejected for what no rollout could follow."""
+    if not calls:
+        raise Rejected("No call is chosen; choose at least one that did what it was to do.")
+    if not calls[0].said:
+        raise Rejected(f"Nobody asks for the first call, {calls[0].tool}; write what the user says before it.")
+    turn, turns = -1, list[int]()
+    for made in calls:
+        turn += bool(made.said)
+        turns.append(turn)
+    limits = Limits()
+    if turn + 1 > limits.user_turns:
+        raise Rejected(f"The user speaks {turn + 1} times; a rollout has {limits.user_turns} user turns at most.")
+    if (spoken := len(calls) + turn + 1) > limits.assistant_turns:
+        raise Rejected(
+            f"The assistant would take {spoken} turns, {len(calls)} for calls and one to close each of the user's; "
+            f"a rollout has {limits.assistant_turns} at most. Choose fewer calls."
+        )
+    return turns
+
+
+def replayed(where: WorldRef, calls: Sequence[Made]) -> Iterator[str]:
+    """The digests of a fresh world, at its start and after each call. Raises Rejected where it answers otherwise."""
+    if missing := [name for name in where.servers if name not in SERVERS]:
+        raise Rejected(f"There is no server {', '.join(missing)} any more.")
+    world = World.open(where.seed, where.servers, where.size)
+    yield world.digest()
+    for number, made in enumerate(calls, 1):
+        reply = world.call(made.tool, made.arguments)
+        if not reply.ok:
+            raise Rejected(f"In a fresh world, {made.tool} (chosen call {number}) is refused: {reply.data['message']}")
+        if reply.text != made.text:
+            raise Rejected(
+                f"In a fresh world, {made.tool} (chosen call {number}) answers otherwise than in the session. "
+                "A call that changed what it reads may have been left out."
+            )
+        yield world.digest()
+
+
+def edges(calls: Sequence[Made]) -> Iterator[tuple[int, int]]:
+    """Pairs of calls, the second of which uses a value that the user did not say and the first one gave."""
+    said = ""
+    for later, made in enumerate(calls):
+        said = f"{said} {made.said}"
+        for value in single(made.arguments):
+            if not grounded(value, said):
+                giver = next((place for place in range(later) if grounded(value, calls[place].text)), None)
+                if giver is not None:
+                    yield giver, later
+
+
+def unsaid(calls: Sequence[Made]) -> list[list[Json]]:
+    """For each call the values that no call before it gave: the user has to say them, up to there."""
+    seen, found = "", list[list[Json]]()
+    for made in calls:
+        found.append([value for value in single(made.arguments) if not grounded(value, seen)])
+        seen = f"{seen} {made.text}"
+    return found
+
+
+def candidates(id: str, calls: Sequence[Made]) -> tuple[str, ...]:
+    """The tools that the assistant is shown: those called, among others of their servers."""
+    called = list(dict.fromkeys(made.tool for made in calls if made.tool in TOOLS))
+    near = [name for server in dict.fromkeys(TOOLS[name][0] for name in called) for name in server.tools]
+    others, draw = [name for name in near if name not in called], Draw("by hand", id)
+    few = draw.sample(others, min(len(others), max(0, MOST_TOOLS - len(called))))
+    return tuple(draw.shuffled([*called, *few]))
+
+
+def answers(calls: Sequence[Made], turns: Sequence[int]) -> Iterator[str]:
+    """What the assistant says at the end of each turn."""
+    last = {turn: made.tool for made, turn in zip(calls, turns, strict=True)}
+    for tool in last.values():
+        yield DONE if tool in TOOLS and TOOLS[tool][1].writes else FOUND
