@@ -13,6 +13,7 @@ POLYGONS = {
     "down": ((-1.15, -0.9), (1.15, -0.9), (0, 1.2)),
 }
 GREY, BLUE, SKY, ORANGE, RED, GREEN = "#868e96", "#0072b2", "#56b4e9", "#e69f00", "#d55e00", "#009e73"
+LINE = "#2f8fce"  # blue for thin lines: on white and on near black
 QUARTERS = 4
 DASHES = {"solid": "", "dashed": "6 3", "dotted": "2 3"}
 
@@ -55,7 +56,7 @@ READ, WRITE, DESTRUCTIVE = (
     Swatch("Destructive tool", RED, "diamond"),
 )
 FOUND, CREATED, PLAIN, IMPLICIT = (
-    Swatch("Gives an id that is there before", BLUE),
+    Swatch("Gives an id that is there before", LINE),
     Swatch("Creates what it gives", GREEN, width=2),
     Swatch("Gives a plain value", ORANGE, width=1.6, line="dashed"),
     Swatch("Implicit: must run first", RED, width=1.6, line="dotted"),
@@ -109,7 +110,7 @@ def amounts(ranges: list[tuple[int, int]], nothing: str, edges: bool = False) ->
     more = [
         Swatch(
             f"{low:,}" if low == high else f"{low:,} to {high:,}",
-            "#2f8fce" if edges else AMOUNTS[QUARTERS - 1 - last + place],
+            LINE if edges else AMOUNTS[QUARTERS - 1 - last + place],
             size=18 + 4 * place,
             width=1.2 + 1.2 * place,
         )

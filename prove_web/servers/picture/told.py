@@ -18,12 +18,14 @@ def told(
     """All of the picture. Tools and servers are named by their place in `tools` and `servers`.
 
     `tools` are [name, server, x, y, look, what is told of it], `edges` [giver, taker, look] and `bundles` [giver's
-    server, taker's server, how many]. An edge or a chain that is chosen is drawn even where the filter leaves it out.
+    server, taker's server, how many]. An edge or a chain that is chosen is drawn even where the filter leaves
+    it out, and the edges of a chosen tool are not bundled.
     """
     found = asked.edges(proven)
     chosen = ((edge,) if edge else ()) + (chain.names if chain else ())
     named = [names for names in dict.fromkeys(chosen) if names in proven.by_names]
-    lines = drawn(found, opened, named)
+    own = [each.names for each in found if asked.tool in each.names]
+    lines = drawn(found, opened, {*named, *own})
     listed = {each.names for each in found}
     extra = [proven.by_names[names] for names in named if names not in listed]
     servers, tools = list(layout.servers), [node for node in proven.nodes if node.name in layout.tools]
