@@ -6,11 +6,11 @@ import importlib.util
 import json
 import shutil
 import statistics
-import tempfile
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.conf import settings
@@ -51,9 +51,9 @@ class Command(BaseCommand):
     def handle(self, *, graph: Path, **options: Any) -> None:
         browser = browser_path()
         load_or_build(graph)
-        with tempfile.TemporaryDirectory() as folder, override_settings(PROVE_DATA=folder):
-            with site(graph_path(graph)) as (url, cookie):
-                times, edges, lines = panned(browser, url, cookie)
+        kept = graph_path(graph)
+        with TemporaryDirectory() as folder, override_settings(PROVE_DATA=folder), site(kept) as (url, cookie):
+            times, edges, lines = panned(browser, url, cookie)
         p95 = statistics.quantiles(times, n=20)[-1]
         told = {"edges": edges, "lines": lines, "median": statistics.median(times), "p95": p95}
         self.stdout.write(json.dumps(told))
