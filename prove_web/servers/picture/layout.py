@@ -25,7 +25,7 @@ VERSION = 1  # goes up when the same graph comes to be laid out otherwise
 SPACING = 64.0  # between two tools of a server, in units of the picture
 MARGIN = 90.0  # between two servers
 WIDER = 1.45  # than high: as a page is
-ROUNDS = 400
+ROUNDS = 120
 Point = tuple[float, float]
 Points = dict[str, Point]
 
@@ -124,7 +124,7 @@ def between(radii: Mapping[str, float], counts: Counter[Names]) -> Points:
     whole.add_nodes_from(radii)
     for (a, b), count in sorted(counts.items()):
         whole.add_edge(a, b, weight=math.sqrt(count + counts[b, a]))
-    drawn = nx.spring_layout(whole, pos=nx.circular_layout(whole), k=1.6 / math.sqrt(len(radii)), iterations=200)
+    drawn = nx.spring_layout(whole, pos=nx.circular_layout(whole), k=1.6 / math.sqrt(len(radii) or 1), iterations=200)
     size = 1.1 * sum(radius + MARGIN for radius in radii.values()) / math.sqrt(len(radii) or 1)
     points = {name: (float(x) * size * WIDER, float(y) * size) for name, (x, y) in drawn.items()}
     return centred(apart(points, {name: radius + MARGIN / 2 for name, radius in radii.items()}))
@@ -133,9 +133,9 @@ def between(radii: Mapping[str, float], counts: Counter[Names]) -> Points:
 def apart(points: Points, radii: Mapping[str, float]) -> Points:
     """Push discs that overlap apart, each by half, while all are drawn to the middle a little, until none do."""
     placed, names = dict(points), sorted(points)
-    for turn in range(2 * ROUNDS):
+    for turn in range(6 * ROUNDS):
         if turn < ROUNDS:
-            placed = {name: (x * 0.99, y * 0.985) for name, (x, y) in placed.items()}
+            placed = {name: (x * 0.97, y * 0.955) for name, (x, y) in placed.items()}
         moved = False
         for first, a in enumerate(names):
             for b in names[first + 1 :]:

@@ -122,7 +122,7 @@ class Graph {
   say() {
     const { found, total, drawn } = this.data, edges = `${found === total ? "" : `${count.format(found)} of `}${count.format(total)} edges`;
     this.status.textContent = drawn === found ? `${edges}.` : `${edges} as ${count.format(drawn)} lines: those between servers are bundled. Zoom in on a server to see its own.`;
-    this.canvas.dataset.drawn = drawn;
+    Object.assign(this.canvas.dataset, { drawn, opened: this.opened });
   }
 
   async part(id) {
