@@ -1,4 +1,4 @@
-"""The picture of the graph: where things lie, what is drawn and how, chains, evidence made again; and who may see it."""
+"""The picture of the graph: where things lie, what is drawn and how; chains, evidence made again; who may see it."""
 
 import json
 import math
@@ -329,9 +329,13 @@ def test_what_is_exactly_at_a_limit_has_changed(change: float, look: int) -> Non
 def test_each_count_lies_in_one_range_and_more_is_never_less(counts: list[int]) -> None:
     ranges = swatches.quarters(counts)
     looks = [swatches.of_amount(ranges, count) for count in sorted(counts)]
-    assert looks == sorted(looks) and all((look == 0) == (count == 0) for look, count in zip(looks, sorted(counts)))
+    assert looks == sorted(looks) and all(
+        (look == 0) == (count == 0) for look, count in zip(looks, sorted(counts), strict=True)
+    )
     assert all(
-        ranges[look - 1][0] <= count <= ranges[look - 1][1] for look, count in zip(looks, sorted(counts)) if look
+        ranges[look - 1][0] <= count <= ranges[look - 1][1]
+        for look, count in zip(looks, sorted(counts), strict=True)
+        if look
     )
     assert len(swatches.amounts(ranges, "none")) == len(ranges) + 1 <= 5
 

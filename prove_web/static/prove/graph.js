@@ -112,6 +112,7 @@ class Graph {
     if (!answer) return;
     this.data = await answer.json();
     if (!this.data.hash) return;
+    if (this.data.hash !== this.picture.hash) document.getElementById("graph-names").replaceChildren(...this.data.tools.map(([name]) => new Option(name, name)));
     this.picture.show(this.data);
     const [tool, edge] = [this.params.get("tool"), this.params.get("edge")];
     this.picture.choose(tool, edge);

@@ -10,8 +10,7 @@ function painted(colour) {
 }
 
 prove.Picture = class {
-  static SHAPES = { circle: "ellipse", square: "round-rectangle", diamond: "diamond", up: "triangle", down: "polygon" };
-  static DOWN = [-1, -0.8, 1, -0.8, 0, 1];
+  static SHAPES = { circle: "ellipse", square: "round-rectangle", diamond: "diamond", up: "triangle", down: "vee" };
 
   constructor(element, tell) {
     this.element = element;
@@ -78,7 +77,13 @@ prove.Picture = class {
       const pair = `${tools[a][0]}~${tools[b][0]}`;
       wanted.set(`e:${pair}`, { id: `e:${pair}`, is: "edge", pair, look, source: `t:${tools[a][0]}`, target: `t:${tools[b][0]}` });
     }
+    const within = new Map(bundles.filter(([a, b]) => a === b).map(([a, , count]) => [servers[a][0], count]));
+    for (const node of this.cy.nodes("[is = 'server']")) {
+      const count = within.get(node.data("name"));
+      node.data("label", node.data("name") + (count ? `\n${count} edges within` : "")); // a line to itself says less
+    }
     for (const [a, b, count] of bundles) {
+      if (a === b) continue;
       const pair = `${servers[a][0]}~${servers[b][0]}`;
       wanted.set(`b:${pair}`, { id: `b:${pair}`, is: "bundle", pair, count, width: 1 + 1.6 * Math.log2(1 + count), source: `s:${servers[a][0]}`, target: `s:${servers[b][0]}` });
     }
@@ -169,15 +174,16 @@ prove.Picture = class {
     const [ink, back, line] = [own.color, own.backgroundColor, own.borderTopColor].map(painted);
     const text = { color: ink, "font-family": "Inter, system-ui, sans-serif", "text-outline-color": back, "text-outline-width": 2, "text-wrap": "wrap" };
     this.cy.style([
-      { selector: "node[is = 'server']", style: { ...text, width: "data(d)", height: "data(d)", "background-color": ink, "background-opacity": 0.04, "border-width": 1.5, "border-color": line, label: "data(name)", "font-size": 34, "min-zoomed-font-size": 6, "text-valign": "top", "text-margin-y": -4, "z-index": 0 } },
-      { selector: "node[is = 'tool']", style: { ...text, label: "data(label)", "font-size": 9, "min-zoomed-font-size": 8, "text-valign": "bottom", "text-margin-y": 3, "z-index": 10, "border-width": 1, "border-color": ink, "border-opacity": 0.7 } },
-      ...tools.map((look, at) => ({ selector: `node[is = 'tool'][look = ${at}]`, style: { shape: prove.Picture.SHAPES[look.shape], ...(look.shape === "down" ? { "shape-polygon-points": prove.Picture.DOWN } : {}), width: look.size, height: look.size, "background-color": look.hollow ? back : look.colour, ...(look.hollow ? { "border-color": look.colour, "border-width": 2 } : {}) } })),
+      { selector: "node[is = 'server']", style: { ...text, width: "data(d)", height: "data(d)", "background-color": ink, "background-opacity": 0.04, "border-width": 1.5, "border-color": line, label: "data(label)", "font-size": 34, "min-zoomed-font-size": 6, "text-valign": "top", "text-margin-y": -4, "z-index": 0 } },
+      { selector: "node[is = 'tool']", style: { ...text, label: "data(name)", "font-size": 9, "min-zoomed-font-size": 8, "text-valign": "bottom", "text-margin-y": 3, "z-index": 10, "border-width": 1, "border-color": ink, "border-opacity": 0.7 } },
+      ...tools.map((look, at) => ({ selector: `node[is = 'tool'][look = ${at}]`, style: { shape: prove.Picture.SHAPES[look.shape], width: look.size, height: look.size, "background-color": look.hollow ? back : look.colour, ...(look.hollow ? { "border-color": look.colour, "border-width": 2 } : {}) } })),
       { selector: "edge[is = 'edge']", style: { "curve-style": "straight", opacity: 0.6, "target-arrow-shape": "triangle", "arrow-scale": 0.7, "z-index": 5 } },
       ...edges.map((look, at) => ({ selector: `edge[is = 'edge'][look = ${at}]`, style: { width: look.width, "line-color": look.colour, "target-arrow-color": look.colour, "line-style": look.line } })),
       { selector: "edge[is = 'bundle']", style: { ...text, "curve-style": "bezier", width: "data(width)", "line-color": "#868e96", "target-arrow-color": "#868e96", "target-arrow-shape": "triangle", opacity: 0.35, label: "data(count)", "font-size": 22, "min-zoomed-font-size": 9, "z-index": 1 } },
       { selector: ".faint", style: { opacity: 0.12, "text-opacity": 0 } },
       { selector: "edge.near", style: { opacity: 1, width: 2.5, "z-index": 20 } },
       { selector: "node.named, node.chosen, node.pointed, node.chain", style: { "min-zoomed-font-size": 0, "font-size": 11, "text-opacity": 1, "z-index": 30 } },
+      { selector: "node.named[label], node.chosen[label], node.pointed[label]", style: { label: "data(label)" } },
       { selector: "node.pointed", style: { "underlay-color": "#56b4e9", "underlay-opacity": 0.6, "underlay-padding": 8, "underlay-shape": "ellipse", opacity: 1 } },
       { selector: "node.chosen", style: { "underlay-color": accent, "underlay-opacity": 0.45, "underlay-padding": 8, "underlay-shape": "ellipse" } },
       { selector: "edge.pointed", style: { opacity: 1, width: 4, "z-index": 30 } },
