@@ -66,6 +66,7 @@ class Graph {
     if (what === "tool") this.with({ tool: name, edge: "", between: "", page: "" });
     else if (what === "edge") this.with({ edge: name }).then(() => { if (window.innerWidth < 992) document.getElementById("graph-panel").scrollIntoView(); });
     else if (what === "bundle") this.with({ between: name, tool: "", edge: "", page: "" });
+    else if (what === "server" && (this.params.has("tool") || this.params.has("edge"))) this.clicked("nothing"); // first off the neighbourhood
     else if (what === "server") this.with({ server: name, tool: "", edge: "", between: "", page: "" });
     else if (what === "looks" && name !== this.opened) { this.opened = name; this.draw(false); }
     else if (what === "nothing" && this.params.has("edge")) this.with({ edge: "" });
@@ -123,7 +124,7 @@ class Graph {
   say() {
     const { found, total, drawn } = this.data, edges = `${found === total ? "" : `${count.format(found)} of `}${count.format(total)} edges`;
     this.status.textContent = drawn === found ? `${edges}.` : `${edges} as ${count.format(drawn)} lines: those between servers are bundled. Zoom in on a server to see its own.`;
-    Object.assign(this.canvas.dataset, { drawn, opened: this.opened });
+    Object.assign(this.canvas.dataset, { drawn, opened: this.opened, shows: `?${this.params}` });
   }
 
   async part(id) {

@@ -26,9 +26,9 @@ prove.Picture = class {
   }
 
   listen() {
-    const names = { tool: "name", server: "name", bundle: "pair", edge: "pair" };
+    const names = { tool: "name", bundle: "pair", edge: "pair" };
     this.cy.on("tap", (event) => {
-      if (event.target === this.cy) return this.tell("nothing");
+      if (event.target === this.cy) return this.within(event.position);
       const kind = event.target.data("is");
       this.tell(kind, event.target.data(names[kind]));
     });
@@ -46,6 +46,13 @@ prove.Picture = class {
       else return;
       event.preventDefault();
     });
+  }
+
+  // A disc takes no clicks itself: Cytoscape prefers any node to the edges above it.
+  within({ x, y }) {
+    const inside = this.cy.nodes("[is = 'server']").filter((node) => Math.hypot(node.position("x") - x, node.position("y") - y) < node.data("d") / 2);
+    if (inside.empty()) this.tell("nothing");
+    else this.tell("server", inside[0].data("name"));
   }
 
   // Draw what the server tells. Nodes stay where they are while the graph is the same; lines come and go.
@@ -87,12 +94,13 @@ prove.Picture = class {
       const pair = `${servers[a][0]}~${servers[b][0]}`;
       wanted.set(`b:${pair}`, { id: `b:${pair}`, is: "bundle", pair, count, width: 1 + 1.6 * Math.log2(1 + count), source: `s:${servers[a][0]}`, target: `s:${servers[b][0]}` });
     }
+    for (const data of wanted.values()) if (data.is === "edge") data.both = wanted.has(`e:${data.pair.split("~").reverse().join("~")}`) ? 1 : 0;
     this.cy.edges().filter((edge) => !wanted.has(edge.id())).remove();
     const fresh = [];
     for (const [id, data] of wanted) {
       const known = this.cy.getElementById(id);
       if (known.empty()) fresh.push({ group: "edges", data });
-      else known.data({ look: data.look, count: data.count, width: data.width });
+      else known.data({ look: data.look, both: data.both, count: data.count, width: data.width });
     }
     this.cy.add(fresh);
   }
@@ -174,10 +182,11 @@ prove.Picture = class {
     const [ink, back, line] = [own.color, own.backgroundColor, own.borderTopColor].map(painted);
     const text = { color: ink, "font-family": "Inter, system-ui, sans-serif", "text-outline-color": back, "text-outline-width": 2, "text-wrap": "wrap" };
     this.cy.style([
-      { selector: "node[is = 'server']", style: { ...text, width: "data(d)", height: "data(d)", "background-color": ink, "background-opacity": 0.04, "border-width": 1.5, "border-color": line, label: "data(label)", "font-size": 34, "min-zoomed-font-size": 6, "text-valign": "top", "text-margin-y": -4, "z-index": 0 } },
+      { selector: "node[is = 'server']", style: { ...text, width: "data(d)", height: "data(d)", "background-color": ink, "background-opacity": 0.04, "border-width": 1.5, "border-color": line, label: "data(label)", "font-size": 34, "min-zoomed-font-size": 6, "text-valign": "top", "text-margin-y": -4, "z-index": 0, events: "no" } },
       { selector: "node[is = 'tool']", style: { ...text, label: "data(name)", "font-size": 9, "min-zoomed-font-size": 8, "text-valign": "bottom", "text-margin-y": 3, "z-index": 10, "border-width": 1, "border-color": ink, "border-opacity": 0.7 } },
       ...tools.map((look, at) => ({ selector: `node[is = 'tool'][look = ${at}]`, style: { shape: prove.Picture.SHAPES[look.shape], width: look.size, height: look.size, "background-color": look.hollow ? back : look.colour, ...(look.hollow ? { "border-color": look.colour, "border-width": 2 } : {}) } })),
       { selector: "edge[is = 'edge']", style: { "curve-style": "straight", opacity: 0.6, "target-arrow-shape": "triangle", "arrow-scale": 0.7, "z-index": 5 } },
+      { selector: "edge[both = 1]", style: { "curve-style": "bezier", "control-point-step-size": 14 } }, // or one would hide the other
       ...edges.map((look, at) => ({ selector: `edge[is = 'edge'][look = ${at}]`, style: { width: look.width, "line-color": look.colour, "target-arrow-color": look.colour, "line-style": look.line } })),
       { selector: "edge[is = 'bundle']", style: { ...text, "curve-style": "bezier", width: "data(width)", "line-color": "#868e96", "target-arrow-color": "#868e96", "target-arrow-shape": "triangle", opacity: 0.35, label: "data(count)", "font-size": 22, "min-zoomed-font-size": 9, "z-index": 1 } },
       { selector: ".faint", style: { opacity: 0.12, "text-opacity": 0 } },
