@@ -120,12 +120,14 @@ def within(tools: list[str], edges: list[Names]) -> Points:
 
 def between(radii: Mapping[str, float], counts: Counter[Names]) -> Points:
     """The middles of the servers: near those with which they have many edges, none touching another."""
+    if not radii:
+        return {}
     whole = nx.Graph()
     whole.add_nodes_from(radii)
     for (a, b), count in sorted(counts.items()):
         whole.add_edge(a, b, weight=math.sqrt(count + counts[b, a]))
-    drawn = nx.spring_layout(whole, pos=nx.circular_layout(whole), k=1.6 / math.sqrt(len(radii) or 1), iterations=200)
-    size = 1.1 * sum(radius + MARGIN for radius in radii.values()) / math.sqrt(len(radii) or 1)
+    drawn = nx.spring_layout(whole, pos=nx.circular_layout(whole), k=1.6 / math.sqrt(len(radii)), iterations=200)
+    size = 1.1 * sum(radius + MARGIN for radius in radii.values()) / math.sqrt(len(radii))
     points = {name: (float(x) * size * WIDER, float(y) * size) for name, (x, y) in drawn.items()}
     return centred(apart(points, {name: radius + MARGIN / 2 for name, radius in radii.items()}))
 

@@ -191,7 +191,8 @@ prove.Picture = class {
       { selector: "edge[is = 'bundle']", style: { ...text, "curve-style": "bezier", width: "data(width)", "line-color": "#868e96", "target-arrow-color": "#868e96", "target-arrow-shape": "triangle", opacity: 0.35, label: "data(count)", "font-size": 22, "min-zoomed-font-size": 9, "z-index": 1 } },
       { selector: ".faint", style: { opacity: 0.12, "text-opacity": 0 } },
       { selector: "edge.near", style: { opacity: 1, width: 2.5, "z-index": 20 } },
-      { selector: "node.named, node.chosen, node.pointed, node.chain", style: { "min-zoomed-font-size": 0, "font-size": 11, "text-opacity": 1, "z-index": 30 } },
+      { selector: "node.named, node.chosen, node.pointed, node.chain", style: { "min-zoomed-font-size": 0, "text-opacity": 1, "z-index": 30 } },
+      { selector: "node.named, node.pointed", style: { "font-size": () => Math.max(9, 13 / this.cy.zoom()) } }, // readable from afar
       { selector: "node.named[label], node.chosen[label], node.pointed[label]", style: { label: "data(label)" } },
       { selector: "node.pointed", style: { "underlay-color": "#56b4e9", "underlay-opacity": 0.6, "underlay-padding": 8, "underlay-shape": "ellipse", opacity: 1 } },
       { selector: "node.chosen", style: { "underlay-color": accent, "underlay-opacity": 0.45, "underlay-padding": 8, "underlay-shape": "ellipse" } },
