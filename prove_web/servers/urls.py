@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from .views import calling, catalogue, comparing, graph, saved, sessions, trajectory
+from .views import calling, catalogue, comparing, graph, graph_data, saved, sessions, trajectory
 
 urlpatterns = [
     path("servers/", catalogue.servers, name="servers"),
@@ -10,6 +10,8 @@ urlpatterns = [
     path("tools/", catalogue.tools, name="tools"),
     path("tools/<slug:tool>/", catalogue.tool, name="tool"),
     path("graph/", graph.graph, name="graph"),
+    path("graph/data/", graph_data.data, name="graph-data"),
+    path("graph/open/", graph_data.open_evidence, name="graph-open"),
     path("graph/prove/", graph.prove, name="graph-prove"),
     path("sessions/", sessions.sessions, name="sessions"),
     path("sessions/new/", sessions.new, name="session-new"),

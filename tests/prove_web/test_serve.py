@@ -25,6 +25,7 @@ from prove_web.supervisor import valkey
 from prove_web.supervisor.program import Refused
 from prove_web.supervisor.programs import MCP_TOKEN, OWNER_PASSWORD, Site, programs
 from tests.waiting import PATIENCE, eventually
+from training_worker.prove.benchmarks.reach import ENDPOINTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MARKER = "PROVE_TEST_MARKER"
@@ -293,7 +294,7 @@ def test_the_page_about_running_names_every_variable_and_every_program(a_site: S
     named = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
     code = "".join(path.read_text("utf-8") for path in (ROOT / "prove_web").rglob("*.py"))
     read = set(re.findall(r'env(?:str|bool|int)\("([A-Z_]+)"', code))
-    assert named == read | {"SECRET_KEY", OWNER_PASSWORD, MCP_TOKEN, first_start.DEMO}
+    assert named == read | {ENDPOINTS, "SECRET_KEY", OWNER_PASSWORD, MCP_TOKEN, first_start.DEMO}
     programs_named = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     assert programs_named == {"broker", *(each.name for each in programs(a_site))}
 
