@@ -140,8 +140,9 @@ def calls(rollouts: Rollouts) -> float:
 
 def markdown(results: Sequence[dict[str, Any]], given: argparse.Namespace) -> str:
     """The table of the page: one line a reward, the whole one first."""
+    seeds = "one seed" if len(given.seeds) == 1 else f"each of {len(given.seeds)} seeds"
     lines = [
-        f"{given.steps} steps of GRPO for each of {len(given.seeds)} seeds, {Options.held_out} held-out examples, "
+        f"{given.steps} steps of GRPO for {seeds}, {Options.held_out} held-out examples, "
         f"{SAMPLES} samples each at temperature 1 (Python {platform.python_version()}). Every arm is measured by the "
         "whole reward; the difference to it is paired, with a 95% bootstrap interval over examples.",
         "",
@@ -151,7 +152,7 @@ def markdown(results: Sequence[dict[str, Any]], given: argparse.Namespace) -> st
     for result in results:
         gain = Difference(**result["difference"])
         told = f"{gain.difference:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})" if result["reward"] != FULL else ""
-        parts = " | ".join(f"{result['means'][name]:.3f}" for name in COMPONENTS)
+        parts = " | ".join(f"{round(result['means'][name], 3) + 0.0:.3f}" for name in COMPONENTS)  # no minus zero
         name = "the whole reward" if result["reward"] == FULL else result["reward"].replace("_", " ")
         lines.append(f"| {name} | {result['means']['reward']:.3f} | {told} | {parts} | {result['calls']:.2f} |")
     return "\n".join(lines)
