@@ -76,7 +76,7 @@ def entry(name: str, found: list[Evaluation]) -> Entry:
         title=title_of(name),
         about=KNOWN[name].about if name in KNOWN else "",
         evaluations=len(found),
-        first=next((one for board in newest for one in board.standings if one.overall), None),
+        first=next((one for board in newest for one in board.standings if one.overall and not one.baseline), None),
         paper=max(rows, key=lambda one: one.overall, default=None),
     )
 

@@ -241,6 +241,24 @@ def test_a_graded_comparison_gives_a_difference_with_its_interval(tmp_path: Path
     assert paired(mixed, mixed).p == 1.0
 
 
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=6))
+def test_any_two_graded_evaluations_compare_and_turn_round(scores: list[tuple[float, float]]) -> None:
+    rollout = Rollout(example="", transcript=(), calls=(), end="answered", reward=None)
+
+    def side(place: int) -> dict[str, Result]:
+        graded = {f"item-{number}": one[place] for number, one in enumerate(scores)}
+        return {
+            id: Result(item=id, category="even", passed=score == 1, score=score, rollout=rollout, steps=1)
+            for id, score in graded.items()
+        }
+
+    there, back = paired(side(0), side(1)), paired(side(1), side(0))
+    assert 0 < there.p <= 1 and back.p == pytest.approx(there.p, abs=0.05)
+    assert (there.gained, there.lost) == (back.lost, back.gained)
+    assert there.low - 1e-9 <= there.difference <= there.high + 1e-9
+
+
 def test_a_comparison_names_what_flipped_each_way(tmp_path: Path) -> None:
     _, right = evaluated(saying(), tmp_path / "a")
     _, wrong = evaluated(saying("no"), tmp_path / "b")

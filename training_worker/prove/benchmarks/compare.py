@@ -83,6 +83,8 @@ def by_chance(gains: Sequence[float]) -> float:
     """The p-value of gains that, under chance alone, had either sign with equal probability."""
     if set(gains) <= {-1.0, 0.0, 1.0}:
         return mcnemar(gains.count(1.0), gains.count(-1.0))
+    if len(gains) == 1:
+        return 1.0  # of one task, either sign is as far from nothing
     import numpy as np
     from scipy.stats import permutation_test
 
