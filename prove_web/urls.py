@@ -3,8 +3,10 @@
 from django.urls import include, path
 
 from prove_web.accounts import urls as accounts
+from prove_web.environments import urls as environments
 from prove_web.experiments import urls as experiments
 from prove_web.live import urls as live
+from prove_web.palette import urls as palette
 from prove_web.servers import urls as servers
 from prove_web.trajectories import urls as trajectories
 
@@ -12,7 +14,16 @@ urlpatterns = [
     *accounts.urlpatterns,
     path(
         "<slug:organisation>/<slug:project>/",
-        include([*live.urlpatterns, *servers.urlpatterns, *trajectories.urlpatterns, *experiments.urlpatterns]),
+        include(
+            [
+                *live.urlpatterns,
+                *servers.urlpatterns,
+                *environments.urlpatterns,
+                *trajectories.urlpatterns,
+                *experiments.urlpatterns,
+                *palette.urlpatterns,
+            ]
+        ),
     ),
 ]
 

@@ -42,7 +42,9 @@ def datasets(request: Any) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def dataset_new(request: Any) -> HttpResponse:
-    form = NewDataset(request.POST or None) if request.method == "POST" else NewDataset()
+    form = (
+        NewDataset(request.project, request.POST or None) if request.method == "POST" else NewDataset(request.project)
+    )
     if request.method == "POST" and form.is_valid():
         return redirect(form.launch(request.project, request.user))
     return render(request, "trajectories/dataset_new.html", {"form": form}, status=422 if form.errors else 200)
