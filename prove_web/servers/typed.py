@@ -39,18 +39,17 @@ def read_parts(known: Iterable[Parameter], path: str, typed: Typed, errors: dict
 
 
 def read_one(one: Parameter, path: str, typed: Typed, errors: dict[str, str], row: bool = False) -> Any:
-    """One value, or ABSENT. A row of a list is there even when it is empty."""
+    """One value, or ABSENT. A row of a list is there even when it is empty, as is a list or object that is given."""
     state = typed.get(path + IS, "")
     if state == NULL and one.nullable:
         return None
     if one.kind == "array" and one.item:
-        if state != GIVEN and not (one.required or row):
-            return ABSENT
-        return [read_one(one.item, below(path, at), typed, errors, True) for at in range(rows_of(typed, path))]
+        rows = rows_of(typed, path) if state == GIVEN or one.required or row else 0
+        found = [read_one(one.item, below(path, at), typed, errors, True) for at in range(rows)]
+        return found if found or state == GIVEN or row else ABSENT
     if one.kind == "object":
-        if state != GIVEN and not (one.required or row):
-            return ABSENT
-        return read_parts(one.parts, path, typed, errors)
+        inside = read_parts(one.parts, path, typed, errors) if state == GIVEN or one.required or row else {}
+        return inside if inside or state == GIVEN or row else ABSENT
     text = typed.get(path, "")
     if not text.strip():
         return text if row else ABSENT

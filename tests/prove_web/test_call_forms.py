@@ -166,6 +166,12 @@ def test_all_343_tools_have_fields_for_all_their_parameters_and_none_needs_json(
     assert [(name, one.name) for name, one in found if one.kind == "json"] == []
 
 
+def test_a_form_of_which_nothing_is_filled_in_says_no_arguments() -> None:
+    for _, tool in TOOLS.values():
+        form = CallForm.filled(tool, {})
+        assert form.mode == FORM and sent_back(form) == {}
+
+
 @given(VALUES)
 def test_nested_objects_lists_choices_and_nulls_come_back(arguments: dict[str, Any]) -> None:
     known = nested()

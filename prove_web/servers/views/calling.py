@@ -133,7 +133,7 @@ def remove(request: ProjectRequest, session: int) -> HttpResponse:
     """Remove one's own session; those of others take a role that launches."""
     target = of(request, session)
     if target.created_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
-        messages.error(request, "This session is another person’s; to remove it takes the role Maintainer or higher.")
+        messages.error(request, "Someone else opened this session; to remove it takes the role Maintainer or higher.")
         return redirect(target)
     if request.POST.get("confirmed") != str(target.pk):
         messages.error(request, "Nothing was removed: use the button that says that it is for good.")

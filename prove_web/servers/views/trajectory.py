@@ -36,7 +36,7 @@ def make(request: ProjectRequest, session: int) -> HttpResponse:
         return page(request, source, at, calls, {each.position: "" for each in calls}, chosen(calls))
     said = {each.position: words(request, each.position) for each in calls}
     used = [each for each in calls if f"use-{each.position}" in request.POST]
-    made = [by_hand.Made(each.tool, each.arguments, each.text, said[each.position]) for each in used]
+    made = made_of(calls, used, said)
     world = WorldRef(source.seed, tuple(source.servers), source.size)
     try:
         kept = keep(request.project, request.user, lambda id: by_hand.example_of(id, world, made))
@@ -53,6 +53,17 @@ def make(request: ProjectRequest, session: int) -> HttpResponse:
         f"It is {kept.example} of “{kept.dataset}” now.",
     )
     return redirect(kept)
+
+
+def made_of(calls: list[SessionCall], used: list[SessionCall], said: dict[int, str]) -> list[by_hand.Made]:
+    """The chosen calls with what is said before each: words before a call that is left out are for the next one."""
+    made, waiting, positions = list[by_hand.Made](), list[str](), {each.position for each in used}
+    for each in calls:
+        waiting += [said[each.position]] if said[each.position] else []
+        if each.position in positions:
+            made.append(by_hand.Made(each.tool, each.arguments, each.text, " ".join(waiting)))
+            waiting = []
+    return made
 
 
 def words(request: ProjectRequest, position: int) -> str:
@@ -83,6 +94,7 @@ def page(
             "call": each,
             "said": said[each.position],
             "used": each.position in marked,
+            "first": each is next(iter(good), None),
             "needs": needs.get(each.position, []),
         }
         for each in calls

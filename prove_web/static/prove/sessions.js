@@ -4,11 +4,12 @@
   const typing = (element) => element.closest?.("input, textarea, select, [contenteditable]");
 
   // Keys. A letter does nothing while one types.
-  const GO = { j: "[data-go=after]", k: "[data-go=before]", f: "[data-key=fork]" };
+  const GO = { j: "[data-go=after]", k: "[data-go=before]", f: "[data-key=fork]", e: "[data-key=edit]" };
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return call(event);
     if (event.altKey && !event.ctrlKey && event.code === "KeyE") return press("[data-key=example]", event);
+    if (event.key === "Escape" && typing(event.target)) return event.target.blur();
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
     if (event.key === "/") return search(event);
     if (GO[event.key]) press(GO[event.key], event);
@@ -51,8 +52,19 @@
       if (form()) result.scrollIntoView({ block: "nearest" });
     }
     form()?.querySelector(".is-invalid")?.focus();
-    document.querySelector("[aria-current=step]")?.scrollIntoView({ block: "nearest" });
+    reveal();
   });
+  reveal();
+
+  // The selected call is in sight, without the page moving under one's eyes.
+  function reveal() {
+    const step = document.querySelector("[aria-current=step]")?.getBoundingClientRect();
+    for (const box of [document.getElementById("timeline"), document.getElementById("calls")]) {
+      if (!step || !box || box.scrollHeight <= box.clientHeight) continue;
+      const { top, bottom } = box.getBoundingClientRect();
+      if (step.top < top || step.bottom > bottom) box.scrollTop += step.top - top - box.clientHeight / 2;
+    }
+  }
 
   // Faults that can be told without asking the server. The same call, sent once more, goes as it is.
   const PROBLEMS = [
