@@ -36,12 +36,20 @@ def refusals_of(tool: str) -> tuple[Refusal, ...]:
         for function in known.get(name, ()):
             for call in calls(function):
                 if named(call) == "ToolError" and len(call.args) > 1:
-                    for code in codes(call.args[0]):
+                    for code in spelt(call.args[0]):
                         found.setdefault(code, Refusal(code, message(call.args[1])))
                 waiting.append(named(call))
     if TOOLS[tool][1].ids:
         found.setdefault(UNKNOWN.code, UNKNOWN)
     return (*(found[code] for code in sorted(found)), ARGUMENTS)
+
+
+def spelt(node: ast.expr) -> Iterator[str]:
+    """The codes an expression may be; of one that is put together, with what is filled in: `order_{status}`."""
+    if isinstance(node, ast.JoinedStr):
+        yield message(node)
+    else:
+        yield from codes(node)
 
 
 @cache

@@ -17,7 +17,7 @@ from .models import Environment, ThirdParty
 from .offered import environment_of, offered
 
 MOST_WORDS = 40
-NAME = r"[a-z][a-z0-9_]{0,39}"
+NAME = r"\A[a-z][a-z0-9_]{0,39}\Z"
 
 
 class EnvironmentForm(forms.Form):
@@ -107,7 +107,9 @@ class ThirdPartyForm(forms.Form):
 
     def save(self, project: Project, user: User) -> ThirdParty | None:
         """The server as it is kept; None, with the fault beside its field, where its name is taken."""
-        told: dict[str, Any] = {kind: self.cleaned_data.get(kind) or empty for kind, empty in (("command", []), ("url", ""))}
+        told: dict[str, Any] = {
+            kind: self.cleaned_data.get(kind) or empty for kind, empty in (("command", []), ("url", ""))
+        }
         try:
             with transaction.atomic():
                 return ThirdParty.objects.create(project=project, name=self.cleaned_data["name"], added_by=user, **told)

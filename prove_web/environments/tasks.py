@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from django.db import close_old_connections
+
+import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from prove_web.celery import app
 
 

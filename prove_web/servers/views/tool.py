@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from mcp_servers.catalogue import fingerprint
-from mcp_servers.refusing import refusals_of
+from mcp_servers.refusing import ARGUMENTS, refusals_of
 from mcp_servers.world import World
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
@@ -18,6 +18,7 @@ from prove_web.environments.offered import environment_of, offered
 from .. import calls, usage
 from ..arguments import JSON, CallForm
 from ..catalogue import Entry, entries, producers, takers
+from ..faults import of_refusal
 from ..models import LiveSession, SavedCall
 from ..parameters import parameters
 from ..picker import LISTED, found
@@ -91,7 +92,7 @@ def call(request: ProjectRequest, tool: str) -> HttpResponse:
     if BUTTONS & {*request.POST}:
         return tool_page(request, entry, changed_in(opening(request.project, entry), form, request.POST))
     arguments = form.arguments()
-    if arguments is None:
+    if arguments is None or unfit(request.project, entry, form, arguments):
         return tool_page(request, entry, form, UNPROCESSABLE)
     chosen = environment_of(request.project)
     session = LiveSession.objects.create(
@@ -106,6 +107,15 @@ def call(request: ProjectRequest, tool: str) -> HttpResponse:
     made = calls.make(session, request.user, entry.name, arguments)
     query = f"?tool={entry.name}&from={made.position}" + (f"&mode={JSON}" if form.mode == JSON else "")
     return redirect(f"{session.get_absolute_url()}{query}#call-{made.position}")
+
+
+def unfit(project: Project, entry: Entry, form: CallForm, arguments: dict[str, Any]) -> bool:
+    """Whether the arguments do not fit the tool's schema; then the form says where. No session is opened for that."""
+    reply = opening(project, entry).fork().call(entry.name, arguments)
+    if reply.ok or reply.data["error"] != ARGUMENTS.code:
+        return False
+    form.errors, form.error = of_refusal(entry.tool, arguments, reply.text)
+    return True
 
 
 @in_project(Action.VIEW)
