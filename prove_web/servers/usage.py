@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from django.db.models import Count, Max
+from django.db.models import Count, OuterRef, Subquery
 
 from prove_web.accounts.models import Project
-from prove_web.experiments.models import Run
+from prove_web.experiments.models import Point, Run
 from prove_web.experiments.tools import count
-from prove_web.trajectories.models import Dataset
+from prove_web.trajectories.models import Dataset, Trajectory
 from training_worker.prove.metrics import TOOLS
 
 MOST = 20  # data sets, and runs, that are looked at: the newest
@@ -34,10 +34,10 @@ class Used:
 
 
 def datasets(project: Project) -> list[Dataset]:
-    """The newest data sets that hold trajectories, each with how many (`held`)."""
+    """The newest data sets that hold trajectories, each with its newest one (`held`)."""
     rows = Dataset.objects.filter(project=project).select_related("project__organisation").defer("job__result")
-    found: list[Dataset] = list(rows.annotate(held=Count("trajectories")).filter(held__gt=0).order_by("-number")[:MOST])
-    return found
+    newest = Trajectory.objects.filter(dataset=OuterRef("pk")).order_by("-pk").values("pk")[:1]
+    return list(rows.annotate(held=Subquery(newest)).filter(held__isnull=False).order_by("-number")[:MOST])
 
 
 def in_dataset(dataset: Dataset) -> Counter[str]:
@@ -57,22 +57,20 @@ def _in_dataset(dataset: int, made: datetime, held: int) -> Counter[str]:
 
 
 def runs(project: Project) -> list[Run]:
-    """The newest runs with a step, each with how many (`steps`) and its `last`."""
+    """The newest runs with a step, each with its newest point (`newest`): one that goes on, or again, has another."""
     rows = Run.objects.filter(project=project).select_related("project__organisation").defer("config", "notes")
-    found: list[Run] = list(
-        rows.annotate(steps=Count("points"), last=Max("points__step")).filter(steps__gt=0).order_by("-number")[:MOST]
-    )
-    return found
+    newest = Point.objects.filter(run=OuterRef("pk")).order_by("-step").values("pk")[:1]
+    return list(rows.annotate(newest=Subquery(newest)).filter(newest__isnull=False).order_by("-number")[:MOST])
 
 
 def in_run(run: Run) -> Tally:
     """Calls and failures of each tool in a run from `runs`."""
-    return _in_run(run.pk, run.created_at, run.steps, run.last)
+    return _in_run(run.pk, run.created_at, run.newest)
 
 
 @lru_cache(maxsize=64)
-def _in_run(run: int, made: datetime, steps: int, last: int) -> Tally:
-    """`steps` and `last` make a run that has gone on a new one."""
+def _in_run(run: int, made: datetime, newest: int) -> Tally:
+    """`newest` makes a run that has gone on a new one."""
     told = Run.objects.get(pk=run).points.filter(metrics__has_key=TOOLS)
     found = count(told.values_list(f"metrics__{TOOLS}", flat=True))
     return {name: (calls, found.failures[name]) for name, calls in found.calls.items()}
