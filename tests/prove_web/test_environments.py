@@ -91,7 +91,7 @@ def test_a_check_finds_that_a_server_keeps_its_laws_and_gives_the_same_certifica
 
 
 def test_a_check_names_the_law_that_a_server_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = SERVERS["maps"]
+    server = SERVERS["crm"]
     laws = {**server.invariants, "never": lambda state: False}
     monkeypatch.setattr(server, "invariants", laws)
     found = check(server)
@@ -276,7 +276,7 @@ def test_the_page_asks_the_database_little(
     with django_assert_max_num_queries(9):
         mary_browser.get(at(project, "environments"))
     dataset_of(project, examples()[:20])
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         mary_browser.get(at(project, "server-versions", "banking"))
 
 

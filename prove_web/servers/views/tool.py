@@ -21,7 +21,7 @@ from ..catalogue import Entry, entries, producers, takers
 from ..faults import of_refusal
 from ..models import LiveSession, SavedCall
 from ..parameters import parameters
-from ..picker import LISTED, found
+from ..picker import SHOWN, found
 from .calling import changed_in
 from .parts import typed
 from .sessions import UNPROCESSABLE
@@ -44,7 +44,7 @@ def tried(project: Project, entry: Entry, form: CallForm) -> dict[str, Any]:
         "now": world.now,
         "environment": environment_of(project),
         "on": entry.server in offered(project),
-        "suggestions": [(each, found(world, each, "", LISTED)[0]) for each in types],
+        "suggestions": [(each, found(world, each, "", SHOWN)[0]) for each in types],
         "call_at": reverse("tool-call", args=[*project.path, entry.name]) + "#try",
         "pick_at": reverse("tool-pick", args=[*project.path, entry.name]),
     }
