@@ -40,7 +40,7 @@ reference: setup ## write docs/servers, and the diagram of conversations, from t
 	@$(PY) -m mcp_servers.reference
 	@$(PY) -m training_worker.prove.synthesis.diagram
 
-bench: setup ## how fast the servers and the reward are, beside a baseline
+bench: setup ## how fast the servers, the reward and the picture of the graph are, beside a baseline
 	@$(PY) -m training_worker.bench $(ARGS)
 
 seeds: setup ## the three-seed experiment behind docs/benchmarks.md

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,17 @@ from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.accounts.models import Project
 from prove_web.live.models import Job, Kind, State
 from training_worker.prove import graph
+
+Names = tuple[str, str]  # of the giver and the taker
+
+
+@dataclass(frozen=True)
+class Node:
+    """A tool as the graph knows it, which may be gone from the catalogue by now."""
+
+    name: str
+    server: str
+    writes: bool
 
 
 @dataclass(frozen=True)
@@ -32,6 +44,14 @@ class Edge:
     enables: dict[str, Any] | None = None
 
     @property
+    def names(self) -> Names:
+        return self.producer, self.consumer
+
+    @property
+    def servers(self) -> Names:
+        return self.producer_server, self.consumer_server
+
+    @property
     def plain(self) -> bool:
         return not self.id_type and not self.implicit
 
@@ -47,10 +67,31 @@ class Proven:
     edges: tuple[Edge, ...]
     unproven: tuple[tuple[str, str, str], ...]
     fingerprint: str
+    nodes: tuple[Node, ...] = ()
 
     @property
     def current(self) -> bool:
         return self.fingerprint == fingerprint(tuple(SERVERS))
+
+    @cached_property
+    def tools(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
+
+    @cached_property
+    def by_names(self) -> dict[Names, Edge]:
+        return {edge.names: edge for edge in self.edges}
+
+    def among(self, servers: Collection[str]) -> Proven:
+        """What of it is between tools of these servers; itself where they are all there are."""
+        if all(node.server in servers for node in self.nodes):
+            return self
+        nodes = tuple(node for node in self.nodes if node.server in servers)
+        edges = tuple(
+            edge for edge in self.edges if edge.producer_server in servers and edge.consumer_server in servers
+        )
+        names = {node.name for node in nodes}
+        unproven = tuple(each for each in self.unproven if each[0] in names and each[1] in names)
+        return Proven(edges, unproven, self.fingerprint, nodes)
 
     def search(self, text: str, server: str, kind: str) -> list[Edge]:
         """Edges with all words in their tools, id type or parameters; of a server; of one kind only."""
@@ -109,4 +150,6 @@ def read(path: Path, changed: int) -> Proven | None:
         for a, b, edge in found.edges(data=True)
     )
     unproven = tuple((a, b, parameter) for a, b, parameter in found.graph["unproven"])
-    return Proven(tuple(sorted(edges, key=lambda e: (e.producer, e.consumer))), unproven, found.graph["fingerprint"])
+    nodes = tuple(Node(name, data["server"], bool(data.get("writes"))) for name, data in sorted(found.nodes(data=True)))
+    in_order = tuple(sorted(edges, key=lambda edge: edge.names))
+    return Proven(in_order, unproven, found.graph["fingerprint"], nodes)

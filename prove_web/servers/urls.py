@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from .views import calling, catalogue, comparing, graph, saved, sessions, tool, trajectory
+from .views import calling, catalogue, comparing, graph, graph_data, saved, sessions, tool, trajectory
 
 urlpatterns = [
     path("servers/", catalogue.servers, name="servers"),
@@ -12,6 +12,8 @@ urlpatterns = [
     path("tools/<slug:tool>/call/", tool.call, name="tool-call"),
     path("tools/<slug:tool>/pick/", tool.pick, name="tool-pick"),
     path("graph/", graph.graph, name="graph"),
+    path("graph/data/", graph_data.data, name="graph-data"),
+    path("graph/open/", graph_data.open_evidence, name="graph-open"),
     path("graph/prove/", graph.prove, name="graph-prove"),
     path("sessions/", sessions.sessions, name="sessions"),
     path("sessions/new/", sessions.new, name="session-new"),

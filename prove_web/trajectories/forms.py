@@ -8,11 +8,12 @@ from django import forms
 from django.db import transaction
 from django.db.models import Max
 
-from mcp_servers.catalogue import SERVERS
+from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
+from training_worker.prove.synthesis.chains import LENGTHS
 from training_worker.prove.synthesis.recipes import PLANS, Plan
 from training_worker.warm import SERVERS as WARM_SERVERS
 
@@ -20,6 +21,12 @@ from .models import Dataset
 
 WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number box drops what is none before we can refuse it
 NUMBERS = ("seed", "train", "held_out", "candidates")
+OF_A_CHAIN = {"train": 200, "held_out": 40}  # what a form about one chain begins with
+
+
+def tools_of(chain: str) -> tuple[str, ...]:
+    """The tools of a chain as an address names them."""
+    return tuple(filter(None, chain.split(",")))
 
 
 def named(plan: Plan) -> str:
@@ -31,6 +38,7 @@ class NewDataset(forms.Form):
     """How many conversations of which kind; each is replayed before it is kept."""
 
     name = forms.CharField(max_length=80, required=False, help_text="Left empty, it is named by its number.")
+    chain = forms.CharField(max_length=400, required=False, widget=forms.HiddenInput)
     recipe = forms.ChoiceField(
         required=False,
         help_text="A recipe sets all of the rest: servers, exact counts, 64 worlds to train in.",
@@ -89,16 +97,35 @@ class NewDataset(forms.Form):
                 limit.message = asked
 
     def clean(self) -> dict[str, Any]:
-        """What a recipe sets is not asked for."""
+        """What a recipe or a chain sets is not asked for."""
+        if self.cleaned_data.get("chain"):
+            self.errors.pop("servers", None)
+            self.cleaned_data["recipe"] = ""
         if self.cleaned_data.get("recipe"):
             for name in (*NUMBERS, "servers"):
                 self.errors.pop(name, None)
         return self.cleaned_data
 
+    def clean_chain(self) -> tuple[str, ...]:
+        """Tools in order, each after the one that leads to it; the worker refuses those that no edge joins."""
+        tools = tools_of(self.cleaned_data["chain"])
+        if tools and (not 2 <= len(tools) <= max(LENGTHS) or any(name not in TOOLS for name in tools)):
+            raise forms.ValidationError(f"A chain has 2 to {max(LENGTHS)} tools. Choose one in the graph again.")
+        return tools
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The chain that it is all about, or none."""
+        return tools_of(str(self["chain"].value() or ""))
+
     def spec(self) -> dict[str, Any]:
         """What the job is to do."""
         if recipe := self.cleaned_data["recipe"]:
             return {"recipe": recipe}
+        if chain := self.cleaned_data["chain"]:
+            own = {TOOLS[name][0].name for name in chain}
+            about = {"chain": list(chain), "servers": [name for name in SERVERS if name in own]}
+            return {key: self.cleaned_data[key] for key in NUMBERS} | about
         servers = [name for name in SERVERS if name in self.cleaned_data["servers"]]
         return {key: self.cleaned_data[key] for key in NUMBERS} | {"servers": servers}
 

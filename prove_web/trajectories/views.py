@@ -20,7 +20,7 @@ from training_worker.prove.trajectory import Example
 from .conversation import of_example
 from .facts import facts_of, row_of
 from .filters import TrajectoryFilter, tidy
-from .forms import NewDataset
+from .forms import OF_A_CHAIN, NewDataset
 from .models import Dataset, Trajectory
 from .stats import mix, stats
 from .verdict import example_of, judge
@@ -42,12 +42,16 @@ def datasets(request: Any) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def dataset_new(request: Any) -> HttpResponse:
-    form = (
-        NewDataset(request.project, request.POST or None) if request.method == "POST" else NewDataset(request.project)
-    )
+    chain = request.GET.get("chain", "").replace("\0", "")[:400]
+    form = NewDataset(request.project, request.POST or None, initial=about(chain))
     if request.method == "POST" and form.is_valid():
         return redirect(form.launch(request.project, request.user))
     return render(request, "trajectories/dataset_new.html", {"form": form}, status=422 if form.errors else 200)
+
+
+def about(chain: str) -> dict[str, Any]:
+    """What a form about one chain begins with; about none it is as it is."""
+    return {"chain": chain, **OF_A_CHAIN} if chain else {}
 
 
 @in_project(Action.VIEW)

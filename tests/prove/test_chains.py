@@ -14,9 +14,13 @@ import pytest
 
 from mcp_servers.kit import Draw
 from tests.prove.known import TOOLS
-from training_worker.prove.graph import load_or_build
+from training_worker.jobs.dataset import about
+from training_worker.jobs.work import Refused
+from training_worker.prove.graph import along, load_or_build
 from training_worker.prove.synthesis import chains
 from training_worker.prove.synthesis.chains import LENGTHS, draw_chain
+from training_worker.prove.synthesis.conversation import Recipe
+from training_worker.prove.synthesis.dataset import synthesize
 
 TRAINED_ON = "efa909905883bc85df3772b54ff743a229277782cd207da008c7383050d3a74c"
 
@@ -48,6 +52,47 @@ def test_a_tool_without_edges_is_a_chain_of_its_own() -> None:
 def test_a_chain_ends_where_the_graph_ends() -> None:
     pair = nx.DiGraph([("look", "act", {"kind": "explicit"})])
     assert {draw_chain(pair, "act", Draw("pair", time)) for time in range(20)} == {("look", "act")}
+
+
+def test_a_graph_for_one_chain_alone_gives_that_one_and_is_as_large_as_before(graph: nx.DiGraph) -> None:
+    chain = ("list_accounts", "schedule_payment", "cancel_scheduled_payment")
+    alone = along(graph, chain)
+    assert {drawn for _, drawn in drawn(alone, 2)} == {chain}
+    assert set(alone.edges) == set(graph.edges) and "chain" not in graph.graph
+
+
+def test_a_chain_without_an_edge_or_of_unknown_tools_is_none(graph: nx.DiGraph) -> None:
+    with pytest.raises(ValueError, match="No edge leads from cancel_scheduled_payment to list_accounts"):
+        along(graph, ("cancel_scheduled_payment", "list_accounts"))
+    with pytest.raises(KeyError, match="no_such_tool"):
+        along(graph, ("list_accounts", "no_such_tool"))
+
+
+@pytest.mark.parametrize(
+    ("chain", "says"),
+    [
+        ("list_accounts", "chain must be a list of 2 to 5 different tools of these servers, not 'list_accounts'."),
+        (["list_accounts"], "chain must be a list"),
+        (["list_accounts", "list_accounts"], "chain must be a list"),
+        (["list_accounts", "no_such_tool"], "chain must be a list"),
+        (["list_accounts", {}], "chain must be a list"),
+        (
+            ["cancel_scheduled_payment", "list_accounts"],
+            "No edge leads from cancel_scheduled_payment to list_accounts.",
+        ),
+    ],
+)
+def test_a_job_about_what_is_no_chain_is_refused_in_a_sentence(chain: object, says: str, graph: nx.DiGraph) -> None:
+    with pytest.raises(Refused) as refused:
+        about(chain, graph)
+    assert str(refused.value).startswith(says)
+
+
+def test_every_conversation_made_from_it_is_about_that_chain(graph: nx.DiGraph) -> None:
+    chain = ("list_accounts", "schedule_payment", "cancel_scheduled_payment")
+    made, _ = synthesize(12, "train", along(graph, chain), Recipe(1), processes=1)
+    called = {tuple(call.name for step in one.steps for call in step.calls) for one in made if one.kind == "chain"}
+    assert called == {chain} and all({*chain[:-1]} <= {*one.candidates} for one in made if one.kind != "irrelevance")
 
 
 def test_the_chains_that_the_small_policy_was_trained_on_stay_as_they_are(graph: nx.DiGraph) -> None:

@@ -28,6 +28,7 @@ MORE_THAN_LOOKING = {
     "job-stop": Action.LAUNCH,
     "job-resume": Action.LAUNCH,
     "graph-prove": Action.LAUNCH,
+    "graph-open": Action.ANNOTATE,
     "dataset-new": Action.LAUNCH,
     "run-new": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,

@@ -27,7 +27,7 @@ from mcp_servers.world import World
 from ..prove.benchmarks.environment import SetUpFailed
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import peers, rescoring, rollouts, servers, step, store, synthesis
+from . import peers, picture, rescoring, rollouts, servers, step, store, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -89,6 +89,7 @@ def main(argv: list[str] | None = None) -> int:
     for table in (*tables, store_table(graph)):
         console.print(table)
     console.print(rescoring_table(graph))
+    console.print(picture_table(graph))
     if options.step:
         console.print(step_table(options.folder))
     try:
@@ -183,6 +184,17 @@ def store_table(graph: Path) -> Table:
     table.add_row("keep the rollouts of a step", f"{found.keep_s * 1e3:,.1f} ms")
     table.add_row("read one rollout", f"{found.one_s * 1e3:,.2f} ms")
     table.add_row(f"read {store.MANY:,} rollouts to score them", f"{found.many_s:,.2f} s")
+    return table
+
+
+def picture_table(graph: Path) -> Table | str:
+    """How smoothly the whole graph pans in a browser; or why that is not known."""
+    found = picture.measure(graph)
+    if isinstance(found, str):
+        return f"The picture of the graph was not measured. {found}"
+    table = Table("what", "ours", title=f"the picture of {found.edges:,} edges as {found.lines:,} lines, in a browser")
+    table.add_row("a frame while it is panned, median", f"{found.median:.1f} ms")
+    table.add_row("95th percentile", f"{found.p95:.1f} ms")
     return table
 
 

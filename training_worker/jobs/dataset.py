@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+
+import networkx as nx
 
 from mcp_servers.catalogue import SERVERS
 
 from ..pipeline import HELD_OUT_RECIPE_SEED, SEEDS, TRAIN_RECIPE_SEED, shared
-from ..prove.graph import part
+from ..prove.graph import along, part
+from ..prove.synthesis.chains import LENGTHS
 from ..prove.synthesis.conversation import Recipe
 from ..prove.synthesis.crew import Ask, nobody
 from ..prove.synthesis.dataset import CannotBeMet, synthesize
 from ..prove.synthesis.folder import make
-from ..prove.synthesis.knobs import Knobs
+from ..prove.synthesis.knobs import PAPER, Knobs
 from ..prove.synthesis.recipes import PLANS
 from ..prove.synthesis.shards import SHARDS, kept_until_done
 from ..prove.trajectory import Example, Split, write_lines
@@ -52,11 +55,13 @@ def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
 
 
 def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
-    known(spec, {"seed", "train", "held_out", "candidates", "servers"})
+    known(spec, {"seed", "train", "held_out", "candidates", "servers", "chain"})
     train, held_out = whole(spec, "train", 1), whole(spec, "held_out", 0)
     seed, knobs = whole(spec, "seed", SEEDS[0], SEEDS[-1], default=0), knobs_of(spec)
     servers = servers_of(spec)
     graph = part(shared_graph(folder, tell), servers)
+    if "chain" in spec:
+        graph, knobs = about(spec["chain"], graph), replace(knobs, tries=PAPER.tries, values=PAPER.values)
     plan: tuple[tuple[Split, int, int, int, int], ...] = (
         ("train", train, TRAIN_RECIPE_SEED + seed, 0, held_out),
         ("held_out", held_out, HELD_OUT_RECIPE_SEED, train, 0),
@@ -97,6 +102,19 @@ def servers_of(spec: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(named, list) or not named or any(name not in SERVERS for name in named):
         raise Refused(f"servers must be a list of some of {', '.join(SERVERS)}, not {named!r}.")
     return tuple(name for name in SERVERS if name in named)
+
+
+def about(chain: Any, graph: nx.DiGraph) -> nx.DiGraph:
+    """The graph for conversations about one chain alone. Raises Refused."""
+    asked = f"chain must be a list of 2 to {max(LENGTHS)} different tools of these servers, not {chain!r}."
+    if not isinstance(chain, list) or not 2 <= len(chain) <= max(LENGTHS):
+        raise Refused(asked)
+    if any(not isinstance(name, str) or name not in graph for name in chain) or len({*chain}) < len(chain):
+        raise Refused(asked)
+    try:
+        return along(graph, chain)
+    except ValueError as error:
+        raise Refused(str(error)) from None
 
 
 def knobs_of(spec: Mapping[str, Any]) -> Knobs:

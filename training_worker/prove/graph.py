@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,20 @@ def part(graph: nx.DiGraph, servers: Collection[str]) -> nx.DiGraph:
         raise KeyError(sorted(missing)[0])
     own = graph.copy()
     own.remove_nodes_from([name for name, server in graph.nodes(data="server") if server not in servers])
+    return own
+
+
+def along(graph: nx.DiGraph, chain: Sequence[str]) -> nx.DiGraph:
+    """The same graph for conversations about one chain alone: whoever draws a chain from it draws this one.
+
+    Raises KeyError for a tool that it has not, ValueError where one of the chain leads to no next.
+    """
+    if missing := [name for name in chain if name not in graph]:
+        raise KeyError(missing[0])
+    if gaps := [f"{a} to {b}" for a, b in pairwise(chain) if not graph.has_edge(a, b)]:
+        raise ValueError(f"No edge leads from {gaps[0]}.")
+    own = graph.copy()
+    own.graph["chain"] = list(chain)
     return own
 
 

@@ -1,19 +1,26 @@
-"""The page of the proven edges, and the button that has them proven."""
+"""The page of the proven edges: a picture, what stands beside it, a table; and the button that has them proven."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST
 
-from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
 
-from ..proven import newest
-from .parts import page_or_part, paged, typed
+from ..picture.asked import BY, HOPS, Asked, pair_of
+from ..picture.chains import chains
+from ..picture.colours import choices, paint
+from ..picture.panel import Drawing, beside
+from ..proven import Edge, Proven, newest
+from .parts import paged, typed
 
 KINDS = {
     "created": "The producer creates the id",
@@ -21,30 +28,65 @@ KINDS = {
     "plain": "A plain value is given",
     "implicit": "Implicit",
 }
+PARTS = {
+    "found": "servers/graph_found.html",
+    "graph-panel": "servers/graph_panel.html",
+    "graph-legend": "servers/graph_legend.html",
+}
 
 
 @in_project(Action.VIEW)
 def graph(request: ProjectRequest) -> HttpResponse:
-    """The edges of the newest graph as a table with the runs that prove them."""
+    """The newest graph. A request that is to replace one of its parts gets that alone."""
     job, proven = newest(request.project)
-    text, server, kind = typed(request, "q"), typed(request, "server"), typed(request, "kind")
-    found = proven.search(text, server if server in SERVERS else "", kind) if proven else []
-    context = {
-        "job": job,
-        "proven": proven,
-        "edges": paged(request, found),
-        "text": text,
-        "server": server,
-        "kind": kind,
-        "kinds": KINDS.items(),
-        "servers": list(SERVERS),
-    }
-    if typed(request, "part") != "job":
-        return page_or_part(request, "servers/graph.html", "servers/graph_found.html", context)
-    response = render(request, "servers/graph.html", context)  # its progress is taken out of it
-    if job is not None and job.ended:
+    proven = proven.among(offered(request.project)) if proven else None
+    part = (request.htmx.target or "").rpartition("#")[2]
+    part = part if part in PARTS else ""
+    context = {"job": job, "proven": proven, **(shown(request, proven, part) if proven else {})}
+    response = render(request, PARTS.get(part, "servers/graph.html") if proven else "servers/graph.html", context)
+    patch_vary_headers(response, ["HX-Request", "HX-Target"])
+    if typed(request, "part") == "job" and job is not None and job.ended:
         response["HX-Refresh"] = "true"
     return response
+
+
+def shown(request: ProjectRequest, proven: Proven, part: str) -> dict[str, Any]:
+    """What the page, or one part of it, shows of a graph."""
+    asked = Asked.of(request, proven)
+    context: dict[str, Any] = {"asked": asked, "kinds": KINDS.items(), "hops": HOPS, "bys": BY.items()}
+    context |= {"servers": sorted({node.server for node in proven.nodes}), "unknown": unknown_tool(request, asked)}
+    if part in ("", "found"):
+        context["edges"] = paged(request, asked.edges(proven))
+    if part in ("", "graph-panel", "graph-legend"):
+        chosen = choices(request, request.project, asked.by)
+        look = paint(proven, asked.by, chosen)
+        edge = edge_of(request, proven)
+        context |= {"choices": chosen, "paint": look, "drawing": drawing(request, proven)}
+        context |= beside(proven, asked, edge, look.told.get(asked.tool, ""))
+    return context
+
+
+def unknown_tool(request: ProjectRequest, asked: Asked) -> str:
+    """What was looked for as a tool, and is none of the graph's."""
+    text = typed(request, "tool")
+    return "" if asked.tool else text
+
+
+def edge_of(request: ProjectRequest, proven: Proven) -> Edge | None:
+    """The edge that the address names."""
+    names = pair_of(typed(request, "edge"))
+    return proven.by_names.get(names) if names else None
+
+
+def drawing(request: ProjectRequest, proven: Proven) -> Drawing:
+    """The chains that the address asks for: from `start` to `end`, those sampled by `draw`, one of them chosen."""
+    start, end = typed(request, "start"), typed(request, "end")
+    seed, chosen = whole(typed(request, "draw")), whole(typed(request, "chain"))
+    return Drawing(start, end, seed, chains(proven.by_names, start, end, seed), chosen)
+
+
+def whole(text: str) -> int:
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 7 else 0
 
 
 @in_project(Action.LAUNCH)

@@ -23,7 +23,10 @@ def draw_chain(
 
     With `every_edge` a tool may also come after one that enables it or shows it a plain value, and edges are drawn
     evenly; else only edges that give an id are followed. A tool without edges is joined by another one of its server.
+    A graph for one chain alone (`graph.along`) gives that one.
     """
+    if alone := graph.graph.get("chain"):
+        return tuple(alone)
     chain = [target]
     length = length or draw.weighted(tuple(LENGTHS), tuple(LENGTHS.values()))
     while len(chain) < length:

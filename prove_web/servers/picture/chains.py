@@ -1,0 +1,74 @@
+"""Chains from one tool to another along proven edges: the shortest, and some drawn at random from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+import networkx as nx
+
+from mcp_servers.kit import Draw
+
+from ..proven import Names
+
+LONGEST = 5  # tools of a chain, as data sets have them
+SHORTEST, SAMPLED = 5, 8  # that are listed
+TRIES = 40  # walks for each chain that is to be sampled
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Tools, each of which gives or lets the next do what it cannot without."""
+
+    tools: tuple[str, ...]
+    shortest: bool = False
+
+    @property
+    def names(self) -> tuple[Names, ...]:
+        return tuple(pairwise(self.tools))
+
+    @property
+    def address(self) -> str:
+        """Its tools as one value of an address."""
+        return ",".join(self.tools)
+
+
+def chains(names: Iterable[Names], start: str, end: str, seed: int = 0) -> list[Chain]:
+    """The first few of the shortest chains of at most five tools, then sampled longer ones, each once.
+
+    The same edges, ends and seed give the same chains, whatever order the edges are in. None where there is no way.
+    """
+    graph = nx.DiGraph(sorted(names))
+    if start == end or start not in graph or end not in graph:
+        return []
+    ahead = nx.single_source_shortest_path_length(graph.reverse(copy=False), end, cutoff=LONGEST - 1)
+    if start not in ahead:
+        return []
+    shortest = islice(nx.all_shortest_paths(graph, start, end), SHORTEST)
+    found = {tuple(path): None for path in shortest}
+    known = len(found)
+    draw = Draw("chains", seed, start, end)
+    for _ in range(TRIES * SAMPLED):
+        if len(found) == known + SAMPLED:
+            break
+        if walk := walked(graph, start, end, ahead, draw):
+            found.setdefault(walk)
+    return [Chain(tools, place < known) for place, tools in enumerate(found)]
+
+
+def walked(graph: nx.DiGraph, start: str, end: str, ahead: dict[str, int], draw: Draw) -> tuple[str, ...] | None:
+    """A walk of at most five different tools that ends where it should; a length is drawn first, then each step."""
+    length = draw.integer(ahead[start] + 1, LONGEST)
+    walk = [start]
+    while walk[-1] != end:
+        left = length - len(walk)
+        onward = [
+            name
+            for name in graph.successors(walk[-1])
+            if name not in walk and ahead.get(name, LONGEST) < left and (name != end or left == 1)
+        ]
+        if not onward:
+            return None
+        walk.append(draw.choice(onward))
+    return tuple(walk)

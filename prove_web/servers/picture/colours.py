@@ -1,0 +1,158 @@
+"""What the picture is coloured by: the kinds of tools and edges, or what a data set or runs made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import HttpRequest
+
+from prove_web.accounts.models import Project
+from prove_web.experiments.models import Run
+from prove_web.experiments.tools import Tool, tools_of
+from prove_web.trajectories.models import Dataset
+from training_worker.prove.metrics import TOOLS
+
+from ..catalogue import MARKS, entries
+from ..proven import Edge, Names, Node, Proven
+from ..views.parts import typed
+from . import swatches
+from .coverage import coverage
+from .swatches import Swatch
+
+OFFERED = 100  # data sets and runs to choose from, the newest
+MARK_LOOKS = dict(zip(MARKS, (swatches.READ, swatches.WRITE, swatches.DESTRUCTIVE), strict=True))
+
+
+@dataclass(frozen=True)
+class Paint:
+    """The look of each tool and edge as a place in a list of looks, what is told of a tool, and what is lacking.
+
+    A tool or an edge that is not named has the first look of its list.
+    """
+
+    tool_looks: tuple[Swatch, ...]
+    edge_looks: tuple[Swatch, ...]
+    tools: Mapping[str, int] = field(default_factory=dict)
+    edges: Mapping[Names, int] = field(default_factory=dict)
+    told: Mapping[str, str] = field(default_factory=dict)
+    lacks: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something to choose for the colours: its field, label, options, and the one chosen."""
+
+    name: str
+    label: str
+    options: tuple[tuple[int, str], ...]
+    chosen: Any = None
+
+
+def choices(request: HttpRequest, project: Project, by: str) -> list[Choice]:
+    """What the colours are made from: the newest data set or runs where the address names none."""
+    if by == "coverage":
+        rows = list(Dataset.objects.filter(project=project, trajectories__isnull=False).distinct()[:OFFERED])
+        return [choice(request, "dataset", "Data set", rows, 0)]
+    if by in ("success", "drift"):
+        told = Run.objects.filter(project=project, points__metrics__has_key=TOOLS).distinct()
+        rows = list(told.select_related("job")[:OFFERED])
+        both = [choice(request, "run", "Run", rows, 0), choice(request, "against", "Against", rows, 1)]
+        return both if by == "drift" else both[:1]
+    return []
+
+
+def choice(request: HttpRequest, name: str, label: str, rows: list[Any], place: int) -> Choice:
+    asked = typed(request, name)
+    named = next((each for each in rows if str(each.number) == asked), None)
+    options = tuple((each.number, f"{each.number}: {each}") for each in rows)
+    return Choice(name, label, options, named or next(iter(rows[place:]), None))
+
+
+def paint(proven: Proven, by: str, chosen: list[Choice]) -> Paint:
+    """How the picture is coloured."""
+    things = [each.chosen for each in chosen]
+    if by == "coverage":
+        lacks = "No data set of this project has conversations yet."
+        return by_coverage(proven, things[0]) if things[0] else unknown(lacks)
+    if by == "success":
+        return by_success(things[0]) if things[0] else unknown("No run of this project has told its calls by tool yet.")
+    if by == "drift":
+        lacks = "Two runs that have told their calls by tool are needed; there are fewer."
+        return by_drift(*things) if all(things) else unknown(lacks)
+    return by_kind(proven)
+
+
+def unknown(lacks: str) -> Paint:
+    return Paint((swatches.UNCALLED,), (swatches.EDGE,), lacks=lacks)
+
+
+def by_kind(proven: Proven) -> Paint:
+    looks, marks = tuple(MARK_LOOKS.values()), list(MARK_LOOKS)
+    kinds = (swatches.FOUND, swatches.CREATED, swatches.PLAIN, swatches.IMPLICIT)
+    return Paint(
+        looks,
+        kinds,
+        {node.name: marks.index(mark_of(node)) for node in proven.nodes},
+        {edge.names: kinds.index(look_of(edge)) for edge in proven.edges},
+    )
+
+
+def mark_of(node: Node) -> str:
+    """As lists mark it; a tool that is gone from the catalogue as far as the graph knows it."""
+    known = entries().get(node.name)
+    return known.mark if known else "write" if node.writes else "read"
+
+
+def look_of(edge: Edge) -> Swatch:
+    if edge.implicit:
+        return swatches.IMPLICIT
+    return swatches.PLAIN if edge.plain else swatches.CREATED if edge.created else swatches.FOUND
+
+
+def by_coverage(proven: Proven, dataset: Dataset) -> Paint:
+    found = coverage(dataset)
+    of_tools = swatches.quarters([found.tools[name] for name in proven.tools])
+    of_edges = swatches.quarters([found.edges[names] for names in proven.by_names])
+    return Paint(
+        swatches.amounts(of_tools, "In no conversation"),
+        swatches.amounts(of_edges, "Used by none", edges=True),
+        {name: swatches.of_amount(of_tools, found.tools[name]) for name in proven.tools},
+        {names: swatches.of_amount(of_edges, found.edges[names]) for names in proven.by_names},
+        {name: f"in {found.tools[name]:,} of {found.examples:,} conversations" for name in proven.tools},
+    )
+
+
+def by_success(run: Run) -> Paint:
+    tools = called(run)
+    return Paint(
+        (swatches.UNCALLED, *swatches.SUCCESS),
+        (swatches.EDGE,),
+        {name: 1 + swatches.of_rate(1 - tool.share) for name, tool in tools.items()},
+        told={name: f"{1 - tool.share:.0%} of {tool.calls:,} calls succeed" for name, tool in tools.items()},
+    )
+
+
+def by_drift(run: Run, against: Run) -> Paint:
+    ours, theirs = called(run), called(against)
+    changes = {name: theirs[name].share - ours[name].share for name in ours if name in theirs}
+    return Paint(
+        (swatches.Swatch("Not called in both", swatches.GREY, size=16, hollow=True), *swatches.DRIFT),
+        (swatches.EDGE,),
+        {name: 1 + swatches.of_change(change) for name, change in changes.items()},
+        told=dict(drifts(ours, theirs, changes)),
+    )
+
+
+def drifts(
+    ours: Mapping[str, Tool], theirs: Mapping[str, Tool], changes: Mapping[str, float]
+) -> Iterator[tuple[str, str]]:
+    for name, change in changes.items():
+        rates = f"{1 - theirs[name].share:.0%} to {1 - ours[name].share:.0%}"
+        yield name, f"{rates}, {100 * change:+.1f} points"
+
+
+def called(run: Run) -> dict[str, Tool]:
+    """The tools that a run called; what was no call of an offered tool has no place in the graph."""
+    return {tool.tool: tool for tool in tools_of(run) if tool.calls and tool.server}

@@ -1,0 +1,170 @@
+"""Where tools and servers lie in the picture: laid out once per graph, here and not in the browser, and kept.
+
+Servers are pulled together by the edges between them and then pushed apart until none touch; within its server a tool
+lies near those it has edges with. What comes out depends on the tools and edges alone, not on the order they are in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from uuid import uuid4
+
+import networkx as nx
+
+from ..proven import Names, Node, Proven
+
+VERSION = 1  # goes up when the same graph comes to be laid out otherwise
+SPACING = 64.0  # between two tools of a server, in units of the picture
+MARGIN = 90.0  # between two servers
+WIDER = 1.45  # than high: as a page is
+ROUNDS = 120
+Point = tuple[float, float]
+Points = dict[str, Point]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A middle and a radius, in whole units; a tool's radius is 0."""
+
+    x: int
+    y: int
+    r: int = 0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places by name, of servers and of tools; `key` names the graph they are of."""
+
+    key: str
+    servers: Mapping[str, Place]
+    tools: Mapping[str, Place]
+
+    @cached_property
+    def as_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def key_of(nodes: Iterable[Node], names: Iterable[Names]) -> str:
+    """The hash of a graph's tools and edges."""
+    told = [VERSION, sorted((node.server, node.name) for node in nodes), sorted(names)]
+    return blake2b(json.dumps(told).encode(), digest_size=8).hexdigest()
+
+
+def kept(proven: Proven, folder: Path) -> Layout:
+    """The layout of a graph, from a file of its hash in `folder`; made, and kept there, where there is none."""
+    names = [edge.names for edge in proven.edges]
+    key = key_of(proven.nodes, names)
+    path = folder / f"layout-{key}.json"
+    if found := read(path):
+        return found
+    made = lay_out(proven.nodes, names)
+    partial = path.with_name(f"{path.name}.{uuid4().hex}")
+    with suppress(OSError):  # a folder that cannot be written to costs time alone
+        partial.write_text(made.as_json, "utf-8")
+        partial.replace(path)
+    return made
+
+
+def read(path: Path) -> Layout | None:
+    """The layout in a file; None when there is none or it is torn."""
+    try:
+        told = json.loads(path.read_text("utf-8"))
+        servers, tools = ({name: Place(**place) for name, place in told[part].items()} for part in ("servers", "tools"))
+        return Layout(told["key"], servers, tools)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def lay_out(nodes: Iterable[Node], names: Iterable[Names]) -> Layout:
+    """The places of all servers and tools."""
+    known, edges = sorted(nodes, key=lambda node: node.name), sorted(names)
+    server = {node.name: node.server for node in known}
+    inside = {
+        each: within([name for name in server if server[name] == each], edges) for each in sorted({*server.values()})
+    }
+    radii = {each: reach(points) + SPACING * 0.75 for each, points in inside.items()}
+    middles = between(radii, Counter((server[a], server[b]) for a, b in edges if server[a] != server[b]))
+    servers = {each: Place(round(x), round(y), round(radii[each])) for each, (x, y) in middles.items()}
+    tools = {
+        name: Place(round(middles[each][0] + x), round(middles[each][1] + y))
+        for each, points in inside.items()
+        for name, (x, y) in points.items()
+    }
+    return Layout(key_of(known, edges), servers, tools)
+
+
+def within(tools: list[str], edges: list[Names]) -> Points:
+    """The tools of one server around its middle: drawn together by their edges, then spread evenly over a disc."""
+    own = nx.Graph()
+    own.add_nodes_from(tools)
+    own.add_edges_from((a, b) for a, b in edges if a in own and b in own)
+    drawn = nx.spring_layout(own, pos=nx.circular_layout(own), iterations=80, threshold=0)
+    points = {name: (float(x), float(y)) for name, (x, y) in drawn.items()}
+    radius = SPACING * math.sqrt(len(tools)) * 0.62
+    outwards = sorted(tools, key=lambda name: (round(math.hypot(*points[name]), 9), name))
+    spread: Points = {}
+    for rank, name in enumerate(outwards):
+        x, y = points[name]
+        angle, far = math.atan2(y, x), radius * math.sqrt((rank + 0.5) / len(tools))
+        spread[name] = (far * math.cos(angle), far * math.sin(angle))
+    return centred(apart(spread, dict.fromkeys(tools, SPACING / 2)))
+
+
+def between(radii: Mapping[str, float], counts: Counter[Names]) -> Points:
+    """The middles of the servers: near those with which they have many edges, none touching another."""
+    if not radii:
+        return {}
+    whole = nx.Graph()
+    whole.add_nodes_from(radii)
+    for (a, b), count in sorted(counts.items()):
+        whole.add_edge(a, b, weight=math.sqrt(count + counts[b, a]))
+    drawn = nx.spring_layout(whole, pos=nx.circular_layout(whole), k=1.6 / math.sqrt(len(radii)), iterations=200)
+    size = 1.1 * sum(radius + MARGIN for radius in radii.values()) / math.sqrt(len(radii))
+    points = {name: (float(x) * size * WIDER, float(y) * size) for name, (x, y) in drawn.items()}
+    return centred(apart(points, {name: radius + MARGIN / 2 for name, radius in radii.items()}))
+
+
+def apart(points: Points, radii: Mapping[str, float]) -> Points:
+    """Push discs that overlap apart, each by half, while all are drawn to the middle a little, until none do."""
+    placed, names = dict(points), sorted(points)
+    for turn in range(6 * ROUNDS):
+        if turn < ROUNDS:
+            placed = {name: (x * 0.97, y * 0.955) for name, (x, y) in placed.items()}
+        moved = False
+        for first, a in enumerate(names):
+            for b in names[first + 1 :]:
+                (ax, ay), (bx, by) = placed[a], placed[b]
+                dx, dy = bx - ax, by - ay
+                if not dx and not dy:
+                    dx, dy = 1e-3, 1e-3 * (first + 1)
+                far, least = math.hypot(dx, dy), radii[a] + radii[b]
+                if far >= least - 1e-6:
+                    continue
+                push = (least - far) / 2 / far
+                placed[a], placed[b] = (ax - dx * push, ay - dy * push), (bx + dx * push, by + dy * push)
+                moved = True
+        if not moved and turn >= ROUNDS:
+            break
+    return placed
+
+
+def centred(points: Points) -> Points:
+    """Moved so that the middle of what they span is at the origin."""
+    if not points:
+        return {}
+    xs, ys = [x for x, _ in points.values()], [y for _, y in points.values()]
+    middle = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
+    return {name: (x - middle[0], y - middle[1]) for name, (x, y) in points.items()}
+
+
+def reach(points: Points) -> float:
+    """How far the farthest lies from the origin."""
+    return max((math.hypot(x, y) for x, y in points.values()), default=0.0)

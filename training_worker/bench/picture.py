@@ -1,0 +1,30 @@
+"""How smoothly the picture of the graph pans in a real browser: in a child, for it needs the site."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Panned:
+    """The graph that was drawn, and the milliseconds from one frame of a pan to the next."""
+
+    edges: int
+    lines: int
+    median: float
+    p95: float
+
+
+def measure(graph: Path) -> Panned | str:
+    """Figures for the graph kept in a folder; where there is no browser, what to install."""
+    command = [sys.executable, "manage.py", "pan_graph", "--graph", str(graph.resolve())]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit status {done.returncode}"
+    return Panned(**json.loads(done.stdout.splitlines()[-1]))
