@@ -80,7 +80,7 @@ def test_the_palette_fits_a_telephone_and_the_dark(site: Site, page: Page) -> No
     page.goto(f"{HERE}tools/")
     page.get_by_role("link", name="Find", exact=True).click()
     page.keyboard.type("transfer")
-    expect(page.get_by_role("option", selected=True)).to_contain_text("transfer_money")
+    expect(page.locator("#palette").get_by_role("option", selected=True)).to_contain_text("transfer_money")
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["narrow"]["width"]
     assert faults(page) == []
 
