@@ -22,11 +22,11 @@ COLUMNS = {
     "tool": "Tool",
     "server": "Server",
     "kind": "Kind",
+    "used": "Used",
+    "success": "Success",
     "takes": "Takes",
     "gives": "Gives",
     "sensitive": "Sensitive",
-    "used": "Used",
-    "success": "Success",
 }
 KINDS = list(MARKS)
 USED = {"yes": "Used in it", "no": "Not used in it"}
