@@ -16,7 +16,9 @@ from django.conf import settings  # needs the variable
 
 RECONCILE_SECONDS = 5
 
-app = Celery("prove_web", broker=celery_url(settings.REDIS_URL), include=["prove_web.live.tasks"])
+app = Celery(
+    "prove_web", broker=celery_url(settings.REDIS_URL), include=["prove_web.live.tasks", "prove_web.environments.tasks"]
+)
 app.conf.update(
     task_serializer="json",
     accept_content=["json"],

@@ -28,3 +28,11 @@ def envint(name: str, default: int) -> int:
         return int(value)
     except ValueError:
         raise ImproperlyConfigured(f"{name}={value!r} is not a whole number") from None
+
+
+def envset(name: str, known: set[str]) -> frozenset[str]:
+    """Some of the words that are known, comma-separated; none by default."""
+    words = frozenset(filter(None, (word.strip() for word in envstr(name, "").lower().split(","))))
+    if strange := sorted(words - known):
+        raise ImproperlyConfigured(f"{name}={strange[0]!r} is not understood: known are {', '.join(sorted(known))}")
+    return words

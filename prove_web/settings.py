@@ -6,6 +6,7 @@ PROVE_DEBUG    1 shows error pages with details; never set it where others can r
 PROVE_PORT     the port of `manage.py serve` (default: 8000)
 PROVE_MCP_PORT the port of the MCP gateway (default: 8765, or another where that is taken)
 PROVE_MCP_TOKEN  what MCP clients must send as bearer token; without it the gateway serves this machine alone
+PROVE_EXTERNAL_SERVERS  servers of others that owners may add: url, command or both, with a comma (default: none)
 PROVE_DEMO     what an empty site begins with: whole, small or none (default: whole)
 PROVE_OWNER_PASSWORD  of the owner that the first start makes (default: made at random and told once)
 PROVE_HOSTS    names the site answers to, comma-separated (default: this machine)
@@ -24,7 +25,7 @@ from csp.constants import NONCE, NONE, SELF
 from django.utils.functional import SimpleLazyObject
 
 from prove_web.broker import embedded_url
-from prove_web.env import envbool, envint, envstr
+from prove_web.env import envbool, envint, envset, envstr
 from prove_web.secret import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -52,6 +53,7 @@ INSTALLED_APPS = [
     "prove_web.accounts",
     "prove_web.live",
     "prove_web.servers",
+    "prove_web.environments",
     "prove_web.trajectories",
     "prove_web.experiments",
     "prove_web.evaluations",
@@ -154,6 +156,9 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 
 # A job that has not been heard of for this long is lost, and its next attempt begins.
 LOST_AFTER_SECONDS = envint("PROVE_LOST_AFTER", 60)
+
+# Servers that others wrote: a command runs on this machine, an address is called from it.
+EXTERNAL_SERVERS = envset("PROVE_EXTERNAL_SERVERS", {"command", "url"})
 
 TIME_ZONE = "UTC"
 USE_TZ = True

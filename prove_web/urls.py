@@ -3,9 +3,11 @@
 from django.urls import include, path
 
 from prove_web.accounts import urls as accounts
+from prove_web.environments import urls as environments
 from prove_web.evaluations import urls as evaluations
 from prove_web.experiments import urls as experiments
 from prove_web.live import urls as live
+from prove_web.palette import urls as palette
 from prove_web.servers import urls as servers
 from prove_web.trajectories import urls as trajectories
 
@@ -17,9 +19,11 @@ urlpatterns = [
             [
                 *live.urlpatterns,
                 *servers.urlpatterns,
+                *environments.urlpatterns,
                 *trajectories.urlpatterns,
                 *experiments.urlpatterns,
                 *evaluations.urlpatterns,
+                *palette.urlpatterns,
             ]
         ),
     ),

@@ -35,6 +35,7 @@ SECTIONS = (
     Section("tools", "Tools", "tool", frozenset({"tool"})),
     Section("sessions", "Sessions", "terminal-2", frozenset({"session", "session-new", *SESSIONS})),
     Section("graph", "Graph", "share"),
+    Section("environments", "Environments", "adjustments", frozenset({"server-versions", "third-party"})),
     Section("datasets", "Data sets", "database", frozenset({"dataset", "dataset-new", "trajectory"})),
     Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", *SWEEPS})),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),

@@ -82,7 +82,7 @@ def facts(evaluation: Evaluation, report: Report | None) -> list[tuple[str, Any]
     identity = report.identity if report else None
     style = identity.style if identity else spec.get("style", "")
     told += [("Style", {"tools": "tool calls", "prompt": "tools in the prompt"}.get(style, style))] if style else []
-    told += [(name.replace("_", " ").capitalize(), value) for name, value in evaluation.settings.items()]
+    told += [(name.replace("_", " ").capitalize(), written(value)) for name, value in evaluation.settings.items()]
     told += [
         (name.replace("_", " ").capitalize(), value) for name, value in (identity.sampling if identity else {}).items()
     ]

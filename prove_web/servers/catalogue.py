@@ -6,18 +6,31 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Tool
 
 MARKS = {"read": "Read-only", "write": "Writes", "destructive": "Destructive"}
 SHOWN_SEED = 1  # the world whose tables the server pages count
+CATEGORIES = {
+    "Finance": ("banking", "trading", "payments"),
+    "Productivity": ("calendar", "email", "filesystem"),
+    "Commerce": ("shopping", "marketplace", "retail_chain"),
+    "Travel": ("travel_booking", "maps"),
+    "Social": ("social_media", "team_chat"),
+    "IoT": ("iot_devices", "vehicle"),
+    "Knowledge and CRM": ("crm", "issue_tracker", "budget"),
+    "Lifestyle": ("food_delivery", "video_meeting"),
+}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A tool as lists show it; `words` is what a search looks in."""
+    """A tool as lists show it; `words` is what a search looks in.
+
+    `takes` are the id types it cannot do without, `may_take` those it accepts besides, `gives` what its result carries.
+    """
 
     server: str
     tool: Tool
@@ -28,12 +41,29 @@ class Entry:
     def name(self) -> str:
         return self.tool.name
 
+    @cached_property
+    def takes(self) -> tuple[str, ...]:
+        return tuple(sorted(self.tool.consumes))
+
+    @cached_property
+    def may_take(self) -> tuple[str, ...]:
+        return tuple(sorted(self.tool.accepts))
+
+    @cached_property
+    def gives(self) -> tuple[str, ...]:
+        return tuple(sorted(self.tool.produces))
+
+    @cached_property
+    def sensitive(self) -> tuple[str, ...]:
+        return tuple(sorted(self.tool.sensitive))
+
 
 @dataclass(frozen=True)
 class Card:
     """A server as lists show it: its tools counted by mark, and the rows of each table of a default world."""
 
     name: str
+    category: str
     description: str
     marks: tuple[tuple[str, int], ...]
     tools: int
@@ -73,6 +103,7 @@ def card(name: str) -> Card:
     tables = server.open(SHOWN_SEED).state.tables()
     return Card(
         name,
+        category(name),
         server.description,
         tuple((each, counts[each]) for each in MARKS if counts[each]),
         len(server.tools),
@@ -80,6 +111,25 @@ def card(name: str) -> Card:
         rules_of(server.policy),
         tuple(" ".join((law.__doc__ or "").split()) for law in server.invariants.values()),
     )
+
+
+def category(server: str) -> str:
+    """The title a server stands under; its own name for one that no category lists."""
+    return next((title for title, names in CATEGORIES.items() if server in names), server)
+
+
+def by_category(servers: Iterable[str]) -> list[tuple[str, list[Card]]]:
+    """Cards under their titles, in the order of the catalogue."""
+    groups: dict[str, list[Card]] = {}
+    for name in servers:
+        groups.setdefault(category(name), []).append(card(name))
+    return list(groups.items())
+
+
+@cache
+def id_types() -> tuple[str, ...]:
+    """Every id type that some tool takes or gives."""
+    return tuple(sorted({each for one in entries().values() for each in (*one.takes, *one.may_take, *one.gives)}))
 
 
 def rules_of(policy: str) -> tuple[str, ...]:

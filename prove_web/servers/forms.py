@@ -9,6 +9,7 @@ from django import forms
 from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from prove_web.accounts.models import Project, User
+from prove_web.environments.offered import environment_of, offered
 
 from .models import LiveSession
 
@@ -27,7 +28,7 @@ class SessionForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         error_messages={
             "required": "Choose at least one server.",
-            "invalid_choice": "There is no server “%(value)s”.",
+            "invalid_choice": "There is no server “%(value)s” here, or it is switched off.",
         },
     )
     seed = forms.IntegerField(
@@ -52,9 +53,11 @@ class SessionForm(forms.Form):
     tool = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
     saved = forms.CharField(required=False, max_length=20, widget=forms.HiddenInput)
 
-    def __init__(self, *arguments: Any, **rest: Any):
+    def __init__(self, project: Project, *arguments: Any, **rest: Any):
         super().__init__(*arguments, **rest)
-        self.fields["servers"].choices = [(name, name) for name in SERVERS]
+        first = environment_of(project)
+        self.fields["servers"].choices = [(name, name) for name in offered(project)]
+        self.fields["seed"].initial, self.fields["size"].initial = first.seed, first.size
 
     def open(self, project: Project, user: User) -> LiveSession:
         """The session that was asked for. The form must be valid."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -79,6 +80,18 @@ class Proven:
     @cached_property
     def by_names(self) -> dict[Names, Edge]:
         return {edge.names: edge for edge in self.edges}
+
+    def among(self, servers: Collection[str]) -> Proven:
+        """What of it is between tools of these servers; itself where they are all there are."""
+        if all(node.server in servers for node in self.nodes):
+            return self
+        nodes = tuple(node for node in self.nodes if node.server in servers)
+        edges = tuple(
+            edge for edge in self.edges if edge.producer_server in servers and edge.consumer_server in servers
+        )
+        names = {node.name for node in nodes}
+        unproven = tuple(each for each in self.unproven if each[0] in names and each[1] in names)
+        return Proven(edges, unproven, self.fingerprint, nodes)
 
     def search(self, text: str, server: str, kind: str) -> list[Edge]:
         """Edges with all words in their tools, id type or parameters; of a server; of one kind only."""

@@ -2,13 +2,15 @@
 
 from django.urls import path
 
-from .views import calling, catalogue, comparing, graph, graph_data, saved, sessions, trajectory
+from .views import calling, catalogue, comparing, graph, graph_data, saved, sessions, tool, trajectory
 
 urlpatterns = [
     path("servers/", catalogue.servers, name="servers"),
     path("servers/<slug:server>/", catalogue.server, name="server"),
     path("tools/", catalogue.tools, name="tools"),
-    path("tools/<slug:tool>/", catalogue.tool, name="tool"),
+    path("tools/<slug:tool>/", tool.tool, name="tool"),
+    path("tools/<slug:tool>/call/", tool.call, name="tool-call"),
+    path("tools/<slug:tool>/pick/", tool.pick, name="tool-pick"),
     path("graph/", graph.graph, name="graph"),
     path("graph/data/", graph_data.data, name="graph-data"),
     path("graph/open/", graph_data.open_evidence, name="graph-open"),

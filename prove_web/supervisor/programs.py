@@ -68,6 +68,7 @@ class Site:
             **given,
             "PROVE_DATA": str(self.data),
             "REDIS_URL": self.broker_url,
+            "PROVE_MCP_PORT": str(self.mcp_port),  # where the gateway is, be it another port than was asked for
             CPU_WORKERS: str(self.cpu_workers),
             "PYTHONUNBUFFERED": "1",
             "PYTHONWARNINGS": ",".join(filter(None, [given.get("PYTHONWARNINGS"), quiet])),

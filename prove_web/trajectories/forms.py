@@ -10,6 +10,7 @@ from django.db.models import Max
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
+from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
 from training_worker.prove.synthesis.chains import LENGTHS
@@ -47,7 +48,10 @@ class NewDataset(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         initial=list(WARM_SERVERS),
         help_text="Whose tools it is about. The small policy that comes with the site knows the three that are ticked.",
-        error_messages={"required": "Tick at least one server.", "invalid_choice": "There is no server “%(value)s”."},
+        error_messages={
+            "required": "Tick at least one server.",
+            "invalid_choice": "There is no server “%(value)s” here, or it is switched off.",
+        },
     )
     train = forms.IntegerField(
         widget=WHOLE,
@@ -81,9 +85,9 @@ class NewDataset(forms.Form):
         help_text="0 to 19. The same seed gives the same conversations, another one other worlds.",
     )
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, project: Project, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["servers"].choices = [(name, name) for name in SERVERS]
+        self.fields["servers"].choices = [(name, name) for name in offered(project)]
         self.fields["recipe"].choices = [("", "My own, as below"), *((one.name, named(one)) for one in PLANS.values())]
         for name in NUMBERS:
             field = self.fields[name]

@@ -43,7 +43,7 @@ def datasets(request: Any) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def dataset_new(request: Any) -> HttpResponse:
     chain = request.GET.get("chain", "").replace("\0", "")[:400]
-    form = NewDataset(request.POST or None, initial=about(chain))
+    form = NewDataset(request.project, request.POST or None, initial=about(chain))
     if request.method == "POST" and form.is_valid():
         return redirect(form.launch(request.project, request.user))
     return render(request, "trajectories/dataset_new.html", {"form": form}, status=422 if form.errors else 200)

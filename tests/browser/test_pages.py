@@ -11,6 +11,7 @@ PAGES = [
     "sessions/compare/",
     "datasets/", "datasets/new/", "datasets/1/", "runs/", "runs/new/", "runs/1/", "runs/1/tools/", "runs/1/rollouts/1/",
     "runs/1/rollouts/1/1/", "runs/1/rollouts/?q=calls%3E0", "sweeps/", "sweeps/new/?preset=rates",
+    "tools/?sensitive=1&sort=-used", "find/?q=transfer", "environments/", "environments/versions/banking/",
     "../", "../../account/password/",
 ]  # fmt: skip
 EVALUATIONS = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prove_web.accounts.models import Project, User
+from prove_web.environments.models import ThirdParty
 from prove_web.experiments.models import Point, Run, Sweep
 from prove_web.live.models import Job, Kind, State
 from prove_web.servers.models import LiveSession, SavedCall
@@ -48,6 +49,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "tool": "transfer_money",
         "session": session.pk,
         "saved": saved.pk,
+        "other": ThirdParty.objects.create(project=project, name=f"theirs_{number}", url="https://example.com/mcp").pk,
         "dataset": number,
         "example": trajectory.example,
         "run": number,

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from prove_web.accounts.models import Project, User
+from prove_web.environments.models import Environment
 from prove_web.live.models import Job, Kind, State
 from prove_web.servers.catalogue import MARKS, card, entries, search
 from prove_web.servers.parameters import parameters
@@ -132,12 +133,17 @@ def test_a_search_for_nonsense_finds_nothing_and_is_shown_as_text(page: Callable
     assert "<script>alert" not in answer.content.decode()
 
 
-def test_the_tool_pages_ask_the_database_only_who_is_asking_and_what_was_saved(
+def test_the_pages_of_the_catalogue_ask_the_database_little(
     page: Callable[..., Any], django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
-    for name, rest in (("servers", ()), ("server", ("banking",)), ("tools", ()), ("tool", ("create_event",))):
+    for name, rest, most in (
+        ("servers", (), 7),
+        ("server", ("banking",), 7),
+        ("tools", (), 8),
+        ("tool", ("create_event",), 9),
+    ):
         page(name, *rest)  # which pages were seen is written down once
-        with django_assert_max_num_queries(6 if name == "tool" else 5):
+        with django_assert_max_num_queries(most):
             page(name, *rest)
 
 
@@ -179,6 +185,16 @@ def test_an_implicit_edge_shows_the_runs_that_make_it_one(page: Callable[..., An
     shown = html.unescape(page("graph", kind="implicit").content.decode())
     assert "1 of 3 edges" in shown and "start_engine" in shown and "create_event" not in shown
     assert "three runs in the world of seed 9, after 1 earlier write" in shown and "set_vehicle_lock" in shown
+
+
+def test_the_graph_leaves_out_what_is_switched_off(page: Callable[..., Any], proven: Job, project: Project) -> None:
+    assert "3 edges" in page("graph").content.decode()
+    Environment.objects.create(project=project, off=["calendar"])
+    shown = page("graph").content.decode()
+    assert "create_event" not in shown and "start_engine" in shown and "2 edges" in shown
+    drawn = json.loads(page("graph-data").content)
+    assert "calendar" not in {name for name, *_ in drawn["servers"]} and len(drawn["servers"]) == 19
+    assert drawn["total"] == 2 and "create_event" not in {name for name, *_ in drawn["tools"]}
 
 
 def test_a_torn_graph_is_said_to_be_torn(page: Callable[..., Any], proven: Job) -> None:

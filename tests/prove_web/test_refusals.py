@@ -43,10 +43,17 @@ MORE_THAN_LOOKING = {
     "call-save": Action.ANNOTATE,
     "saved-call": Action.ANNOTATE,
     "trajectory-session": Action.ANNOTATE,
+    "tool-call": Action.ANNOTATE,
+    "environment-save": Action.LAUNCH,
+    "server-check": Action.LAUNCH,
+    "servers-check": Action.LAUNCH,
+    "third-party-add": Action.MANAGE,
+    "third-party": Action.MANAGE,
+    "third-party-remove": Action.MANAGE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 THINGS = {"job", "session", "dataset", "run", "evaluation"}
-OURS = ("accounts", "live", "servers", "trajectories", "experiments", "evaluations")
+OURS = ("accounts", "live", "servers", "environments", "trajectories", "experiments", "evaluations")
 Parts = tuple[str, ...]
 
 

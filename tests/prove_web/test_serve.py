@@ -293,7 +293,7 @@ def test_the_page_about_running_names_every_variable_and_every_program(a_site: S
     page = (ROOT / "docs" / "running.md").read_text("utf-8")
     named = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
     code = "".join(path.read_text("utf-8") for path in (ROOT / "prove_web").rglob("*.py"))
-    read = set(re.findall(r'env(?:str|bool|int)\("([A-Z_]+)"', code))
+    read = set(re.findall(r'env(?:str|bool|int|set)\("([A-Z_]+)"', code))
     assert named == read | {ENDPOINTS, "SECRET_KEY", OWNER_PASSWORD, MCP_TOKEN, first_start.DEMO}
     programs_named = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     assert programs_named == {"broker", *(each.name for each in programs(a_site))}

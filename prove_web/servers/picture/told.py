@@ -28,7 +28,8 @@ def told(
     lines = drawn(found, opened, {*named, *own})
     listed = {each.names for each in found}
     extra = [proven.by_names[names] for names in named if names not in listed]
-    servers, tools = list(layout.servers), [node for node in proven.nodes if node.name in layout.tools]
+    tools, shown = [node for node in proven.nodes if node.name in layout.tools], {node.server for node in proven.nodes}
+    servers = [name for name in layout.servers if name in shown]
     at, server_at = {node.name: n for n, node in enumerate(tools)}, {name: n for n, name in enumerate(servers)}
     return {
         "hash": layout.key,

@@ -8,6 +8,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from mcp_servers.catalogue import TOOLS
+from mcp_servers.world import World
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from training_worker.prove.synthesis.sampler import NothingFits
 
@@ -43,17 +44,22 @@ def call(request: ProjectRequest, session: int) -> HttpResponse:
 
 
 def changed(request: ProjectRequest, target: LiveSession, form: CallForm) -> CallForm:
-    """The form as a button changes it; nothing is called."""
-    if "switch" in request.POST:
+    """The form as a button changes it; nothing is called. Raises ServerGone."""
+    return changed_in(moments(target)[-1].world, form, request.POST)
+
+
+def changed_in(world: World, form: CallForm, posted: QueryDict) -> CallForm:
+    """The form as a button changes it; its examples are from this world."""
+    if "switch" in posted:
         return form.switched()
-    return filled(target, form) if "example" in request.POST else form.reshaped(request.POST)
+    return filled(world, form) if "example" in posted else form.reshaped(posted)
 
 
-def filled(target: LiveSession, form: CallForm) -> CallForm:
-    """The form with valid arguments from the session's state; each time with others."""
+def filled(world: World, form: CallForm) -> CallForm:
+    """The form with valid arguments from the world's state; each time with others."""
     tool = form.tool
     try:
-        found = example(moments(target)[-1].world, tool, form.example)
+        found = example(world, tool, form.example)
     except NothingFits as nothing:
         first = dict.fromkeys(each.name for type in sorted(tool.consumes) for each in producers(type))
         form.error = f"There is no example: {str(nothing)[:1].lower()}{str(nothing)[1:]}"

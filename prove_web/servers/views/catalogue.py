@@ -1,65 +1,75 @@
-"""The pages of servers and their tools."""
+"""The pages of the servers, and the list of their tools."""
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.environments.checking import health
+from prove_web.environments.offered import environment_of
 
-from ..catalogue import MARKS, by_server, card, entries, producers, search, takers
-from ..models import SavedCall
-from ..parameters import parameters
-from .parts import page_or_part, typed
+from ..catalogue import MARKS, Card, by_category, card, id_types, search
+from ..tool_list import listed
+from .parts import page_or_part, paged
+
+ROWS = 50
 
 
 @in_project(Action.VIEW)
 def servers(request: ProjectRequest) -> HttpResponse:
-    """All servers as cards."""
-    return render(request, "servers/servers.html", {"cards": [card(name) for name in SERVERS]})
+    """All servers as cards by category, each with what its last check found."""
+    known = health(SERVERS)
+    groups = [(title, [(each, known[each.name]) for each in cards]) for title, cards in by_category(SERVERS)]
+    context = {
+        "categories": groups,
+        "off": environment_of(request.project).off,
+        "working": any(each.at_work for each in known.values()),
+        "total": totals([each for _, cards in by_category(SERVERS) for each in cards]),
+    }
+    return render(request, "servers/servers.html", context)
+
+
+def totals(cards: list[Card]) -> dict[str, Any]:
+    counts = Counter[str]()
+    for each in cards:
+        counts.update(dict(each.marks))
+    marks = [(MARKS[mark], counts[mark]) for mark in MARKS]
+    return {"servers": len(cards), "tools": sum(each.tools for each in cards), "marks": marks}
 
 
 @in_project(Action.VIEW)
 def server(request: ProjectRequest, server: str) -> HttpResponse:
-    """One server: its tools by mark, and the tables of a default world."""
+    """One server: its tools by mark, the tables of a default world, its health."""
     if server not in SERVERS:
         raise Http404
     tools = search(servers=[server])
     marks = [(MARKS[each], [entry for entry in tools if entry.mark == each]) for each in MARKS]
-    return render(request, "servers/server.html", {"card": card(server), "marks": [each for each in marks if each[1]]})
+    context = {
+        "card": card(server),
+        "marks": [each for each in marks if each[1]],
+        "health": health([server])[server],
+        "off": server in environment_of(request.project).off,
+    }
+    return render(request, "servers/server.html", context)
 
 
 @in_project(Action.VIEW)
 def tools(request: ProjectRequest) -> HttpResponse:
-    """All tools, searched as one types; the address holds the search."""
-    text, kind, chosen = typed(request, "q"), typed(request, "kind"), typed(request, "server")
-    found = search(text, kind if kind in MARKS else "", [chosen] if chosen in SERVERS else ())
+    """All tools that are switched on, searched as one types; the address holds the search."""
+    rows, shown = listed(request, request.project)
+    path, last = request.project.path, shown["last"]
     context = {
-        "groups": by_server(found),
-        "found": len(found),
-        "total": len(entries()),
-        "text": text,
-        "kind": kind,
-        "server": chosen,
-        "kinds": MARKS.items(),
-        "servers": list(SERVERS),
+        "page": paged(request, rows, size=ROWS),
+        "id_types": id_types(),
+        "off": len(SERVERS) - len(shown["servers"]),
+        "tools_at": reverse("tools", args=path),
+        "servers_at": reverse("servers", args=path),
+        "runs_at": reverse("run-rollouts", args=[*path, last.number]) if last else "",
     }
-    return page_or_part(request, "servers/tools.html", "servers/tools_found.html", context)
-
-
-@in_project(Action.VIEW)
-def tool(request: ProjectRequest, tool: str) -> HttpResponse:
-    """One tool: its parameters, what feeds it, what it feeds, its schemas."""
-    entry = entries().get(tool)
-    if entry is None:
-        raise Http404
-    context = {
-        "entry": entry,
-        "tool": entry.tool,
-        "parameters": parameters(entry.tool),
-        "fed_by": [(each, list(producers(each))) for each in sorted({*entry.tool.ids.values()})],
-        "saved": SavedCall.objects.filter(organisation=request.organisation, tool=tool).select_related("made_by"),
-        "feeds": [(each, list(takers(each))) for each in sorted(entry.tool.produces)],
-    }
-    return render(request, "servers/tool.html", context)
+    return page_or_part(request, "servers/tools.html", "servers/tools_found.html", shown | context)

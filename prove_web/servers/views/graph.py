@@ -11,6 +11,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
 
@@ -38,6 +39,7 @@ PARTS = {
 def graph(request: ProjectRequest) -> HttpResponse:
     """The newest graph. A request that is to replace one of its parts gets that alone."""
     job, proven = newest(request.project)
+    proven = proven.among(offered(request.project)) if proven else None
     part = (request.htmx.target or "").rpartition("#")[2]
     part = part if part in PARTS else ""
     context = {"job": job, "proven": proven, **(shown(request, proven, part) if proven else {})}

@@ -9,6 +9,7 @@ from django.utils.cache import patch_cache_control
 from django.views.decorators.http import conditional_page, require_GET, require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.environments.offered import offered
 from prove_web.live.models import Job, Kind, State
 
 from ..calls import Busy
@@ -35,10 +36,10 @@ def data(request: ProjectRequest) -> HttpResponse:
     proven = load(done) if done else None
     answer = JsonResponse({})
     if done and proven:
+        layout, proven = kept(proven, done.out), proven.among(offered(request.project))
         asked = Asked.of(request, proven)
         look = paint(proven, asked.by, choices(request, request.project, asked.by))
         edge, chain = edge_of(request, proven), drawing(request, proven).chain
-        layout = kept(proven, done.out)
         answer = JsonResponse(
             told(proven, layout, asked, look, typed(request, "open"), edge.names if edge else None, chain)
         )

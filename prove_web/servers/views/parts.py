@@ -19,9 +19,9 @@ def page_or_part(request: HttpRequest, page: str, part: str, context: dict[str, 
     return response
 
 
-def paged(request: HttpRequest, rows: Any, name: str = "page") -> Page:
+def paged(request: HttpRequest, rows: Any, name: str = "page", size: int = PAGE) -> Page:
     """The page of rows that the address asks for; the nearest there is for a number that is none."""
-    return Paginator(rows, PAGE).get_page(request.GET.get(name))
+    return Paginator(rows, size).get_page(request.GET.get(name))
 
 
 def typed(request: HttpRequest, name: str) -> str:

@@ -43,9 +43,9 @@ def new(request: ProjectRequest) -> HttpResponse:
     """Open a session; the address may choose servers, and a tool or a saved call."""
     if request.method != "POST":
         chosen: dict[str, Any] = {name: request.GET.get(name, "")[:80] for name in ("tool", "saved")}
-        form = SessionForm(initial={"servers": request.GET.getlist("servers"), **chosen})
+        form = SessionForm(request.project, initial={"servers": request.GET.getlist("servers"), **chosen})
         return render(request, "servers/session_new.html", {"form": form})
-    form = SessionForm(request.POST)
+    form = SessionForm(request.project, request.POST)
     if not form.is_valid():
         return render(request, "servers/session_new.html", {"form": form}, status=UNPROCESSABLE)
     session = form.open(request.project, request.user)

@@ -16,6 +16,7 @@ from django.db import connections
 from prove_web import first_start
 from prove_web.broker import embedded_url, socket_path
 from prove_web.env import envint
+from prove_web.environments import versions
 from prove_web.supervisor import checks, valkey
 from prove_web.supervisor.output import Console
 from prove_web.supervisor.program import Refused, StopAsked
@@ -82,6 +83,7 @@ def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
     broker = re.sub(r"//[^/]*@", "//***@", site.broker_url)  # the name and password in it are for nobody's screen
     supervisor.wait(lambda: valkey.answers(site.broker_url), f"the broker at {broker}", 60 if embedded else 5)
     first_start.migrate()
+    versions.record()
     welcome = first_start.furnish()
     if welcome:
         supervisor.say("made the first owner, a team and a demo project")

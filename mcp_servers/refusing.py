@@ -1,0 +1,75 @@
+"""How one tool may say no: the refusals its code can come to, by way of the functions of its server that it calls."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .catalogue import TOOLS
+from .kit import Server
+from .reference import Refusal, codes, message
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+ARGUMENTS = Refusal("invalid_arguments", "The arguments do not fit its input schema; every fault is named.")
+UNKNOWN = Refusal("not_found", "There is no such thing as an id among the arguments names.")
+
+
+@cache
+def refusals_of(tool: str) -> tuple[Refusal, ...]:
+    """By code, with the first message each is raised with, {...} where it names something.
+
+    Read off the source: one that a condition rules out for this tool may be among them. Raises KeyError for a tool
+    that is not in the catalogue.
+    """
+    server = TOOLS[tool][0]
+    known, found, seen = functions(server), dict[str, Refusal](), set[str]()
+    waiting = [tool]
+    while waiting:
+        name = waiting.pop(0)
+        if name in seen:
+            continue
+        seen.add(name)
+        for function in known.get(name, ()):
+            for call in calls(function):
+                if named(call) == "ToolError" and len(call.args) > 1:
+                    for code in spelt(call.args[0]):
+                        found.setdefault(code, Refusal(code, message(call.args[1])))
+                waiting.append(named(call))
+    if TOOLS[tool][1].ids:
+        found.setdefault(UNKNOWN.code, UNKNOWN)
+    return (*(found[code] for code in sorted(found)), ARGUMENTS)
+
+
+def spelt(node: ast.expr) -> Iterator[str]:
+    """The codes an expression may be; of one that is put together, with what is filled in: `order_{status}`."""
+    if isinstance(node, ast.JoinedStr):
+        yield message(node)
+    else:
+        yield from codes(node)
+
+
+@cache
+def functions(server: Server[Any]) -> dict[str, tuple[Function, ...]]:
+    """The functions and methods of a server's code, by name."""
+    found: dict[str, tuple[Function, ...]] = {}
+    for path in sorted(Path(inspect.getfile(server.seed)).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, Function):
+                found[node.name] = (*found.get(node.name, ()), node)
+    return found
+
+
+def calls(function: Function) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(function) if isinstance(node, ast.Call))
+
+
+def named(call: ast.Call) -> str:
+    """The name that is called, be it a function or a method."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""

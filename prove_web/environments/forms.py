@@ -1,0 +1,118 @@
+"""The forms of a project's environment, and of a server of others."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from mcp_servers.catalogue import SERVERS
+from prove_web.accounts.models import Project, User
+from prove_web.servers.forms import MOST_SEED, SIZES
+
+from .models import Environment, ThirdParty
+from .offered import environment_of, offered
+
+MOST_WORDS = 40
+NAME = r"\A[a-z][a-z0-9_]{0,39}\Z"
+
+
+class EnvironmentForm(forms.Form):
+    """Which servers the project offers, and the world its forms begin with."""
+
+    servers = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={
+            "required": "Leave at least one server on.",
+            "invalid_choice": "There is no server “%(value)s”.",
+        },
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=MOST_SEED,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+        help_text="What a new session begins with, and the world in which a tool is tried on its page.",
+        error_messages={"invalid": "A seed is a whole number, such as 7.", "min_value": "A seed is 0 or more."},
+    )
+    size = forms.ChoiceField(choices=SIZES.items())
+
+    def __init__(self, project: Project, data: Any = None):
+        now = environment_of(project)
+        super().__init__(data, initial={"servers": offered(project), "seed": now.seed, "size": now.size})
+        self.fields["servers"].choices = [(name, name) for name in SERVERS]
+        self.project = project
+
+    def save(self) -> Environment:
+        """The form must be valid."""
+        on = set(self.cleaned_data["servers"])
+        chosen = {"off": [name for name in SERVERS if name not in on]}
+        chosen |= {name: self.cleaned_data[name] for name in ("seed", "size")}
+        found, _ = Environment.objects.update_or_create(project=self.project, defaults=chosen)
+        return found
+
+
+class ThirdPartyForm(forms.Form):
+    """A server that others wrote: its name, and how it is reached. Nothing is started when it is added."""
+
+    name = forms.RegexField(
+        NAME,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text="Small letters, digits and _.",
+        error_messages={"invalid": "A name has small letters, digits and _ only, and begins with a letter."},
+    )
+    command = forms.CharField(
+        required=False,
+        max_length=1000,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text="A program and its arguments, as on a command line; there is no shell.",
+    )
+    url = forms.URLField(
+        required=False,
+        max_length=500,
+        assume_scheme="https",
+        label="URL",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "inputmode": "url"}),
+        help_text="Where it speaks streamable HTTP. Addresses inside this network are refused.",
+    )
+
+    def __init__(self, data: Any = None):
+        super().__init__(data)
+        for kind in ("command", "url"):
+            if kind not in settings.EXTERNAL_SERVERS:
+                del self.fields[kind]
+
+    def clean_name(self) -> str:
+        if self.cleaned_data["name"] in SERVERS:
+            raise forms.ValidationError("One of the servers that come with PROVE has this name; choose another.")
+        return str(self.cleaned_data["name"])
+
+    def clean_command(self) -> list[str]:
+        try:
+            words = shlex.split(self.cleaned_data["command"])
+        except ValueError as error:
+            raise forms.ValidationError(f"This is no command line: {error}.") from None
+        if len(words) > MOST_WORDS:
+            raise forms.ValidationError(f"A command has at most {MOST_WORDS} words.")
+        return words
+
+    def clean(self) -> dict[str, Any]:
+        given = [kind for kind in ("command", "url") if self.cleaned_data.get(kind)]
+        if not self.errors and len(given) != 1:
+            both = len(self.fields) == 3
+            raise forms.ValidationError("Give either a command or a URL." if both else "Say how it is reached.")
+        return self.cleaned_data
+
+    def save(self, project: Project, user: User) -> ThirdParty | None:
+        """The server as it is kept; None, with the fault beside its field, where its name is taken."""
+        told: dict[str, Any] = {
+            kind: self.cleaned_data.get(kind) or empty for kind, empty in (("command", []), ("url", ""))
+        }
+        try:
+            with transaction.atomic():
+                return ThirdParty.objects.create(project=project, name=self.cleaned_data["name"], added_by=user, **told)
+        except IntegrityError:
+            self.add_error("name", "The project has a server of this name already; choose another.")
+            return None

@@ -1,0 +1,31 @@
+"""The laws of the servers, run one after the other; their results are what the catalogue shows."""
+
+from argparse import ArgumentParser
+
+from django.core.management.base import BaseCommand, CommandError
+
+from mcp_servers.catalogue import SERVERS
+from prove_web.environments.checking import asked, run
+
+
+class Command(BaseCommand):
+    """`manage.py check_servers banking vehicle`: whether they keep their laws and replay; all without a name."""
+
+    help = "Run the laws of servers on random walks, replay these, and store the result for the catalogue."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("servers", nargs="*", help="all by default")
+
+    def handle(self, *args: object, servers: list[str], **options: object) -> None:
+        if unknown := [name for name in servers if name not in SERVERS]:
+            raise CommandError(f"There is no server {unknown[0]!r}; there are {', '.join(SERVERS)}.")
+        bad = []
+        for name in servers or SERVERS:
+            check = asked(name)
+            run(check)
+            told = check.found
+            line = f"{told['calls']} calls, certificate {told['certificate'][:12]}" if told else check.error
+            self.stdout.write(f"{name:<14} {'kept' if check.ok else 'BROKEN' if told else 'no result'}  {line}")
+            bad += [] if check.ok else [name, *told.get("faults", ())]
+        if bad:
+            raise CommandError("Not all laws are kept: " + "; ".join(bad))

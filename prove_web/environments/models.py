@@ -1,0 +1,75 @@
+"""A project's environment, and what is known of the servers: their checks, their versions, those of others."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import models
+from django.utils import timezone
+
+from prove_web.accounts.models import Project, User
+
+OVERDUE = timedelta(minutes=10)  # a check that has not ended by then never will
+
+
+class Environment(models.Model):
+    """What a project's forms and lists offer: all servers but those switched `off`; a seed and a size to begin with."""
+
+    project = models.OneToOneField(Project, models.CASCADE, related_name="environment")
+    off = models.JSONField(default=list)
+    seed = models.BigIntegerField(default=1)
+    size = models.CharField(max_length=8, default="default")
+
+
+class ServerCheck(models.Model):
+    """One run of a server's laws: what was asked, and what came of it (mcp_servers/checks.py) once it has ended.
+
+    The servers are the site's, so a check is of use to every project.
+    """
+
+    server = models.CharField(max_length=40)
+    fingerprint = models.CharField(max_length=64)
+    asked_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+    ok = models.BooleanField(null=True)
+    found = models.JSONField(default=dict)
+    error = models.TextField(blank=True)  # why there is no result, where there is none
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["server", "-id"])]
+
+    @property
+    def at_work(self) -> bool:
+        return self.ended_at is None and timezone.now() - self.asked_at < OVERDUE
+
+
+class ServerVersion(models.Model):
+    """The tools of a server as they were from a moment on: `schemas` are its input and output schemas, by tool."""
+
+    server = models.CharField(max_length=40)
+    fingerprint = models.CharField(max_length=64)
+    schemas = models.JSONField()
+    seen_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["server", "-id"])]
+
+
+class ThirdParty(models.Model):
+    """An MCP server that others wrote, added to a project by its owner: a command, as its words, or a URL."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="third_party")
+    name = models.CharField(max_length=40)
+    command = models.JSONField(default=list)
+    url = models.CharField(max_length=500, blank=True)
+    added_by = models.ForeignKey(User, models.SET_NULL, null=True)
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["project", "name"], name="one_third_party_per_name")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,23 @@
+"""What a project offers: the servers that are switched on, and the world that its forms begin with."""
+
+from __future__ import annotations
+
+from mcp_servers.catalogue import SERVERS
+from prove_web.accounts.models import Project
+
+from .models import Environment
+
+
+def environment_of(project: Project) -> Environment:
+    """The project's own, or one with everything on; one query for each Project object."""
+    found: Environment | None = getattr(project, "_environment", None)
+    if found is None:
+        found = Environment.objects.filter(project=project).first() or Environment(project=project)
+        project._environment = found
+    return found
+
+
+def offered(project: Project) -> tuple[str, ...]:
+    """The names of the servers that are switched on, in the order of the catalogue."""
+    off = set(environment_of(project).off)
+    return tuple(name for name in SERVERS if name not in off)

@@ -1,0 +1,20 @@
+"""What the pages of environments have done on the queue `web`."""
+
+from __future__ import annotations
+
+from django.db import close_old_connections
+
+import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
+from prove_web.celery import app
+
+
+@app.task(name="prove_web.environments.check")
+def check(check: int) -> None:
+    """Run one server's laws, unless someone removed what asked for it."""
+    close_old_connections()
+    from .checking import run
+    from .models import ServerCheck
+
+    asked = ServerCheck.objects.filter(pk=check, ended_at=None).first()
+    if asked is not None:
+        run(asked)

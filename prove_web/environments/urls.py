@@ -1,0 +1,17 @@
+"""The addresses of a project's environment, beneath /<organisation>/<project>/."""
+
+from django.urls import path
+
+from . import others, views
+
+urlpatterns = [
+    path("environments/", views.environments, name="environments"),
+    path("environments/save/", views.save, name="environment-save"),
+    path("environments/gateway/", views.gateway_state, name="gateway"),
+    path("environments/versions/<slug:server>/", views.server_versions, name="server-versions"),
+    path("environments/check/", views.check_all, name="servers-check"),
+    path("environments/check/<slug:server>/", views.check, name="server-check"),
+    path("environments/third-party/", others.add, name="third-party-add"),
+    path("environments/third-party/<int:other>/", others.one, name="third-party"),
+    path("environments/third-party/<int:other>/remove/", others.remove, name="third-party-remove"),
+]

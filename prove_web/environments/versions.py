@@ -1,0 +1,140 @@
+"""The versions of each server's tools: written down when they are another than before, and what changed from one to
+the next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max, Min
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from prove_web.accounts.models import Project
+from prove_web.trajectories.models import Dataset, Trajectory
+
+from .models import ServerVersion
+
+SHOWN = 10  # versions of one server
+Schemas = dict[str, Any]
+
+
+def schemas(server: str) -> Schemas:
+    """What clients are told of each tool."""
+    return {
+        name: {
+            "description": tool.description,
+            "input": tool.input_schema,
+            "output": tool.output_schema,
+            "writes": tool.writes,
+            "destructive": tool.destructive,
+        }
+        for name, tool in SERVERS[server].tools.items()
+    }
+
+
+@transaction.atomic
+def record() -> list[str]:
+    """Write down the servers whose code is not that of their newest version; gives their names."""
+    newest = ServerVersion.objects.order_by().values("server").annotate(newest=Max("pk")).values("newest")
+    known = dict(ServerVersion.objects.filter(pk__in=newest).values_list("server", "fingerprint"))
+    now = {name: fingerprint((name,)) for name in SERVERS}
+    changed = [name for name in SERVERS if known.get(name) != now[name]]
+    ServerVersion.objects.bulk_create(
+        ServerVersion(server=name, fingerprint=now[name], schemas=schemas(name)) for name in changed
+    )
+    return changed
+
+
+@dataclass(frozen=True)
+class ToolChange:
+    """A tool that came, went or changed; `lines` say what of it, as (where, before, now), None for what is not there.
+
+    `how` is `added`, `removed` or `changed`.
+    """
+
+    tool: str
+    how: str
+    lines: tuple[tuple[str, str | None, str | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """One version of a server against the one before; the first has none before. Without changes of tools, only the
+    code behind them is another. `touches` are the project's data sets that were made before it, with other code.
+    """
+
+    version: ServerVersion
+    first: bool
+    tools: tuple[ToolChange, ...]
+    touches: tuple[Dataset, ...] = ()
+
+
+def changes(before: Schemas, now: Schemas) -> tuple[ToolChange, ...]:
+    """From one version's tools to another's: added, removed, changed."""
+    added = [ToolChange(name, "added") for name in now if name not in before]
+    removed = [ToolChange(name, "removed") for name in before if name not in now]
+    same = [name for name in now if name in before and now[name] != before[name]]
+    changed = [ToolChange(name, "changed", tuple(lines(before[name], now[name]))) for name in same]
+    return (*added, *removed, *changed)
+
+
+def lines(before: Any, now: Any, where: str = "") -> Iterator[tuple[str, str | None, str | None]]:
+    """The leaves in which two schemas differ."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in dict.fromkeys((*before, *now)):
+            if before.get(key) != now.get(key) or (key in before) != (key in now):
+                yield from lines(before.get(key), now.get(key), f"{where}.{key}" if where else str(key))
+    else:
+        yield where, text(before), text(now)
+
+
+def text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def history(server: str, project: Project) -> list[Change]:
+    """The newest versions of a server, the newest first."""
+    rows = list(ServerVersion.objects.filter(server=server)[: SHOWN + 1])
+    found, made = [], made_with(project, server)
+    for version, before in zip(rows, [*rows, None][1:], strict=True):
+        what = changes(before.schemas, version.schemas) if before else ()
+        touches = tuple(one for one, other in made if other and one.created_at < version.seen_at) if before else ()
+        found.append(Change(version, before is None, what, touches))
+    return found[:SHOWN]
+
+
+def made_with(project: Project, server: str) -> list[tuple[Dataset, bool]]:
+    """The data sets with this server in a world of theirs, and whether it had other code than now: three queries.
+
+    One trajectory speaks for its data set, which is made by one job with one code.
+    """
+    rows = Trajectory.objects.filter(dataset__project=project, servers__contains=server).order_by()
+    firsts = rows.values("dataset").annotate(first=Min("pk")).values_list("first", flat=True)
+    told = Trajectory.objects.filter(pk__in=list(firsts)).values_list(
+        "dataset", "servers", "record__fingerprint", "dataset__job__created_at"
+    )
+    other = {
+        dataset: print != today(names) for dataset, names, print, _ in told if server in names.split(",") and print
+    }
+    sets = Dataset.objects.filter(pk__in=other).select_related("project__organisation").defer("job__result")
+    return [(one, other[one.pk]) for one in sets]
+
+
+def today(names: str) -> str:
+    """The code of these servers now; "" where one of them is gone."""
+    servers = names.split(",")
+    return fingerprint(servers) if all(name in SERVERS for name in servers) else ""
+
+
+def counts() -> dict[str, int]:
+    """How many versions of each server are known."""
+    found = ServerVersion.objects.order_by().values_list("server")
+    counted: dict[str, int] = {}
+    for (server,) in found:
+        counted[server] = counted.get(server, 0) + 1
+    return counted

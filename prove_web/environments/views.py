@@ -1,0 +1,113 @@
+"""The pages of a project's environment: what is on, how servers changed, their checks, the gateway."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from mcp_servers.catalogue import SERVERS
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.live import messages as broker
+from prove_web.servers.catalogue import by_category
+from prove_web.servers.models import LiveSession, Source
+
+from . import checking, gateway, versions
+from .forms import EnvironmentForm, ThirdPartyForm
+from .models import ServerCheck, ThirdParty
+from .offered import environment_of
+
+UNPROCESSABLE = 422
+CHECK = "prove_web.environments.check"
+
+
+@in_project(Action.VIEW)
+@require_GET
+def environments(request: ProjectRequest) -> HttpResponse:
+    """What is switched on, the first world, the gateway, versions, servers of others."""
+    return page(request, EnvironmentForm(request.project))
+
+
+def page(
+    request: ProjectRequest, form: EnvironmentForm, adding: ThirdPartyForm | None = None, status: int = 200
+) -> HttpResponse:
+    known, ticked = versions.counts(), set(form["servers"].value() or ())
+    groups = [(title, [(card, card.name in ticked) for card in cards]) for title, cards in by_category(SERVERS)]
+    context: dict[str, Any] = {
+        "form": form,
+        "categories": groups,
+        "environment": environment_of(request.project),
+        "versions": [(name, known.get(name, 0)) for name in SERVERS],
+        "clients": LiveSession.objects.filter(project=request.project, source=Source.MCP).count(),
+        "third_party": ThirdParty.objects.filter(project=request.project).select_related("added_by"),
+        "external": sorted(settings.EXTERNAL_SERVERS),
+        "adding": adding or ThirdPartyForm(),
+    }
+    return render(request, "environments/environments.html", context, status=status)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def save(request: ProjectRequest) -> HttpResponse:
+    """Switch servers on and off for the project; choose its first world."""
+    form = EnvironmentForm(request.project, request.POST)
+    if not form.is_valid():
+        return page(request, form, status=UNPROCESSABLE)
+    off = form.save().off
+    told = f"{len(off)} of {len(SERVERS)} servers are off" if off else "All servers are on"
+    messages.success(request, f"{told}; lists and forms of this project offer the others." if off else f"{told}.")
+    return redirect("environments", *request.project.path)
+
+
+@in_project(Action.VIEW)
+@require_GET
+def gateway_state(request: ProjectRequest) -> HttpResponse:
+    """Whether the gateway answers, as a part of the page that is asked for once the page is there."""
+    return render(request, "environments/gateway.html", {"gateway": gateway.look()})
+
+
+@in_project(Action.VIEW)
+@require_GET
+def server_versions(request: ProjectRequest, server: str) -> HttpResponse:
+    """How one server's tools changed, and which data sets of the project were made before."""
+    if server not in SERVERS:
+        raise Http404
+    found = versions.history(server, request.project)
+    return render(request, "environments/versions.html", {"server": server, "changes": found})
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def check(request: ProjectRequest, server: str) -> HttpResponse:
+    """Have one server's laws run."""
+    if server not in SERVERS:
+        raise Http404
+    start(request, [server])
+    return redirect("server", *request.project.path, server)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def check_all(request: ProjectRequest) -> HttpResponse:
+    """Have the laws of all servers run, one server after the other."""
+    start(request, list(SERVERS))
+    return redirect("servers", *request.project.path)
+
+
+def start(request: ProjectRequest, servers: list[str]) -> None:
+    """Ask for a check of those that are not being checked; says so when nobody can be asked."""
+    known = checking.health(servers)
+    for name in servers:
+        if known[name].at_work:
+            continue
+        asked = checking.asked(name)
+        if not broker.later(CHECK, check=asked.pk):
+            why = "The broker does not answer, so nobody could be asked to run it."
+            ServerCheck.objects.filter(pk=asked.pk).update(error=why, ended_at=timezone.now())
+            messages.error(request, f"{why} Try again later, or run: manage.py check_servers {name}")
+            return

@@ -1,0 +1,1 @@
+"""The command palette: everything of a project that has a name, found by words."""

@@ -1,0 +1,135 @@
+"""The list of all tools: found by words and marks, in any order; the address holds what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+
+from prove_web.accounts.models import Project
+from prove_web.environments.offered import offered
+from prove_web.experiments.models import Run
+from prove_web.trajectories.models import Dataset
+
+from . import usage
+from .catalogue import MARKS, Entry, search
+from .listing import sorting
+from .views.parts import typed
+
+COLUMNS = {
+    "tool": "Tool",
+    "server": "Server",
+    "kind": "Kind",
+    "used": "Used",
+    "success": "Success",
+    "takes": "Takes",
+    "gives": "Gives",
+    "sensitive": "Sensitive",
+}
+KINDS = list(MARKS)
+USED = {"yes": "Used in it", "no": "Not used in it"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One tool; `used` conversations of the chosen data set call it, `success` is its rate in the last run."""
+
+    entry: Entry
+    used: int | None
+    calls: int
+    success: float | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an address asks for. What makes no sense in it asks for nothing."""
+
+    text: str
+    server: str
+    kind: str
+    takes: str
+    gives: str
+    sensitive: bool
+    used: str
+    data: str
+    sort: str
+
+    @classmethod
+    def of(cls, request: HttpRequest, servers: tuple[str, ...]) -> Asked:
+        one = {name: typed(request, name) for name in ("server", "kind", "takes", "gives", "used", "data", "sort")}
+        return cls(
+            text=typed(request, "q"),
+            server=one["server"] if one["server"] in servers else "",
+            kind=one["kind"] if one["kind"] in MARKS else "",
+            takes=one["takes"],
+            gives=one["gives"],
+            sensitive=typed(request, "sensitive") == "1",
+            used=one["used"] if one["used"] in USED else "",
+            data=one["data"],
+            sort=one["sort"] if one["sort"].removeprefix("-") in COLUMNS else "",
+        )
+
+    @property
+    def more(self) -> int:
+        """How many of the folded filters are set."""
+        return sum(bool(each) for each in (self.takes, self.gives, self.sensitive, self.used, self.data))
+
+    def entries(self, servers: tuple[str, ...]) -> list[Entry]:
+        found = search(self.text, self.kind, [self.server] if self.server else servers)
+        return [
+            entry
+            for entry in found
+            if (not self.takes or self.takes in (*entry.takes, *entry.may_take))
+            and (not self.gives or self.gives in entry.gives)
+            and (not self.sensitive or entry.sensitive)
+        ]
+
+
+ORDERS: dict[str, Callable[[Row], Any]] = {
+    "tool": lambda row: row.entry.name,
+    "server": lambda row: row.entry.server,
+    "kind": lambda row: KINDS.index(row.entry.mark),
+    "takes": lambda row: row.entry.takes or None,
+    "gives": lambda row: row.entry.gives or None,
+    "sensitive": lambda row: row.entry.sensitive or None,
+    "used": lambda row: row.used,
+    "success": lambda row: row.success,
+}
+
+
+def ordered(rows: list[Row], sort: str) -> list[Row]:
+    """As they come without an order; what has no value comes last either way."""
+    if not sort:
+        return rows
+    value = ORDERS[sort.removeprefix("-")]
+    known = [row for row in rows if value(row) is not None]
+    known.sort(key=value, reverse=sort.startswith("-"))
+    return known + [row for row in rows if value(row) is None]
+
+
+def listed(request: HttpRequest, project: Project) -> tuple[list[Row], dict[str, Any]]:
+    """The rows that the address asks for, and all that the page says besides."""
+    servers = offered(project)
+    asked, data, runs = Asked.of(request, servers), usage.datasets(project), usage.runs(project)
+    chosen: Dataset | None = next((one for one in data if str(one.number) == asked.data), data[0] if data else None)
+    last: Run | None = runs[0] if runs else None
+    held = usage.in_dataset(chosen) if chosen else None
+    called = usage.in_run(last) if last else {}
+    rows = [row(entry, held, called) for entry in asked.entries(servers)]
+    if asked.used and held is not None:
+        rows = [each for each in rows if bool(each.used) == (asked.used == "yes")]
+    heads = [{"key": key, "title": title, **sorting(key, asked.sort)} for key, title in COLUMNS.items()]
+    for head in heads:
+        if head["key"] in ("used", "success") and not head["now"]:
+            head["next"] = f"-{head['key']}"  # the most first
+    total = len(search(servers=servers))
+    shown = {"asked": asked, "data": data, "chosen": chosen, "last": last, "heads": heads, "total": total}
+    return ordered(rows, asked.sort), shown | {"servers": servers, "kinds": MARKS.items(), "useds": USED.items()}
+
+
+def row(entry: Entry, held: Any, called: usage.Tally) -> Row:
+    calls, failures = called.get(entry.name, (0, 0))
+    used = held[entry.name] if held is not None else None
+    return Row(entry, used, calls, 1 - failures / calls if calls else None)

@@ -1,0 +1,126 @@
+"""The page of a tool, and calling it from there: a session is opened for it in the world the project begins with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from mcp_servers.catalogue import fingerprint
+from mcp_servers.refusing import ARGUMENTS, refusals_of
+from mcp_servers.world import World
+from prove_web.accounts.models import Project
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.environments.offered import environment_of, offered
+
+from .. import calls, usage
+from ..arguments import JSON, CallForm
+from ..catalogue import Entry, entries, producers, takers
+from ..faults import of_refusal
+from ..models import LiveSession, SavedCall
+from ..parameters import parameters
+from ..picker import SHOWN, found
+from .calling import changed_in
+from .parts import typed
+from .sessions import UNPROCESSABLE
+
+BUTTONS = {"switch", "add", "remove", "reshape", "example"}
+
+
+def opening(project: Project, entry: Entry) -> World:
+    """The world that the page's form speaks of; it costs little, because a process keeps the openings it has built."""
+    chosen = environment_of(project)
+    return World.open(chosen.seed, (entry.server,), chosen.size)
+
+
+def tried(project: Project, entry: Entry, form: CallForm) -> dict[str, Any]:
+    """What the form of a tool's page needs."""
+    world = opening(project, entry)
+    types = sorted({*entry.tool.ids.values()})
+    return {
+        "form": form,
+        "now": world.now,
+        "environment": environment_of(project),
+        "on": entry.server in offered(project),
+        "suggestions": [(each, found(world, each, "", SHOWN)[0]) for each in types],
+        "call_at": reverse("tool-call", args=[*project.path, entry.name]) + "#try",
+        "pick_at": reverse("tool-pick", args=[*project.path, entry.name]),
+    }
+
+
+def known(tool: str) -> Entry:
+    entry = entries().get(tool)
+    if entry is None:
+        raise Http404
+    return entry
+
+
+@in_project(Action.VIEW)
+def tool(request: ProjectRequest, tool: str) -> HttpResponse:
+    """One tool: its parameters, what it may be refused for, what feeds it, where it is used; and a form to call it."""
+    entry = known(tool)
+    return tool_page(request, entry, CallForm.filled(entry.tool, {}))
+
+
+def tool_page(request: ProjectRequest, entry: Entry, form: CallForm, status: int = 200) -> HttpResponse:
+    """The page with a call as it is typed so far."""
+    held, called = usage.of_tool(request.project, entry.name)
+    context = {
+        "entry": entry,
+        "tool": entry.tool,
+        "parameters": parameters(entry.tool),
+        "refusals": refusals_of(entry.name),
+        "fed_by": [(each, list(producers(each))) for each in sorted({*entry.tool.ids.values()})],
+        "saved": SavedCall.objects.filter(organisation=request.organisation, tool=entry.name).select_related("made_by"),
+        "feeds": [(each, list(takers(each))) for each in sorted(entry.tool.produces)],
+        "held": held,
+        "called": called,
+        **tried(request.project, entry, form),
+    }
+    return render(request, "servers/tool.html", context, status=status)
+
+
+@in_project(Action.ANNOTATE)
+def call(request: ProjectRequest, tool: str) -> HttpResponse:
+    """Open a session and call the tool in it; or show the page again, as a button or a fault says."""
+    entry = known(tool)
+    if request.method != "POST" or entry.server not in offered(request.project):
+        return redirect("tool", *request.project.path, tool)  # which says so of a server that is off
+    form = CallForm.posted(entry.tool, request.POST)
+    if BUTTONS & {*request.POST}:
+        return tool_page(request, entry, changed_in(opening(request.project, entry), form, request.POST))
+    arguments = form.arguments()
+    if arguments is None or unfit(request.project, entry, form, arguments):
+        return tool_page(request, entry, form, UNPROCESSABLE)
+    chosen = environment_of(request.project)
+    session = LiveSession.objects.create(
+        project=request.project,
+        title=f"Trying {entry.name}",
+        servers=[entry.server],
+        seed=chosen.seed,
+        size=chosen.size,
+        fingerprint=fingerprint((entry.server,)),
+        created_by=request.user,
+    )
+    made = calls.make(session, request.user, entry.name, arguments)
+    query = f"?tool={entry.name}&from={made.position}" + (f"&mode={JSON}" if form.mode == JSON else "")
+    return redirect(f"{session.get_absolute_url()}{query}#call-{made.position}")
+
+
+def unfit(project: Project, entry: Entry, form: CallForm, arguments: dict[str, Any]) -> bool:
+    """Whether the arguments do not fit the tool's schema; then the form says where. No session is opened for that."""
+    reply = opening(project, entry).fork().call(entry.name, arguments)
+    if reply.ok or reply.data["error"] != ARGUMENTS.code:
+        return False
+    form.errors, form.error = of_refusal(entry.tool, arguments, reply.text)
+    return True
+
+
+@in_project(Action.VIEW)
+def pick(request: ProjectRequest, tool: str) -> HttpResponse:
+    """The entities of one id type in the world that the form speaks of."""
+    find = typed(request, "q")
+    entities, count = found(opening(request.project, known(tool)), typed(request, "type"), find)
+    return render(request, "servers/picked.html", {"entities": entities, "count": count, "find": find})
