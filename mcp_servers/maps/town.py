@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import isqrt
@@ -169,4 +170,4 @@ class Planner:
 
 def renamed(road: Road, name: str | None) -> Road:
     """The road, with this name if it has one."""
-    return Road(**{**vars(road), "name": name or road.name})
+    return replace(road, name=name or road.name)

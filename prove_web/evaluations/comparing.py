@@ -58,13 +58,13 @@ def comparison_of(first: Evaluation, second: Evaluation) -> Comparison:
 
 @in_project(Action.VIEW)
 @require_safe
-def evaluation_beside(request: ProjectRequest, evaluation: int, other: int, line: int) -> HttpResponse:
+def evaluation_beside(request: ProjectRequest, evaluation: int, twin: int, line: int) -> HttpResponse:
     """An item of an evaluation beside the same item of another, which counts as before."""
-    second, first = evaluation_of(request.project, evaluation), evaluation_of(request.project, other)
+    second, first = evaluation_of(request.project, evaluation), evaluation_of(request.project, twin)
     row = item_at(second, line)
     earlier = first.items.filter(item=row.item).first() if first.benchmark == second.benchmark else None
     if earlier is None:
-        raise Http404(f"Evaluation {other} has not run this item.")
+        raise Http404(f"Evaluation {twin} has not run this item.")
     earlier.evaluation = first
     results = [read(one) for one in (earlier, row)]
     sides = [side(one, told, key) for one, told, key in zip((earlier, row), results, ("a-", "b-"), strict=True)]

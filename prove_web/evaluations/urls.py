@@ -12,7 +12,7 @@ urlpatterns = [
     path("evaluations/<int:evaluation>/items/<int:line>/", item_page.evaluation_item, name="evaluation-item"),
     path("evaluations/<int:evaluation>/compare/", comparing.evaluation_compare, name="evaluation-compare"),
     path(
-        "evaluations/<int:evaluation>/compare/<int:other>/<int:line>/",
+        "evaluations/<int:evaluation>/compare/<int:twin>/<int:line>/",
         comparing.evaluation_beside,
         name="evaluation-beside",
     ),

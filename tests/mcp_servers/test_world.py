@@ -84,6 +84,14 @@ def test_a_fork_and_its_origin_know_nothing_of_each_other():
     assert replay(8, ALL, "small", ())[1] == World.open(8, ALL, "small").digest() != digest
 
 
+def test_a_server_is_opened_after_any_others_were_hashed():
+    for seed, name in enumerate(("maps", "vehicle", "food_delivery"), 700):  # large ones share all places of a town
+        World.open(
+            seed, tuple(other for other in ("maps", "vehicle", "food_delivery") if other != name), "large"
+        ).digest()
+        assert World.open(seed, (name,), "large").digest()
+
+
 @pytest.mark.parametrize("name", ["no_such_tool", "", "💥", "x" * 10**6, "\ud800"])
 def test_an_unknown_tool_is_refused(name):
     world = World.open(1, ALL, "small")

@@ -57,7 +57,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "step": STEP,
         "index": 1,
         "evaluation": evaluation.number,
-        "other": evaluation.number,
+        "twin": evaluation.number,
         "line": 0,
         "benchmark": evaluation.benchmark,
     }
