@@ -22,11 +22,12 @@ class Section:
 
 
 SWEEPS = ("sweeps", "sweep-new", "sweep")
+SESSIONS = ("session-compare", "session-branches", "session-trajectory")
 SECTIONS = (
     Section("home", "Home", "home", frozenset({"job"})),
     Section("servers", "Servers", "server", frozenset({"server"})),
     Section("tools", "Tools", "tool", frozenset({"tool"})),
-    Section("sessions", "Sessions", "terminal-2", frozenset({"session", "session-new"})),
+    Section("sessions", "Sessions", "terminal-2", frozenset({"session", "session-new", *SESSIONS})),
     Section("graph", "Graph", "share"),
     Section("datasets", "Data sets", "database", frozenset({"dataset", "dataset-new", "trajectory"})),
     Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", *SWEEPS})),

@@ -39,7 +39,7 @@ def read_parts(known: Iterable[Parameter], path: str, typed: Typed, errors: dict
 
 
 def read_one(one: Parameter, path: str, typed: Typed, errors: dict[str, str], row: bool = False) -> Any:
-    """One value, or ABSENT. A row of a list is there even when it is empty, and so is a list or object that is given."""
+    """One value, or ABSENT. A row of a list is there even when it is empty, as is a list or object that is given."""
     state = typed.get(path + IS, "")
     if state == NULL and one.nullable:
         return None

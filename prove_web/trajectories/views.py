@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.live.models import JobEvent, State
-from prove_web.servers.models import LiveSession
+from prove_web.servers.models import LiveSession, Source
 from training_worker.prove.trajectory import Example
 
 from .conversation import of_example
@@ -133,6 +133,7 @@ def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse
         size=made.world.size,
         fingerprint=ours,
         created_by=request.user,
+        source=Source.TRAJECTORY,
     )
     return redirect(session)
 

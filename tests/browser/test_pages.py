@@ -7,7 +7,8 @@ from tests.site.running import Site
 
 HERE = "/my-team/demo/"
 PAGES = [
-    "", "servers/", "servers/banking/", "tools/", "tools/transfer_money/", "graph/", "sessions/", "sessions/new/", "sessions/compare/",
+    "", "servers/", "servers/banking/", "tools/", "tools/transfer_money/", "graph/", "sessions/", "sessions/new/",
+    "sessions/compare/",
     "datasets/", "datasets/new/", "datasets/1/", "runs/", "runs/new/", "runs/1/", "runs/1/tools/", "runs/1/rollouts/1/",
     "runs/1/rollouts/1/1/", "runs/1/rollouts/?q=calls%3E0", "sweeps/", "sweeps/new/?preset=rates",
     "../", "../../account/password/",

@@ -52,8 +52,19 @@
       if (form()) result.scrollIntoView({ block: "nearest" });
     }
     form()?.querySelector(".is-invalid")?.focus();
-    document.querySelector("[aria-current=step]")?.scrollIntoView({ block: "nearest" });
+    reveal();
   });
+  reveal();
+
+  // The selected call is in sight, without the page moving under one's eyes.
+  function reveal() {
+    const step = document.querySelector("[aria-current=step]")?.getBoundingClientRect();
+    for (const box of [document.getElementById("timeline"), document.getElementById("calls")]) {
+      if (!step || !box || box.scrollHeight <= box.clientHeight) continue;
+      const { top, bottom } = box.getBoundingClientRect();
+      if (step.top < top || step.bottom > bottom) box.scrollTop += step.top - top - box.clientHeight / 2;
+    }
+  }
 
   // Faults that can be told without asking the server. The same call, sent once more, goes as it is.
   const PROBLEMS = [
