@@ -1,4 +1,4 @@
-"""The socket behind every page: it follows jobs, projects and live sessions, and is told only what its person may see."""
+"""The socket behind every page: it follows jobs, projects and live sessions, and tells only what one may see."""
 
 from __future__ import annotations
 

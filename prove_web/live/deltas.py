@@ -1,4 +1,4 @@
-"""What is new about a job since a cursor, and how a project or a live session stands: read from the database, never carried by a hint."""
+"""What is new about a job, a project or a live session: read from the database, never carried by a hint."""
 
 from __future__ import annotations
 

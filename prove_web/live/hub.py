@@ -34,8 +34,8 @@ Topic = tuple[str, str]  # ("job", id), ("project", id) or ("session", id)
 class Hub:
     """What the sockets of this process follow, and how far each of them was told.
 
-    How far is, for a job, the cursor and its summary then; for a project, its jobs as they were; for a live session, how
-    it stood.
+    How far is, for a job, the cursor and its summary then; for a project, its jobs as they were; for a live session,
+    how it stood.
     """
 
     def __init__(self) -> None:

@@ -50,6 +50,7 @@ class SessionForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     tool = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
+    connect = forms.CharField(required=False, max_length=1, widget=forms.HiddenInput)
     saved = forms.CharField(required=False, max_length=20, widget=forms.HiddenInput)
 
     def __init__(self, *arguments: Any, **rest: Any):

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.faults import KINDS, Faults
+from mcp_servers.faults import KINDS, Faults, Injected
 from mcp_servers.kit import Reply
 from mcp_servers.world import World
 
@@ -81,6 +81,16 @@ def after(moment: Moment, faults: str) -> World:
     world = moment.world.fork()
     world.faults = Faults.parse(faults) if faults else None
     return world
+
+
+def met(known: tuple[Moment, ...], position: int) -> tuple[Injected, ...]:
+    """The faults on purpose that the call at this position met; a call meets one at most."""
+    return known[position].world.injected[len(known[position - 1].world.injected) :]
+
+
+def faults_of(session: LiveSession) -> Faults | None:
+    """What the next calls of a session meet, if anything."""
+    return Faults.parse(session.faults) if session.faults else None
 
 
 def written(faults: Faults | None) -> str:

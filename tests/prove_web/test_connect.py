@@ -1,4 +1,4 @@
-"""MCP clients in a live session: their calls are the session's, and a token lets in who may, where it may, until then."""
+"""MCP clients in a live session: their calls are the session's, and a token lets in whom it should, while it should."""
 
 import asyncio
 import json

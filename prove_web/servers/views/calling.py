@@ -17,7 +17,7 @@ from ..catalogue import producers
 from ..example import example
 from ..models import LiveSession, SessionCall
 from ..session_page import has, number
-from ..worlds import ServerGone, moments
+from ..worlds import ServerGone, after, moments
 from .sessions import of, shown, to
 
 KEPT = ("table", "find", "sort", "view")
@@ -53,7 +53,7 @@ def filled(target: LiveSession, form: CallForm) -> CallForm:
     """The form with valid arguments from the session's state; each time with others."""
     tool = form.tool
     try:
-        found = example(moments(target)[-1].world, tool, form.example)
+        found = example(after(moments(target)[-1], ""), tool, form.example)
     except NothingFits as nothing:
         first = dict.fromkeys(each.name for type in sorted(tool.consumes) for each in producers(type))
         form.error = f"There is no example: {str(nothing)[:1].lower()}{str(nothing)[1:]}"
@@ -79,6 +79,9 @@ def asked(request: ProjectRequest, target: LiveSession, form: CallForm) -> HttpR
         return shown(request, target, form)
     try:
         made = calls.make(target, request.user, tool.name, arguments)
+    except calls.Full:
+        form.error = f"A session has at most {calls.MOST_CALLS:,} calls. Go on in a fork of it."
+        return shown(request, target, form)
     except calls.Busy:
         form.error = "Others are calling in this session at the same time. Look at what they did, then call again."
         return shown(request, target, form)
