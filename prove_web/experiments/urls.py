@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from . import detail, launching, listing, queries, rollout_pages, search_pages, sweep_pages, token_pages, tools
+from . import (
+    detail,
+    launching,
+    listing,
+    queries,
+    rollout_pages,
+    search_pages,
+    session_pages,
+    sweep_pages,
+    token_pages,
+    tools,
+)
 
 urlpatterns = [
     path("runs/", listing.runs, name="runs"),
@@ -17,6 +28,9 @@ urlpatterns = [
     path("runs/<int:run>/rollouts/<int:step>/", rollout_pages.rollouts, name="rollouts"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/", rollout_pages.rollout, name="rollout"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/tokens/", token_pages.tokens, name="rollout-tokens"),
+    path(
+        "runs/<int:run>/rollouts/<int:step>/<int:index>/session/", session_pages.rollout_session, name="rollout-session"
+    ),
     path("sweeps/", sweep_pages.sweeps, name="sweeps"),
     path("sweeps/new/", sweep_pages.sweep_new, name="sweep-new"),
     path("sweeps/<int:sweep>/", sweep_pages.sweep_page, name="sweep"),

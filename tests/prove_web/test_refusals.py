@@ -44,6 +44,7 @@ MORE_THAN_LOOKING = {
     "call-save": Action.ANNOTATE,
     "saved-call": Action.ANNOTATE,
     "trajectory-session": Action.ANNOTATE,
+    "rollout-session": Action.ANNOTATE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 THINGS = {"job", "session", "dataset", "run"}
