@@ -13,12 +13,14 @@ from . import (
     sweep_pages,
     token_pages,
     tools,
+    watching,
 )
 
 urlpatterns = [
     path("runs/", listing.runs, name="runs"),
     path("runs/new/", launching.run_new, name="run-new"),
     path("runs/<int:run>/", detail.run_page, name="run"),
+    path("runs/<int:run>/watch/", watching.watch, name="run-watch"),
     path("runs/<int:run>/points/", detail.run_points, name="run-points"),
     path("runs/<int:run>/metric/", queries.run_metric, name="run-metric"),
     path("runs/<int:run>/tools/", tools.run_tools, name="run-tools"),
