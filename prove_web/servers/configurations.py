@@ -27,7 +27,7 @@ class Configuration:
 def configurations(session: LiveSession, address: str) -> list[Configuration]:
     """For a client that comes in at this address, token and all."""
     return [
-        Configuration("python", "Python", "It needs `pip install mcp`.", python(session, address)),
+        Configuration("python", "Python", "It needs the package mcp.", python(session, address)),
         Configuration(
             "desktop",
             "Claude Desktop",

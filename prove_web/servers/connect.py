@@ -68,7 +68,8 @@ class Visitor:
         if TOOLS[tool][1].writes and not self.token.writes:
             raise ToolError("read_only", READS)
         try:
-            made = calls.make(self.session, self.token.made_by, tool, checked(arguments), client or self.token.name)
+            name = f"{self.token.name} ({client})" if client else self.token.name
+            made = calls.make(self.session, self.token.made_by, tool, checked(arguments), name)
         except calls.Busy:
             raise ToolError("busy", BUSY) from None
         except calls.Full:

@@ -10,7 +10,7 @@ from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from prove_web.accounts.models import Project, User
 
-from .models import LiveSession
+from .models import LiveSession, Source
 
 MOST_SEED = 2**53 - 1  # what every JSON reader keeps exactly
 SIZES = {
@@ -68,4 +68,5 @@ class SessionForm(forms.Form):
             size=self.cleaned_data["size"],
             fingerprint=fingerprint(wanted),
             created_by=user,
+            source=Source.MCP if self.cleaned_data["connect"] else Source.HAND,
         )

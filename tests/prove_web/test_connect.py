@@ -78,7 +78,9 @@ def test_a_client_of_either_generation_calls_in_the_session(address: str, sessio
     made = session.calls.get()
     assert (made.position, made.tool, made.ok, made.source) == (1, "list_accounts", True, Source.MCP)
     assert result.content[0].text == made.text == moments(session)[0].world.fork().call("list_accounts", {}).text
-    assert made.client == ("mcp" if mode == "auto" else "Desk"), "an older client says its name only when it connects"
+    assert made.client == ("Desk (mcp)" if mode == "auto" else "Desk"), (
+        "an older client says its name only when it connects"
+    )
     assert made.made_by.username == "bob"
 
 

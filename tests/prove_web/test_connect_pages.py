@@ -13,7 +13,7 @@ from mcp_servers.faults import KINDS, Faults
 from prove_web.accounts.models import Project, User
 from prove_web.servers import calls, tokens
 from prove_web.servers.configurations import PLACE
-from prove_web.servers.models import LiveSession, SessionCall
+from prove_web.servers.models import LiveSession, SessionCall, Source
 from prove_web.servers.worlds import cache, met, moments
 
 pytestmark = pytest.mark.django_db
@@ -99,7 +99,8 @@ def test_one_revokes_ones_own_token_and_a_maintainer_any(
 def test_a_session_opened_to_connect_to_leads_there(browser: Client, project: Project) -> None:
     form = {"servers": ["email"], "seed": "1", "size": "small", "connect": "1"}
     answer = browser.post(reverse("session-new", args=project.path), form)
-    assert answer.url == at("session-connect", LiveSession.objects.get())
+    made = LiveSession.objects.get()
+    assert answer.url == at("session-connect", made) and made.source == Source.MCP
 
 
 def test_faults_begin_with_the_next_call_and_a_replay_meets_the_same(

@@ -47,7 +47,7 @@ def whole(label: str, most: int, text: str, first: int = 0) -> forms.IntegerFiel
 class FaultsForm(forms.Form):
     """How many of a hundred calls meet each kind of fault."""
 
-    unavailable, rate_limited, stale, slow = (whole(title, 100, text) for title, text in KINDS.values())
+    unavailable, rate_limited, stale, slow = (whole(f"{title}, %", 100, text) for title, text in KINDS.values())
     delay = whole("Milliseconds that a late answer takes", MOST_DELAY, "", Faults().delay)
     seed = whole("Seed", MOST_SEED, "The same seed and the same calls meet the same faults.")
 
