@@ -94,6 +94,11 @@ def test_a_wrong_call_becomes_a_right_one_a_fork_a_comparison_and_a_trajectory(s
     assert faults(page) == []
     page.go_back()
 
+    page.get_by_role("link", name="Branches").press("Enter")
+    expect(page.locator(".branches li")).to_have_count(2)
+    assert faults(page) == []
+    page.go_back()
+
     page.get_by_role("link", name="Save as trajectory").press("Enter")
     page.wait_for_url("**/trajectory/")
     assert faults(page) == []
