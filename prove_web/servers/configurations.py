@@ -11,6 +11,7 @@ from mcp_servers.catalogue import SERVERS
 from .models import LiveSession
 from .spoken import VERSION
 
+PREFIX = "/mcp/s"  # where the site serves its sessions to clients
 PLACE = "<token>"  # where a token stands that is not shown any more
 
 

@@ -30,11 +30,11 @@ from mcp_servers.world import World
 
 from . import calls
 from .arguments import checked
+from .configurations import PREFIX
 from .models import ConnectToken, LiveSession
 from .tokens import admitted
 from .worlds import moments
 
-PREFIX = "/mcp/s"
 LARGEST = 1_000_000  # bytes of a request
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 NOBODY = "This token lets nobody in: it was revoked, or never was. Make one on the session's page, under Connect."

@@ -17,7 +17,8 @@ from prove_web.accounts.models import Membership, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.asgi import application
 from prove_web.servers import calls, tokens
-from prove_web.servers.connect import LARGEST, PREFIX
+from prove_web.servers.configurations import PREFIX
+from prove_web.servers.connect import LARGEST
 from prove_web.servers.models import ConnectToken, LiveSession, Source
 from prove_web.servers.worlds import cache, moments
 

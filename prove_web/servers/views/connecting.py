@@ -11,14 +11,13 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .. import tokens
-from ..configurations import PLACE, configurations
+from ..configurations import PLACE, PREFIX, configurations
 from ..models import ConnectToken, LiveSession
 from ..session_page import gone
 from .sessions import UNPROCESSABLE, of
 
 LONGEST = 80
 MOST = 50  # tokens of one session that are not revoked
-ENDPOINT = "/mcp/s"
 
 
 @in_project(Action.VIEW)
@@ -65,13 +64,13 @@ def page(request: ProjectRequest, session: LiveSession, text: str = "", fault: s
     """The page; with the text of a token it was made for, with what is wrong with one that was asked for."""
     if gone(session):
         return redirect(session)  # whose page says so
-    address = request.build_absolute_uri(f"{ENDPOINT}/{text or PLACE}/").replace("%3C", "<").replace("%3E", ">")
+    address = request.build_absolute_uri(f"{PREFIX}/{text or PLACE}/").replace("%3C", "<").replace("%3E", ">")
     known = {
         "session": session,
         "tokens": session.tokens.select_related("made_by"),
         "text": text,
         "address": address,
-        "bearer": request.build_absolute_uri(f"{ENDPOINT}/"),
+        "bearer": request.build_absolute_uri(f"{PREFIX}/"),
         "clients": configurations(session, address),
         "fault": fault,
         "name": request.POST.get("name", "")[:LONGEST] if fault else "",
