@@ -17,10 +17,32 @@ from .test_stories import launch
 HERE = "/my-team/demo/"
 
 
+@pytest.fixture(scope="module")
+def colleague(site: Site, chromium: Browser, signed_in: dict) -> dict:
+    """The cookies of an annotator, whom the owner added and who signed in by the form."""
+    owners, theirs = (chromium.new_context(base_url=site.url, storage_state=each) for each in (signed_in, None))
+    page = owners.new_page()
+    page.goto("/my-team/")
+    page.get_by_label("User name or e-mail address").fill("ann@example.com")
+    page.locator("[name=role]").last.select_option("annotator")
+    page.get_by_role("button", name=re.compile("^Add")).click()
+    password = page.locator("#first-password").inner_text()
+    page = theirs.new_page()
+    page.goto("/")
+    page.get_by_label("User name").fill("ann@example.com")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/my-team/**")
+    cookies = theirs.storage_state()
+    for context in (owners, theirs):
+        context.close()
+    return dict(cookies)
+
+
 @pytest.fixture
-def other(site: Site, chromium: Browser, signed_in: dict) -> Iterator[Page]:
-    """Another browser, of someone else at another machine."""
-    context = chromium.new_context(base_url=site.url, storage_state=signed_in)
+def other(site: Site, chromium: Browser, colleague: dict) -> Iterator[Page]:
+    """A page of someone else at another machine."""
+    context = chromium.new_context(base_url=site.url, storage_state=colleague)
     context.set_default_timeout(1000 * PATIENCE)
     yield context.new_page()
     context.close()
@@ -47,7 +69,7 @@ def test_two_people_in_one_session_see_the_same_and_keep_what_they_type(site: Si
     other.locator("[data-call]").click()
     expect(other.locator("#call-1")).to_contain_text("create_event")
     expect(page.locator("#call-1")).to_contain_text("create_event")
-    expect(page.locator("#said")).to_contain_text("Call 1, create_event")
+    expect(page.locator("#said")).to_contain_text("Call 1, create_event by ann")
     assert page.evaluate("window.untouched"), "the page was not loaded anew"
     expect(page.locator("[name=arg-title]")).to_have_value("Half a thought")
     expect(page.locator("[name=arg-title]")).to_be_focused()
@@ -131,4 +153,3 @@ def test_a_call_of_a_rollout_opens_as_a_session(done_run: Site, page: Page) -> N
     button.first.click()
     page.wait_for_url(re.compile(r"/sessions/\d+/$"))
     expect(page.locator(".session-facts")).to_contain_text("rollout")
-

@@ -139,7 +139,9 @@ def test_calls_that_met_a_fault_are_marked_and_the_page_says_what_is_on(
     made = calls.make(session, bob, "list_events", {})
     assert not made.ok and json.loads(made.text)["error"] == "unavailable"
     page = browser.get(session.get_absolute_url()).text
-    assert "Faults on purpose" in page and page.count("away, on purpose") == 2, "in the timeline and with the call"
+    assert "Faults on purpose" in page and page.count("tool-mark-fault") == page.count("away<span") == 2, (
+        "in the timeline and with the call"
+    )
     answer = browser.post(at("session-call", session), {"tool": "list_events", "example": "1"})
     assert "tried in a fork" in answer.text, "an example is tried where nothing is broken on purpose"
 
