@@ -45,7 +45,7 @@
   function news({ calls, faults }) {
     setTimeout(() => { // an answer to this page's own call is on its way already
       const seen = document.getElementById("calls")?.dataset;
-      if (seen && (String(calls) !== seen.calls || faults !== seen.faults)) bringUp();
+      if (seen && (calls > Number(seen.calls) || faults !== seen.faults)) bringUp();
     }, SOON);
   }
 
