@@ -19,14 +19,23 @@
     const found = document.querySelector(selector);
     if (!found) return;
     event.preventDefault();
-    found.click();
+    whole(() => document.querySelector(selector)?.click());
   }
 
   function call(event) {
     const button = form()?.querySelector("[data-call]");
     if (!button) return;
     event.preventDefault();
-    form().requestSubmit(button);
+    whole(() => form()?.requestSubmit(form().querySelector("[data-call]")));
+  }
+
+  // A form that was just swapped in is not htmx's yet: what is sent in this moment would load the page anew.
+  let swapping = false;
+  document.addEventListener("htmx:before:swap", () => { swapping = true; });
+  document.addEventListener("htmx:finally:swap", () => { swapping = false; });
+  function whole(act) {
+    if (swapping) document.addEventListener("htmx:finally:swap", act, { once: true });
+    else act();
   }
 
   function search(event) {
