@@ -81,8 +81,7 @@ class World:
     def fork(self) -> World:
         """Another world that starts where this one is; neither sees what the other does next."""
         twin = World(self.seed, self.size, {name: one.fork() for name, one in self.sessions.items()}, self.now)
-        if self.faults:
-            twin.faults, twin.injected, twin.tried = self.faults, self.injected, self.tried.copy()
+        twin.faults, twin.injected, twin.tried = self.faults, self.injected, self.tried.copy()
         return twin
 
     def digest(self) -> str:

@@ -1,4 +1,4 @@
-"""What the web server runs: pages, and the one socket behind them."""
+"""What the web server runs: pages, the one socket behind them, and the live sessions that MCP clients work in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from prove_web.live.routing import routes  # noqa: E402
+from prove_web.servers.connect import Sessions  # noqa: E402
 
 application = ProtocolTypeRouter(
-    {"http": pages, "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routes)))}
+    {"http": Sessions(pages), "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routes)))}
 )

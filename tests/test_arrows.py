@@ -56,6 +56,7 @@ OUTSIDE = {
     "prove_web.evaluations": {"django", "django_filters"},
     "prove_web.experiments.space": {"scipy", "sklearn"},
     "prove_web.servers": {"django", "django_filters", "networkx"},
+    "prove_web.servers.connect": {"django", "channels", "mcp", "mcp_types", "anyio", "starlette"},
     "prove_web.servers.faults": {"pydantic"},
     "prove_web.servers.management.commands.pan_graph": {"django", "playwright"},
     "prove_web.trajectories": {"django", "django_filters", "pydantic"},

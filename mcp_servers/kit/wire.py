@@ -132,9 +132,12 @@ def endpoint(name: str, servers: Sequence[Server[Any]], caller: Callable[[Any], 
 class Endpoint:
     """What an MCP client can list, call and read."""
 
-    def __init__(self, name: str, servers: Sequence[Server[Any]], caller: Callable[[Any], Caller]):
+    def __init__(
+        self, name: str, servers: Sequence[Server[Any]], caller: Callable[[Any], Caller], *, plain: bool = False
+    ):
+        """With `plain`, tools have their own names even where there are several servers."""
         self.name, self.servers, self.caller = name, {server.name: server for server in servers}, caller
-        prefixed = len(servers) > 1
+        prefixed = len(servers) > 1 and not plain
         self.tools = {
             f"{server.name}__{tool.name}" if prefixed else tool.name: tool
             for server in servers
@@ -168,11 +171,7 @@ class Endpoint:
         else:
             reply = caller.call(tool.name, params.arguments or {})
             await anyio.sleep(caller.delay)
-        return CallToolResult(
-            content=[TextContent(type="text", text=reply.text)],
-            structured_content={"result": reply.data} if reply.ok else None,
-            is_error=not reply.ok,
-        )
+        return answer(reply)
 
     async def list_resources(self, context: Any, params: PaginatedRequestParams | None) -> ListResourcesResult:
         kinds = [
@@ -229,6 +228,14 @@ class Endpoint:
             raise MCPError(INVALID_PARAMS, f"There is no prompt {params.name[:100]!r}; prompts/list names them.")
         text = example_task(found[0], self.caller(context).state(found[0].name))
         return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(type="text", text=text))])
+
+
+def answer(reply: Reply) -> CallToolResult:
+    return CallToolResult(
+        content=[TextContent(type="text", text=reply.text)],
+        structured_content={"result": reply.data} if reply.ok else None,
+        is_error=not reply.ok,
+    )
 
 
 def place(cursor: str | None, most: int) -> int:

@@ -10,7 +10,9 @@ from django.urls import reverse
 
 from .roles import Role
 
-RESERVED = frozenset({"sign-in", "sign-out", "account", "static", "ws", "api", "health", "admin", "new", "members"})
+RESERVED = frozenset(
+    {"sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "admin", "new", "members"}
+)
 
 
 def not_reserved(slug: str) -> None:

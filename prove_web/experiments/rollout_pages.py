@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
@@ -110,10 +111,17 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
         "turns": of_rollout(whole, example) if example else [],
         "steps": truth(example, whole) if example else [],
         "raw": dumps(whole),
+        "opens": opens(request, example, run, step, index),
         **earned(found, step, whole, example),
         "count": sum(len(each.members) for each in groups),
     }
     return render(request, "experiments/rollout.html", context)
+
+
+def opens(request: ProjectRequest, example: Example | None, *where: int) -> str:
+    """Where a call is opened as a live session; empty where it cannot be, or not by this person."""
+    may = request.role.covers(Action.ANNOTATE) and example is not None and not example.source
+    return reverse("rollout-session", args=[*request.project.path, *where]) if may else ""
 
 
 def earned(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:

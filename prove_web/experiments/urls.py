@@ -2,12 +2,25 @@
 
 from django.urls import path
 
-from . import detail, launching, listing, queries, rollout_pages, search_pages, sweep_pages, token_pages, tools
+from . import (
+    detail,
+    launching,
+    listing,
+    queries,
+    rollout_pages,
+    search_pages,
+    session_pages,
+    sweep_pages,
+    token_pages,
+    tools,
+    watching,
+)
 
 urlpatterns = [
     path("runs/", listing.runs, name="runs"),
     path("runs/new/", launching.run_new, name="run-new"),
     path("runs/<int:run>/", detail.run_page, name="run"),
+    path("runs/<int:run>/watch/", watching.watch, name="run-watch"),
     path("runs/<int:run>/points/", detail.run_points, name="run-points"),
     path("runs/<int:run>/metric/", queries.run_metric, name="run-metric"),
     path("runs/<int:run>/tools/", tools.run_tools, name="run-tools"),
@@ -17,6 +30,9 @@ urlpatterns = [
     path("runs/<int:run>/rollouts/<int:step>/", rollout_pages.rollouts, name="rollouts"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/", rollout_pages.rollout, name="rollout"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/tokens/", token_pages.tokens, name="rollout-tokens"),
+    path(
+        "runs/<int:run>/rollouts/<int:step>/<int:index>/session/", session_pages.rollout_session, name="rollout-session"
+    ),
     path("sweeps/", sweep_pages.sweeps, name="sweeps"),
     path("sweeps/new/", sweep_pages.sweep_new, name="sweep-new"),
     path("sweeps/<int:sweep>/", sweep_pages.sweep_page, name="sweep"),

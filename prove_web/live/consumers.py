@@ -1,4 +1,4 @@
-"""The socket behind every page: it follows jobs and projects, and is told only what its person may see."""
+"""The socket behind every page: it follows jobs, projects and live sessions, and tells only what one may see."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from django.core.exceptions import ObjectDoesNotExist, ValidationError
 
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, can
+from prove_web.servers.models import LiveSession
 
 from .hub import Topic, hub
 from .models import Job
@@ -23,8 +24,11 @@ LONGEST = 16_384  # bytes
 MOST_TOPICS = 50
 CHECK_AGAIN = 5.0  # seconds for which a permission is taken as it was
 PATIENCE = 5.0  # seconds that a browser has to take a message
-UNSEEN = "There is no such job or project, or you may not see it."
-UNCLEAR = 'Send {"subscribe": {"job": "<id>", "after": <number>}} or {"subscribe": {"project": <id>}}.'
+UNSEEN = "There is no such job, project or session, or you may not see it."
+UNCLEAR = (
+    'Send {"subscribe": {"job": "<id>", "after": <number>}}, {"subscribe": {"project": <id>}} '
+    'or {"subscribe": {"session": <id>}}.'
+)
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):
@@ -50,7 +54,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self.say({"error": UNCLEAR})
             return
         if len(self.checked) >= MOST_TOPICS and topic not in self.checked:
-            await self.say({"error": f"One socket follows at most {MOST_TOPICS} jobs and projects."})
+            await self.say({"error": f"One socket follows at most {MOST_TOPICS} jobs, projects and sessions."})
         elif await self.may_see(topic):
             hub().follow(topic, self, after)
         else:
@@ -93,6 +97,8 @@ def read(text: str | None) -> tuple[Topic, int]:
             return ("job", str(UUID(job))), whole(rest.get("after", 0))
         case {"subscribe": {"project": project}}:
             return ("project", str(whole(project))), 0
+        case {"subscribe": {"session": session}}:
+            return ("session", str(whole(session))), 0
     raise ValueError
 
 
@@ -110,6 +116,8 @@ def allowed_to_see(user: Any, topic: Topic) -> bool:
     try:
         if kind == "job":
             project = Job.objects.select_related("project__organisation").get(pk=key).project
+        elif kind == "session":
+            project = LiveSession.objects.select_related("project__organisation").get(pk=key).project
         else:
             project = Project.objects.select_related("organisation").get(pk=key)
     except (ObjectDoesNotExist, ValidationError):

@@ -1,8 +1,10 @@
-"""What is new about a job since a cursor: read from the database, never carried by a hint."""
+"""What is new about a job, a project or a live session: read from the database, never carried by a hint."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from prove_web.servers.models import LiveSession, SessionCall
 
 from .jobs import summary
 from .models import Job, JobEvent
@@ -30,3 +32,11 @@ def newest(project_id: str) -> list[dict[str, Any]]:
     """A project's newest jobs as they stand."""
     jobs = Job.objects.filter(project_id=project_id).select_related("project__organisation")
     return [summary(job) for job in jobs[:NEWEST]]
+
+
+def session_now(session_id: str) -> dict[str, Any] | None:
+    """How many calls a live session has, and the faults that the next ones meet; None when it is gone."""
+    calls = SessionCall.objects.filter(session=session_id).order_by("-position").values_list("position", flat=True)
+    for faults in LiveSession.objects.filter(pk=session_id).values_list("faults", flat=True):
+        return {"calls": calls.first() or 0, "faults": faults}
+    return None

@@ -16,10 +16,11 @@ import redis
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
-from .deltas import deltas, newest
+from .deltas import deltas, newest, session_now
 
 log = logging.getLogger(__name__)
 LOOK = 3.0  # seconds after which the hub looks without a hint
+KINDS = ("job", "project", "session")
 REST = 0.2  # seconds between two rounds: at most five redraws a second
 
 
@@ -27,13 +28,14 @@ class Listener(Protocol):
     async def deliver(self, topic: Topic, message: dict[str, Any]) -> None: ...
 
 
-Topic = tuple[str, str]  # ("job", id) or ("project", id)
+Topic = tuple[str, str]  # ("job", id), ("project", id) or ("session", id)
 
 
 class Hub:
     """What the sockets of this process follow, and how far each of them was told.
 
-    How far is, for a job, the cursor and its summary then; for a project, its jobs as they were.
+    How far is, for a job, the cursor and its summary then; for a project, its jobs as they were; for a live session,
+    how it stood.
     """
 
     def __init__(self) -> None:
@@ -84,7 +86,8 @@ class Hub:
                 await asyncio.sleep(LOOK)
 
     def take(self, hint: dict[str, Any]) -> None:
-        for topic in (("job", hint["job"]), ("project", str(hint["project"]))):
+        for kind in KINDS:
+            topic = (kind, str(hint.get(kind, "")))
             if topic in self.told:
                 self.call(topic)
 
@@ -105,10 +108,13 @@ class Hub:
     async def bring_up_to_date(self, topic: Topic) -> None:
         listeners = dict(self.told.get(topic, {}))
         try:
-            if topic[0] == "job":
-                await self.tell_job(topic, listeners)
-            else:
-                await self.tell_project(topic, listeners)
+            match topic[0]:
+                case "job":
+                    await self.tell_job(topic, listeners)
+                case "project":
+                    await self.tell_project(topic, listeners)
+                case _:
+                    await self.tell_session(topic, listeners)
         except Exception:  # a database that is busy or away must not end the hub
             log.exception("Could not read what is new about %s %s", *topic)
 
@@ -131,6 +137,12 @@ class Hub:
         for listener, before in listeners.items():
             if changed := [job for job in jobs if before.get(job["id"]) != job]:
                 await self.pass_on(topic, listener, before, now, {"project": topic[1], "jobs": changed})
+
+    async def tell_session(self, topic: Topic, listeners: dict[Listener, Any]) -> None:
+        now = await database_sync_to_async(session_now)(topic[1])
+        for listener, before in listeners.items():
+            if now is not None and before != now:
+                await self.pass_on(topic, listener, before, now, {"session": topic[1], **now})
 
     async def pass_on(self, topic: Topic, listener: Listener, before: Any, now: Any, message: dict[str, Any]) -> None:
         """Tell one listener, unless it left or asked anew since; one that cannot be told is gone."""

@@ -58,13 +58,17 @@ def publish(task: str, arguments: dict[str, Any], queue: str) -> None:
 
 def hint(job: Job) -> None:
     """Tell the sockets that there is something new to read."""
+    push({"job": str(job.id), "project": job.project_id})
+
+
+def hint_session(session: int) -> None:
+    """The same of a live session."""
+    push({"session": session})
+
+
+def push(message: dict[str, Any]) -> None:
     layer = get_channel_layer()
-
-    def push() -> None:
-        message = {"type": "hint", "job": str(job.id), "project": job.project_id}
-        async_to_sync(layer.group_send)("live", message)
-
-    quietly(push)
+    quietly(lambda: async_to_sync(layer.group_send)("live", {"type": "hint", **message}))
 
 
 def quietly(work: Any) -> bool:

@@ -70,14 +70,10 @@ class CallForm:
 
     def checked(self, given: str | dict[str, Any]) -> dict[str, Any] | None:
         try:
-            text = canonical(given)
+            return checked(given)
         except ToolError as refused:
             self.error = str(refused)
             return None
-        if ZERO_BYTE.search(text):
-            self.error = "The arguments hold a zero byte (\\u0000), which cannot be kept; leave it out."
-            return None
-        return dict(json.loads(text))
 
     def switched(self) -> CallForm:
         """The same arguments in the other mode; itself, with the error set, when they cannot be read."""
@@ -126,6 +122,14 @@ class CallForm:
         if one.kind == "object":
             shown["inside"] = [self.field(part, below(path, part.name)) for part in one.parts]
         return shown
+
+
+def checked(given: str | dict[str, Any]) -> dict[str, Any]:
+    """Arguments that a session can keep. Raises ToolError for what no tool should see."""
+    text = canonical(given)
+    if ZERO_BYTE.search(text):
+        raise ToolError("zero_byte", "The arguments hold a zero byte (\\u0000), which cannot be kept; leave it out.")
+    return dict(json.loads(text))
 
 
 def input_type(one: Parameter, value: str) -> str:

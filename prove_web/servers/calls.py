@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Least
 
 from mcp_servers.catalogue import fingerprint
+from mcp_servers.faults import Faults
 from prove_web.accounts.models import User
+from prove_web.live.messages import hint_session
 
 from .models import LiveSession, SessionCall, Source
-from .worlds import Moment, cache, moments
+from .worlds import Moment, after, cache, moments, written
 
 MOST_TRIES = 20
+MOST_CALLS = 5_000  # of one session: it is replayed whole where it is not cached
+CLIENT = 80
 TITLE = 80
 
 
@@ -22,21 +27,33 @@ class Busy(Exception):
     """Others called in this session at the same time, again and again."""
 
 
-def make(session: LiveSession, user: User, tool: str, arguments: dict[str, Any]) -> SessionCall:
+class Full(Exception):
+    """A session has as many calls as one may have: a fork of its opening has room."""
+
+
+def make(
+    session: LiveSession, user: User, tool: str, arguments: dict[str, Any], client: str | None = None
+) -> SessionCall:
     """Call a tool in the newest state. Of two calls at once, one comes first and the other sees what it did.
 
-    Raises Busy.
+    `client` names the MCP client that calls; by hand there is none. Raises Busy and Full.
     """
     for _ in range(MOST_TRIES):
-        if call := attempt(session, user, tool, arguments):
+        if call := attempt(session, user, tool, arguments, client):
+            transaction.on_commit(partial(hint_session, session.pk))
             return call
     raise Busy
 
 
-def attempt(session: LiveSession, user: User, tool: str, arguments: dict[str, Any]) -> SessionCall | None:
-    """The call, or None when another took its position meanwhile."""
+def attempt(
+    session: LiveSession, user: User, tool: str, arguments: dict[str, Any], client: str | None
+) -> SessionCall | None:
+    """The call, or None when another took its position meanwhile. Raises Full."""
     known = moments(session)
-    world = known[-1].world.fork()
+    if len(known) > MOST_CALLS:
+        raise Full
+    faults = LiveSession.objects.filter(pk=session.pk).values_list("faults", flat=True).first() or ""
+    world = after(known[-1], faults)
     began = time.perf_counter_ns()
     reply = world.call(tool, arguments)
     took = (time.perf_counter_ns() - began) // 1000
@@ -49,6 +66,9 @@ def attempt(session: LiveSession, user: User, tool: str, arguments: dict[str, An
         text=reply.text,
         made_by=user,
         took_us=took,
+        source=Source.HAND if client is None else Source.MCP,
+        client=(client or "")[:CLIENT],
+        faults=faults,
     )
     try:
         with transaction.atomic():
@@ -87,9 +107,17 @@ def copy(session: LiveSession, user: User, title: str, code: str, at: int) -> Li
         fingerprint=code,
         created_by=user,
         source=Source.FORK,
+        faults=session.faults,
         parent=session,
         parent_at=at,
     )
+
+
+def set_faults(session: LiveSession, faults: Faults | None) -> None:
+    """Have the next calls meet these faults. Those that were made keep theirs, so a replay is what it was."""
+    session.faults = written(faults)
+    session.save(update_fields=["faults"])
+    transaction.on_commit(partial(hint_session, session.pk))
 
 
 @transaction.atomic

@@ -11,7 +11,7 @@ from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from prove_web.accounts.models import Project, User
 from prove_web.environments.offered import environment_of, offered
 
-from .models import LiveSession
+from .models import LiveSession, Source
 
 MOST_SEED = 2**53 - 1  # what every JSON reader keeps exactly
 SIZES = {
@@ -51,6 +51,7 @@ class SessionForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     tool = forms.CharField(required=False, max_length=80, widget=forms.HiddenInput)
+    connect = forms.CharField(required=False, max_length=1, widget=forms.HiddenInput)
     saved = forms.CharField(required=False, max_length=20, widget=forms.HiddenInput)
 
     def __init__(self, project: Project, *arguments: Any, **rest: Any):
@@ -70,4 +71,5 @@ class SessionForm(forms.Form):
             size=self.cleaned_data["size"],
             fingerprint=fingerprint(wanted),
             created_by=user,
+            source=Source.MCP if self.cleaned_data["connect"] else Source.HAND,
         )

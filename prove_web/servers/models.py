@@ -34,6 +34,7 @@ class LiveSession(models.Model):
     created_by = models.ForeignKey(User, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     source = models.CharField(max_length=10, choices=Source.choices, default=Source.HAND)
+    faults = models.CharField(max_length=100, blank=True)  # that the next calls meet, as mcp_servers.faults writes them
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="forks")
     parent_at = models.PositiveIntegerField(default=0)
 
@@ -60,10 +61,32 @@ class SessionCall(models.Model):
     made_by = models.ForeignKey(User, models.SET_NULL, null=True)
     made_at = models.DateTimeField(auto_now_add=True)
     took_us = models.PositiveIntegerField(null=True)  # microseconds that the server took to answer
+    source = models.CharField(max_length=10, choices=Source.choices, default=Source.HAND)
+    client = models.CharField(max_length=80, blank=True)  # the MCP client that made it
+    faults = models.CharField(max_length=100, blank=True)  # the session's at that time: a replay draws from them again
 
     class Meta:
         ordering = ["position"]
         constraints = [models.UniqueConstraint(fields=["session", "position"], name="one_call_per_position")]
+
+
+class ConnectToken(models.Model):
+    """What lets an MCP client into one session for as long as its maker may do what it does; only its hash is kept."""
+
+    session = models.ForeignKey(LiveSession, models.CASCADE, related_name="tokens")
+    hash = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=80)
+    writes = models.BooleanField(default=True)  # else it may call what only reads
+    made_by = models.ForeignKey(User, models.CASCADE)
+    made_at = models.DateTimeField(auto_now_add=True)
+    used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-made_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class SavedCall(models.Model):

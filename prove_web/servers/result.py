@@ -12,7 +12,7 @@ from . import spoken
 from .models import SessionCall
 from .tables import RowChange
 from .tree import tree
-from .worlds import Moment
+from .worlds import Moment, met
 
 WAYS = {
     "structure": "Structure",
@@ -35,6 +35,7 @@ def result(
     shown["raw"] = json.dumps(call.arguments, ensure_ascii=False)
     shown["took"] = took(call)
     shown["as_recorded"] = known[call.position].as_recorded
+    shown["met"] = met(known, call.position)
     match way:
         case "structure":
             shown["tree"] = tree(call.text)

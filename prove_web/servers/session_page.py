@@ -19,7 +19,7 @@ from .picker import LISTED, found
 from .result import result
 from .tables import RowChange, changes, overview, view
 from .views.parts import PAGE, paged, typed
-from .worlds import Moment, ServerGone, moments
+from .worlds import Moment, ServerGone, faults_of, met, moments
 
 
 def context(
@@ -45,6 +45,7 @@ def context(
         "chosen": "at" in request.GET,
         "now": known[at].world.now,
         "digest": known[at].world.digest(),
+        "faults": faults_of(session),
         "drifted": [position for position, moment in enumerate(known) if not moment.as_recorded],
         "other_code": session.fingerprint != fingerprint(session.servers),
         "cards": [card(name) for name in session.servers],
@@ -118,11 +119,12 @@ def history(request: HttpRequest, session: LiveSession, known: tuple[Moment, ...
 def step(call: SessionCall, known: tuple[Moment, ...]) -> dict[str, Any]:
     position = call.position
     if position >= len(known):  # made since the page began to be put together, or the server is gone
-        return {"call": call, "changed": 0, "as_recorded": True}
+        return {"call": call, "changed": 0, "as_recorded": True, "met": ()}
     return {
         "call": call,
         "changed": sum(1 for _ in changes(known[position - 1].world, known[position].world)),
         "as_recorded": known[position].as_recorded,
+        "met": met(known, position),
     }
 
 

@@ -2,7 +2,19 @@
 
 from django.urls import path
 
-from .views import calling, catalogue, comparing, graph, graph_data, saved, sessions, tool, trajectory
+from .views import (
+    calling,
+    catalogue,
+    comparing,
+    connecting,
+    faulty,
+    graph,
+    graph_data,
+    saved,
+    sessions,
+    tool,
+    trajectory,
+)
 
 urlpatterns = [
     path("servers/", catalogue.servers, name="servers"),
@@ -24,6 +36,10 @@ urlpatterns = [
     path("sessions/<int:session>/fork/", calling.fork, name="session-fork"),
     path("sessions/<int:session>/reset/", calling.reset, name="session-reset"),
     path("sessions/<int:session>/remove/", calling.remove, name="session-remove"),
+    path("sessions/<int:session>/connect/", connecting.connect, name="session-connect"),
+    path("sessions/<int:session>/connect/new/", connecting.new, name="session-token"),
+    path("sessions/<int:session>/connect/<int:token>/revoke/", connecting.revoke, name="session-token-revoke"),
+    path("sessions/<int:session>/faults/", faulty.faults, name="session-faults"),
     path("sessions/<int:session>/branches/", sessions.branches, name="session-branches"),
     path("sessions/<int:session>/save/", saved.save, name="call-save"),
     path("sessions/<int:session>/trajectory/", trajectory.make, name="session-trajectory"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from threading import Lock
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS
+from mcp_servers.faults import KINDS, Faults, Injected
 from mcp_servers.kit import Reply
 from mcp_servers.world import World
 
@@ -68,11 +69,35 @@ def moments(session: LiveSession) -> tuple[Moment, ...]:
     """
     found = list(cache.get(session) or (opening(session),))
     for call in session.calls.filter(position__gte=len(found)):
-        world = found[-1].world.fork()
+        world = after(found[-1], call.faults)
         reply = world.call(call.tool, call.arguments)
         found.append(Moment(world, reply == Reply(call.ok, call.text)))
     cache.put(session, tuple(found))
     return tuple(found)
+
+
+def after(moment: Moment, faults: str) -> World:
+    """A world that goes on from this moment and meets these faults."""
+    world = moment.world.fork()
+    world.faults = Faults.parse(faults) if faults else None
+    return world
+
+
+def met(known: tuple[Moment, ...], position: int) -> tuple[Injected, ...]:
+    """The faults on purpose that the call at this position met; a call meets one at most."""
+    return known[position].world.injected[len(known[position - 1].world.injected) :]
+
+
+def faults_of(session: LiveSession) -> Faults | None:
+    """What the next calls of a session meet, if anything."""
+    return Faults.parse(session.faults) if session.faults else None
+
+
+def written(faults: Faults | None) -> str:
+    """Faults as `Faults.parse` reads them; empty where no call would meet any."""
+    if faults is None or not any(faults.share(kind) for kind in KINDS):
+        return ""
+    return ",".join(f"{field.name}={getattr(faults, field.name)}" for field in fields(faults))
 
 
 def opening(session: LiveSession) -> Moment:

@@ -9,14 +9,19 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from mcp_servers.catalogue import SERVERS, fingerprint
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.live.models import JobEvent, State
-from prove_web.servers.models import LiveSession, Source
+from prove_web.servers.calls import MOST_CALLS
+from prove_web.servers.models import Source
+from prove_web.servers.opened import NoWorld, open_after, stale
+from prove_web.servers.opened import of_example as calls_of_example
+from prove_web.servers.session_page import number
 from training_worker.prove.trajectory import Example
 
+from .by_hand import VERSION
 from .conversation import of_example
 from .facts import facts_of, row_of
 from .filters import TrajectoryFilter, tidy
@@ -104,7 +109,10 @@ def trajectory(request: Any, dataset: int, example: str) -> HttpResponse:
         "filter": narrowed,
     }
     context = {"trajectory": found, "dataset": found.dataset, "row": row_of(found), **around}
-    return render(request, "trajectories/trajectory.html", {**context, **shown(example_of(found))})
+    recorded = example_of(found)
+    if recorded and not recorded.source and request.role.covers(Action.ANNOTATE):
+        context["opens"] = reverse("trajectory-session", args=[*request.project.path, dataset, found.example])
+    return render(request, "trajectories/trajectory.html", {**context, **shown(recorded)})
 
 
 def shown(example: Example | None) -> dict[str, Any]:
@@ -119,28 +127,21 @@ def shown(example: Example | None) -> dict[str, Any]:
 @in_project(Action.ANNOTATE)
 @require_POST
 def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse:
-    """Open the world of a trajectory as a live session, at its start."""
+    """Open the world of a trajectory as a live session: at its start, or after so many of its ground-truth calls."""
     found = one_trajectory(request.project, dataset, example)
     made = example_of(found)
-    if made is not None and made.source:
-        messages.error(request, "There is no world to open: this trajectory was imported, and its tools are not live.")
+    most = number(request.POST.get("calls", "0"), MOST_CALLS)
+    title = f"World of {found.example}" + (f" after call {most}" if most else "")
+    source = Source.SYNTHESIS if most and VERSION not in found.dataset.job.spec else Source.TRAJECTORY
+    try:
+        if made is None:
+            raise NoWorld("There is no world to open: this trajectory cannot be read.")
+        session = open_after(request.project, request.user, made, title, source, calls_of_example(made, most))
+    except NoWorld as why:
+        messages.error(request, str(why))
         return redirect(found)
-    if made is None or any(name not in SERVERS for name in made.world.servers):
-        messages.error(request, "This world cannot be opened: it was made with servers that are not here any more.")
-        return redirect(found)
-    ours = fingerprint(made.world.servers)
-    if ours != made.fingerprint:
+    if stale(made):
         messages.warning(request, "The servers have other code now: this world may differ from the trajectory's.")
-    session = LiveSession.objects.create(
-        project=request.project,
-        title=f"World of {made.id}",
-        servers=list(made.world.servers),
-        seed=made.world.seed,
-        size=made.world.size,
-        fingerprint=ours,
-        created_by=request.user,
-        source=Source.TRAJECTORY,
-    )
     return redirect(session)
 
 

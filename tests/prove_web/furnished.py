@@ -9,6 +9,7 @@ from prove_web.environments.models import ThirdParty
 from prove_web.experiments.models import Point, Run, Sweep
 from prove_web.live.models import Job, Kind, State
 from prove_web.servers.models import LiveSession, SavedCall
+from prove_web.servers.tokens import issue
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.rollout import oracle
@@ -35,6 +36,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     Point.objects.create(run=run, step=STEP, metrics={"reward": 0.5})
     leave_results(run)
     session = LiveSession.objects.create(servers=["banking"], seed=number, fingerprint="", **made)
+    token, _ = issue(session, maker, "Desk", True)
     call = {"name": f"Mine {number}", "tool": "list_accounts", "arguments": {}}
     saved = SavedCall.objects.create(organisation=project.organisation, made_by=maker, **call)
     waiting = Job.objects.create(kind=Kind.GRAPH, title="Graph", **made)
@@ -48,6 +50,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "server": "banking",
         "tool": "transfer_money",
         "session": session.pk,
+        "token": token.pk,
         "saved": saved.pk,
         "other": ThirdParty.objects.create(project=project, name=f"theirs_{number}", url="https://example.com/mcp").pk,
         "dataset": number,

@@ -143,7 +143,7 @@ def test_nothing_is_found_under_the_address_of_another_project(
 @pytest.mark.parametrize("who", EVERYONE)
 def test_the_socket_tells_the_team_and_nobody_else(who: str, team: dict[str, User], parts: dict[str, Any]) -> None:
     user, project = team.get(who, AnonymousUser()), Project.objects.get(slug="demo")
-    for topic in (("job", str(parts["job"])), ("project", str(project.pk))):
+    for topic in (("job", str(parts["job"])), ("project", str(project.pk)), ("session", str(parts["session"]))):
         assert allowed_to_see(user, topic) is (who in TEAM)
 
 

@@ -39,6 +39,9 @@ MORE_THAN_LOOKING = {
     "session-fork": Action.ANNOTATE,
     "session-reset": Action.ANNOTATE,
     "session-remove": Action.ANNOTATE,
+    "session-token": Action.ANNOTATE,
+    "session-token-revoke": Action.ANNOTATE,
+    "session-faults": Action.ANNOTATE,
     "session-trajectory": Action.ANNOTATE,
     "call-save": Action.ANNOTATE,
     "saved-call": Action.ANNOTATE,
@@ -50,6 +53,7 @@ MORE_THAN_LOOKING = {
     "third-party-add": Action.MANAGE,
     "third-party": Action.MANAGE,
     "third-party-remove": Action.MANAGE,
+    "rollout-session": Action.ANNOTATE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 THINGS = {"job", "session", "dataset", "run", "evaluation"}

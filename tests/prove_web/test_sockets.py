@@ -11,12 +11,15 @@ from asgiref.sync import async_to_sync, sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth.models import AnonymousUser
 
+from mcp_servers.faults import Faults
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.asgi import application
 from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, TOO_SLOW, LiveConsumer
 from prove_web.live.hub import hubs
 from prove_web.live.models import Job, State
 from prove_web.live.record import record
+from prove_web.servers import calls
+from prove_web.servers.models import LiveSession
 from tests.waiting import PATIENCE
 
 from .story import run_job, step, story
@@ -160,8 +163,29 @@ def test_a_project_tells_which_jobs_changed(project: Project, victor: User) -> N
     play(scene)
 
 
+def test_a_session_tells_how_many_calls_it_has_and_what_the_next_ones_meet(
+    project: Project, victor: User, bob: User
+) -> None:
+    session = session_in(project)
+
+    async def scene() -> None:
+        async with socket(victor) as one:
+            await one.subscribe(session=session.pk)
+            assert await one.hear() == {"session": str(session.pk), "calls": 0, "faults": ""}
+            await sync_to_async(calls.make)(session, bob, "list_accounts", {})
+            assert (await one.hear())["calls"] == 1
+            await sync_to_async(calls.set_faults)(session, Faults(slow=5))
+            assert "slow=5" in (await one.hear())["faults"]
+
+    play(scene)
+
+
+def session_in(project: Project) -> LiveSession:
+    return LiveSession.objects.create(project=project, servers=["banking"], seed=7, size="small", fingerprint="")
+
+
 def test_a_stranger_learns_not_even_that_a_job_exists(project: Project, charlie: User) -> None:
-    job = run_job(project)
+    job, session = run_job(project), session_in(project)
 
     async def scene() -> None:
         async with socket(charlie) as one:
@@ -172,7 +196,10 @@ def test_a_stranger_learns_not_even_that_a_job_exists(project: Project, charlie:
             for number in (project.pk, 10**6):
                 await one.subscribe(project=number)
                 answers.append(await one.hear())
-            assert answers == [answers[0]] * 4 and "error" in answers[0]
+            for number in (session.pk, 10**6):
+                await one.subscribe(session=number)
+                answers.append(await one.hear())
+            assert answers == [answers[0]] * 6 and "error" in answers[0]
 
     play(scene)
 
@@ -213,6 +240,7 @@ def test_another_sites_page_cannot_open_the_socket() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        '{"subscribe": {"session": "x"}}', '{"subscribe": {"session": -1}}', '{"subscribe": {"session": [1]}}',
         "", "nonsense", "[]", "null", "1", '{"subscribe": 3}', '{"subscribe": {"job": "x"}}', '{"subscribe": {}}',
         '{"subscribe": {"project": "x"}}', '{"subscribe": {"project": 1e400}}', "[" * 5_000, "x" * (LONGEST + 1),
         '{"subscribe": {"job": "7a3c8a9c-8e4b-4f0e-9a51-0f7d4f2f6a10", "after": -1}}',

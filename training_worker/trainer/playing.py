@@ -29,6 +29,7 @@ from .placing import plain
 from .run_folder import RunFolder
 from .sampler import Conversation, Sample, sample
 from .update import NotFinite, as_batch
+from .watching import Watch
 
 Try = Callable[[Example], Conversation]
 
@@ -51,6 +52,7 @@ class Player:
         rows: int = 64,
     ):
         self.config, self.tokenizer, self.folder, self.rows = config, tokenizer, folder, rows
+        self.watch = Watch(folder.path, on=ranks.is_first())
         self.given, self.attempt = attempt, attempt or attempt_of(config, tokenizer)
         self.asking = Asking(config, examples, self.fits)
         self.generator = torch.Generator().manual_seed(config.seed + ranks.rank())
@@ -65,6 +67,7 @@ class Player:
         began, config = time.perf_counter(), self.config
         share = (step - 1) / config.max_steps
         self.attempt = self.given or attempt_of(config, self.tokenizer, share)
+        self.watch.begin(step)
         found = collect(config, count, partial(self.draw, share=share), partial(self.speak, trainer), ranks.gathered)
         void = (lambda members: not has_signal(members, config)) if config.zero_variance != "keep" else None
         flat = list(chain.from_iterable(found.groups))
@@ -83,7 +86,8 @@ class Player:
         """The groups of these examples. Raises NoBackend and NotFinite."""
         size = self.config.group
         try:
-            samples = rollouts(self.config, trainer, self.tokenizer, examples, self.generator, self.attempt, self.rows)
+            attempt = self.watch.first(self.attempt)
+            samples = rollouts(self.config, trainer, self.tokenizer, examples, self.generator, attempt, self.rows)
         except RuntimeError as error:
             if spoiled(error):
                 raise NotFinite("policy", trainer.state.global_step + 1) from None
@@ -102,6 +106,7 @@ class Player:
             earned = [*advantages_of(groups, config), *[None] * (len(wasted) * config.group)]
             piece = piece_of(self.tokenizer)
             self.folder.keep_rollouts(step, samples, earned, config.group, tokens=config.keep_tokens, piece=piece)
+            self.watch.kept(samples)
         line = rolled(samples, config.group, seconds, len(found))
         if config.zero_variance != "keep":
             dead = len(apart(groups, config)[1])

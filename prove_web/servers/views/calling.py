@@ -18,7 +18,7 @@ from ..catalogue import producers
 from ..example import example
 from ..models import LiveSession, SessionCall
 from ..session_page import has, number
-from ..worlds import ServerGone, moments
+from ..worlds import ServerGone, after, moments
 from .sessions import of, shown, to
 
 KEPT = ("table", "find", "sort", "view")
@@ -45,7 +45,7 @@ def call(request: ProjectRequest, session: int) -> HttpResponse:
 
 def changed(request: ProjectRequest, target: LiveSession, form: CallForm) -> CallForm:
     """The form as a button changes it; nothing is called. Raises ServerGone."""
-    return changed_in(moments(target)[-1].world, form, request.POST)
+    return changed_in(after(moments(target)[-1], ""), form, request.POST)
 
 
 def changed_in(world: World, form: CallForm, posted: QueryDict) -> CallForm:
@@ -85,6 +85,9 @@ def asked(request: ProjectRequest, target: LiveSession, form: CallForm) -> HttpR
         return shown(request, target, form)
     try:
         made = calls.make(target, request.user, tool.name, arguments)
+    except calls.Full:
+        form.error = f"A session has at most {calls.MOST_CALLS:,} calls. Go on in a fork of it."
+        return shown(request, target, form)
     except calls.Busy:
         form.error = "Others are calling in this session at the same time. Look at what they did, then call again."
         return shown(request, target, form)

@@ -42,13 +42,15 @@ def sessions(request: ProjectRequest) -> HttpResponse:
 def new(request: ProjectRequest) -> HttpResponse:
     """Open a session; the address may choose servers, and a tool or a saved call."""
     if request.method != "POST":
-        chosen: dict[str, Any] = {name: request.GET.get(name, "")[:80] for name in ("tool", "saved")}
+        chosen: dict[str, Any] = {name: request.GET.get(name, "")[:80] for name in ("tool", "saved", "connect")}
         form = SessionForm(request.project, initial={"servers": request.GET.getlist("servers"), **chosen})
         return render(request, "servers/session_new.html", {"form": form})
     form = SessionForm(request.project, request.POST)
     if not form.is_valid():
         return render(request, "servers/session_new.html", {"form": form}, status=UNPROCESSABLE)
     session = form.open(request.project, request.user)
+    if form.cleaned_data["connect"]:
+        return redirect("session-connect", *request.project.path, session.pk)
     return redirect(to(session, tool=form.cleaned_data["tool"], saved=form.cleaned_data["saved"]))
 
 
@@ -62,13 +64,16 @@ PARTS = {
     "tools-found": "servers/session_tools_found.html",
     "state-table": "servers/session_table.html",
     "panes": "servers/session_panes.html",
+    "calls": "servers/session_live.html",
+    "calls-quiet": "servers/session_live.html",
 }
 
 
 def shown(request: ProjectRequest, session: LiveSession, form: CallForm | None = None) -> HttpResponse:
     """The page of a session, or the part of it that was asked for; with a fault in the form it is 422 for a page."""
     found = context(request, session, form)
-    part = PARTS.get((request.htmx.target or "").rpartition("#")[2], "servers/session_panes.html")
+    target = (request.htmx.target or "").rpartition("#")[2]
+    found["quiet"], part = target == "calls-quiet", PARTS.get(target, "servers/session_panes.html")
     response = page_or_part(request, "servers/session.html", part, found)
     if form is not None and (form.error or form.errors) and not request.htmx:
         response.status_code = UNPROCESSABLE

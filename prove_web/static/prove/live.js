@@ -1,4 +1,4 @@
-// prove.live.subscribe({job | project, after}, callback): one socket per page, resumed from each job's cursor.
+// prove.live.subscribe({job | project | session, after}, callback): one socket per page, resumed from each job's cursor.
 // Elements need no code: <div data-live-job="..." hx-get="..." hx-trigger="live"> gets the event `live` on news.
 window.prove ??= {};
 prove.live = (() => {
@@ -7,16 +7,16 @@ prove.live = (() => {
   const badge = document.getElementById("live");
   let socket = null, tries = 0, retry = null, lastWord = Date.now(), state = "";
 
-  function subscribe({ job, project, after = 0 }, callback) {
-    const subscription = { job, project, after, callback };
+  function subscribe({ job, project, session, after = 0 }, callback) {
+    const subscription = { job, project, session, after, callback };
     subscriptions.push(subscription);
     if (socket?.readyState === WebSocket.OPEN) ask(subscription);
     else connect();
     return () => subscriptions.splice(subscriptions.indexOf(subscription), 1);
   }
 
-  function ask({ job, project, after }) {
-    socket.send(JSON.stringify({ subscribe: job ? { job, after } : { project } }));
+  function ask({ job, project, session, after }) {
+    socket.send(JSON.stringify({ subscribe: job ? { job, after } : session ? { session } : { project } }));
   }
 
   function connect() {
@@ -51,7 +51,8 @@ prove.live = (() => {
   function deliver(message) {
     if (message.error) return console.warn(message.error);
     for (const subscription of [...subscriptions]) {
-      if (message.job ? message.job !== subscription.job : String(message.project) !== String(subscription.project)) continue;
+      const kind = ["job", "session", "project"].find((one) => one in message);
+      if (!kind || String(message[kind]) !== String(subscription[kind])) continue;
       if (message.job && !isNews(message, subscription)) continue;
       subscription.callback(message);
     }

@@ -19,14 +19,23 @@
     const found = document.querySelector(selector);
     if (!found) return;
     event.preventDefault();
-    found.click();
+    whole(() => document.querySelector(selector)?.click());
   }
 
   function call(event) {
     const button = form()?.querySelector("[data-call]");
     if (!button) return;
     event.preventDefault();
-    form().requestSubmit(button);
+    whole(() => form()?.requestSubmit(form().querySelector("[data-call]")));
+  }
+
+  // A form that was just swapped in is not htmx's yet: what is sent in this moment would load the page anew.
+  let swapping = false;
+  document.addEventListener("htmx:before:swap", () => { swapping = true; });
+  document.addEventListener("htmx:finally:swap", () => { swapping = false; });
+  function whole(act) {
+    if (swapping) document.addEventListener("htmx:finally:swap", act, { once: true });
+    else act();
   }
 
   function search(event) {
@@ -36,6 +45,32 @@
     box.focus();
   }
 
+  // Calls that others make in this session come in by themselves; a form stays as it is typed.
+  const CALLS = "calls", WITHOUT_THE_NEWEST = "calls-quiet", SOON = 200;
+  let asking = false, missed = false;
+  const watched = document.getElementById("watched");
+  if (watched) prove.live.subscribe({ session: watched.dataset.session }, news);
+
+  function news({ calls, faults }) {
+    setTimeout(() => { // an answer to this page's own call is on its way already
+      const seen = document.getElementById("calls")?.dataset;
+      if (seen && (calls > Number(seen.calls) || faults !== seen.faults)) bringUp();
+    }, SOON);
+  }
+
+  async function bringUp() {
+    if (asking) { missed = true; return; }
+    asking = true;
+    const typed = [...document.querySelectorAll("#newest input:not([type=hidden])")].some((one) => one.value);
+    await htmx.ajax("GET", location.pathname + location.search, {
+      swap: "none", target: "#calls", headers: { "HX-Target": typed ? WITHOUT_THE_NEWEST : CALLS },
+    }).catch(() => {}); // what is missed now comes with the next word
+    asking = false;
+    const said = document.getElementById("calls")?.dataset.said;
+    if (said) document.getElementById("said").textContent = said;
+    if (missed) { missed = false; bringUp(); }
+  }
+
   // What a swap replaces keeps its place: scrolling, and who reads by ear is told what became of a call.
   const places = new Map();
   const SCROLLED = ["timeline", "middle", "rows", "tools-found", "state"];
@@ -43,8 +78,9 @@
     for (const id of SCROLLED) places.set(id, document.getElementById(id)?.scrollTop ?? 0);
   });
   let told = document.getElementById("result")?.dataset.said;
-  document.addEventListener("htmx:after:swap", () => {
+  document.addEventListener("htmx:after:swap", ({ detail }) => {
     for (const [id, top] of places) if (top && document.getElementById(id)) document.getElementById(id).scrollTop = top;
+    if ([CALLS, WITHOUT_THE_NEWEST].includes(detail?.ctx?.request?.headers?.["HX-Target"])) return;
     const result = document.getElementById("result");
     if (result && result.dataset.said !== told) {
       told = result.dataset.said;

@@ -1,0 +1,44 @@
+"""A rollout opened as a live session: its world after so many of its calls, to go on from by hand."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.servers.calls import MOST_CALLS
+from prove_web.servers.models import Source
+from prove_web.servers.opened import NoWorld, of_rollout, open_after, stale
+from prove_web.servers.session_page import number
+
+from .detail import run_of
+from .rollouts import NoRollouts, examples_of, rollout_of
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def rollout_session(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
+    """Open the world of a rollout after the first `calls` of its calls."""
+    found = run_of(request.project, run)
+    most = number(request.POST.get("calls", "0"), MOST_CALLS)
+    try:
+        rollout = rollout_of(found, step, index)
+        if rollout is None:
+            raise Http404(f"This step has no rollout {index}.")
+        example = examples_of(found, [rollout.example]).get(rollout.example)
+        if example is None:
+            raise NoWorld("There is no world to open: the example of this rollout is no longer in the data set.")
+        title = f"Run {run}, step {step}, rollout {index}" + (f" after call {most}" if most else "")
+        made = of_rollout(rollout.calls, most)
+        session = open_after(request.project, request.user, example, title, Source.ROLLOUT, made)
+    except (NoRollouts, NoWorld) as why:
+        messages.error(request, str(why))
+        return redirect(reverse("rollout", args=[*request.project.path, run, step, index]))
+    if left_out := most and len(rollout.calls[:most]) - len(made):
+        messages.info(request, f"{left_out} of these calls never reached the world, and are left out.")
+    if stale(example):
+        messages.warning(request, "The servers have other code now: this world may differ from the rollout's.")
+    return redirect(session)

@@ -1,0 +1,66 @@
+"""A running rollout, watched: one conversation of the step under way, read-only, as its turns end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.live.models import State
+from prove_web.trajectories.conversation import of_rollout
+from training_worker.prove.watched import Watched, read
+
+from .detail import run_of
+from .models import Run
+from .rollouts import examples_of
+
+UNCHANGED = 204
+
+
+@in_project(Action.VIEW)
+@require_safe
+def watch(request: ProjectRequest, run: int) -> HttpResponse:
+    """The page; to htmx only the conversation, and nothing when it is as it was."""
+    found = run_of(request.project, run)
+    if not request.htmx:
+        return render(request, "experiments/watch.html", shown(found))
+    context = shown(found)
+    if request.GET.get("seen") == context["seen"]:
+        return HttpResponse(status=UNCHANGED)
+    return render(request, "experiments/watched.html", context)
+
+
+def shown(run: Run) -> dict[str, Any]:
+    """What there is to see, and in a word what was seen of it."""
+    job, trains = run.job, run.kind != "sft"
+    watched = read(job.out) if trains else None
+    context = {
+        "run": run,
+        "job": job,
+        "trains": trains,
+        "running": job.state in (State.RUNNING, State.STOPPING),
+        "waits": job.state in (State.QUEUED, State.STARTING),
+        "watched": watched,
+        "seen": f"{job.state}.{job.attempt}." + (said(watched) if watched else ""),
+        "newest": run.points.order_by("-step").values_list("step", flat=True).first(),
+    }
+    if watched is None:
+        return context
+    example = examples_of(run, [watched.rollout.example]).get(watched.rollout.example)
+    turns = of_rollout(watched.rollout, example) if example else []
+    return {**context, "example": example, "turns": turns, "stored": stored(run, watched)}
+
+
+def said(watched: Watched) -> str:
+    return f"{watched.step}.{len(watched.rollout.transcript)}.{watched.over:d}.{watched.index or 0}"
+
+
+def stored(run: Run, watched: Watched) -> str:
+    """The page of the rollout, once its step is stored."""
+    if watched.index is None or not run.kept.filter(step=watched.step).exists():
+        return ""
+    return reverse("rollout", args=[*run.project.path, run.number, watched.step, watched.index])

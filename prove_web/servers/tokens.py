@@ -1,0 +1,48 @@
+"""Connect tokens: made once and shown once, found by their hash, good while their maker may do what they let do."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from hashlib import sha256
+
+from django.db.models import Q
+from django.utils import timezone
+
+from prove_web.accounts.models import User
+from prove_web.accounts.permissions import Action, can
+
+from .models import ConnectToken, LiveSession
+
+BYTES = 32
+NOTED = timedelta(minutes=1)  # `used_at` is as exact as this, so that a busy client costs no write a call
+
+
+def issue(session: LiveSession, user: User, name: str, writes: bool) -> tuple[ConnectToken, str]:
+    """A new token of this session, and its text, which is kept nowhere."""
+    text = secrets.token_urlsafe(BYTES)
+    made = ConnectToken.objects.create(session=session, hash=hashed(text), name=name, writes=writes, made_by=user)
+    return made, text
+
+
+def hashed(text: str) -> str:
+    """A plain hash is enough: the text is random and long."""
+    return sha256(text.encode()).hexdigest()
+
+
+def admitted(text: str) -> ConnectToken | None:
+    """The token of this text, unless it was revoked or its maker may no longer call tools here; notes its use."""
+    related = ("session__project__organisation", "made_by")
+    found = ConnectToken.objects.filter(hash=hashed(text), revoked_at=None).select_related(*related).first()
+    if found is None or not found.made_by.is_active or not can(found.made_by, Action.ANNOTATE, found.session.project):
+        return None
+    now = timezone.now()
+    stale = ConnectToken.objects.filter(Q(used_at=None) | Q(used_at__lt=now - NOTED), pk=found.pk)
+    if found.used_at is None or found.used_at < now - NOTED:
+        stale.update(used_at=now)
+    return found
+
+
+def revoke(token: ConnectToken) -> None:
+    """Let nobody in by it any more; it stays in the list."""
+    ConnectToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())

@@ -1,0 +1,78 @@
+"""The page that connects MCP clients to a session: tokens made, shown once and revoked, and what to paste where."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .. import tokens
+from ..configurations import PLACE, PREFIX, configurations
+from ..models import ConnectToken, LiveSession
+from ..session_page import gone
+from .sessions import UNPROCESSABLE, of
+
+LONGEST = 80
+MOST = 50  # tokens of one session that are not revoked
+
+
+@in_project(Action.VIEW)
+@require_safe
+def connect(request: ProjectRequest, session: int) -> HttpResponse:
+    """The tokens of a session, and what to paste where."""
+    return page(request, of(request, session))
+
+
+@in_project(Action.ANNOTATE)
+@never_cache
+@require_POST
+def new(request: ProjectRequest, session: int) -> HttpResponse:
+    """Make a token and show it, this once."""
+    target = of(request, session)
+    name = " ".join(request.POST.get("name", "").replace("\0", "").split())
+    if not name or len(name) > LONGEST:
+        return page(
+            request, target, fault=f"Give it a name of 1 to {LONGEST} characters, to know whose calls are whose."
+        )
+    if target.tokens.filter(revoked_at=None).count() >= MOST:
+        return page(request, target, fault=f"A session has at most {MOST} tokens. Revoke those that are not in use.")
+    _, text = tokens.issue(target, request.user, name, request.POST.get("writes") == "yes")
+    return page(request, target, text)
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def revoke(request: ProjectRequest, session: int, token: int) -> HttpResponse:
+    """Let nobody in by a token any more: one's own; those of others take a role that launches."""
+    target = of(request, session)
+    found: ConnectToken = get_object_or_404(target.tokens, pk=token)
+    if found.made_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
+        messages.error(
+            request, "This token was made by someone else; to revoke it takes the role Maintainer or higher."
+        )
+    else:
+        tokens.revoke(found)
+        messages.success(request, f"“{found}” lets nobody in any more.")
+    return redirect("session-connect", *request.project.path, target.pk)
+
+
+def page(request: ProjectRequest, session: LiveSession, text: str = "", fault: str = "") -> HttpResponse:
+    """The page; with the text of a token it was made for, with what is wrong with one that was asked for."""
+    if gone(session):
+        return redirect(session)  # whose page says so
+    address = request.build_absolute_uri(f"{PREFIX}/{text or PLACE}/").replace("%3C", "<").replace("%3E", ">")
+    known = {
+        "session": session,
+        "tokens": session.tokens.select_related("made_by"),
+        "text": text,
+        "address": address,
+        "bearer": request.build_absolute_uri(f"{PREFIX}/"),
+        "clients": configurations(session, address),
+        "fault": fault,
+        "name": request.POST.get("name", "")[:LONGEST] if fault else "",
+    }
+    return render(request, "servers/connect.html", known, status=UNPROCESSABLE if fault else 200)

@@ -1,0 +1,85 @@
+"""The page that switches faults on purpose on and off in a session, from the next call on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from mcp_servers.faults import MOST_DELAY, Faults
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from ..calls import set_faults
+from ..session_page import gone
+from ..worlds import faults_of
+from .sessions import UNPROCESSABLE, of, to
+
+MOST_SEED = 10**9
+KINDS = {
+    "unavailable": (
+        "The service is away",
+        "The call is refused and changes nothing; the same call made again may work.",
+    ),
+    "rate_limited": ("The service is busy", "The call is refused, with the advice to wait a moment."),
+    "stale": ("An answer is behind", "A call that reads is answered as before the last write."),
+    "slow": ("An answer is late", "The call works; an MCP client waits for it, a person here does not."),
+}
+
+
+def whole(label: str, most: int, text: str, first: int = 0) -> forms.IntegerField:
+    """A field for a whole number from 0; left empty it is the first value."""
+    attributes = {"inputmode": "numeric", "autocomplete": "off"}
+    wrong = f"This is a whole number from 0 to {most:,}."
+    return forms.IntegerField(
+        label=label,
+        min_value=0,
+        max_value=most,
+        initial=first,
+        help_text=text,
+        widget=forms.TextInput(attrs=attributes),
+        error_messages=dict.fromkeys(("invalid", "min_value", "max_value", "required"), wrong),
+    )
+
+
+class FaultsForm(forms.Form):
+    """How many of a hundred calls meet each kind of fault."""
+
+    unavailable, rate_limited, stale, slow = (whole(f"{title}, %", 100, text) for title, text in KINDS.values())
+    delay = whole("Milliseconds that a late answer takes", MOST_DELAY, "", Faults().delay)
+    seed = whole("Seed", MOST_SEED, "The same seed and the same calls meet the same faults.")
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or {}
+        if sum(given.get(kind) or 0 for kind in KINDS) > 100:
+            raise forms.ValidationError("These are shares of a hundred calls: together they are 100 at most.")
+        return given
+
+    @property
+    def faults(self) -> Faults:
+        return Faults(**self.cleaned_data)
+
+
+@in_project(Action.ANNOTATE)
+def faults(request: ProjectRequest, session: int) -> HttpResponse:
+    """Choose the faults of a session, or switch them off."""
+    target = of(request, session)
+    if gone(target):
+        return redirect(target)  # whose page says so
+    if request.method != "POST":
+        now = faults_of(target)
+        form = FaultsForm(initial={name: getattr(now, name) for name in FaultsForm.base_fields} if now else None)
+        return render(request, "servers/faults.html", {"session": target, "form": form, "on": now})
+    if "off" in request.POST:
+        set_faults(target, None)
+        messages.success(request, "No call meets a fault on purpose from now on. Those made keep what they met.")
+        return redirect(to(target))
+    form = FaultsForm(request.POST)
+    if not form.is_valid():
+        known = {"session": target, "form": form, "on": faults_of(target)}
+        return render(request, "servers/faults.html", known, status=UNPROCESSABLE)
+    set_faults(target, form.faults)
+    messages.success(request, "The next calls of this session meet these faults; those made before stay as they are.")
+    return redirect(to(target))

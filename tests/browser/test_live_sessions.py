@@ -1,0 +1,155 @@
+"""Live sessions with company: two people and an MCP client in one world, on a real site."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.site.running import Site
+from tests.waiting import PATIENCE
+
+from .test_pages import SIZES, faults
+from .test_stories import launch
+
+HERE = "/my-team/demo/"
+
+
+@pytest.fixture(scope="module")
+def colleague(site: Site, chromium: Browser, signed_in: dict) -> dict:
+    """The cookies of an annotator, whom the owner added and who signed in by the form."""
+    owners, theirs = (chromium.new_context(base_url=site.url, storage_state=each) for each in (signed_in, None))
+    page = owners.new_page()
+    page.goto("/my-team/")
+    page.get_by_label("User name or e-mail address").fill("ann@example.com")
+    page.locator("[name=role]").last.select_option("annotator")
+    page.get_by_role("button", name=re.compile("^Add")).click()
+    password = page.locator("#first-password").inner_text()
+    page = theirs.new_page()
+    page.goto("/")
+    page.get_by_label("User name").fill("ann@example.com")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/my-team/**")
+    cookies = theirs.storage_state()
+    for context in (owners, theirs):
+        context.close()
+    return dict(cookies)
+
+
+@pytest.fixture
+def other(site: Site, chromium: Browser, colleague: dict) -> Iterator[Page]:
+    """A page of someone else at another machine."""
+    context = chromium.new_context(base_url=site.url, storage_state=colleague)
+    context.set_default_timeout(1000 * PATIENCE)
+    yield context.new_page()
+    context.close()
+
+
+def open_session(page: Page) -> str:
+    page.goto(f"{HERE}sessions/new/?servers=calendar&servers=banking")
+    page.get_by_label("Size").select_option("small")
+    page.get_by_role("button", name="Open the session").click()
+    page.wait_for_url(re.compile(r"/sessions/\d+/$"))
+    return page.url
+
+
+def test_two_people_in_one_session_see_the_same_and_keep_what_they_type(site: Site, page: Page, other: Page) -> None:
+    address = open_session(page)
+    page.goto(f"{address}?tool=create_event")
+    page.locator("[name=arg-title]").fill("Half a thought")
+    page.locator("#find").fill("a")
+    page.locator("[name=arg-title]").focus()
+    page.evaluate("window.untouched = true")
+    other.goto(f"{address}?tool=create_event")
+    other.get_by_role("button", name="Example").click()
+    expect(other.get_by_text("tried in a fork")).to_be_visible()
+    other.locator("[data-call]").click()
+    expect(other.locator("#call-1")).to_contain_text("create_event")
+    expect(page.locator("#call-1")).to_contain_text("create_event")
+    expect(page.locator("#said")).to_contain_text("Call 1, create_event by ann")
+    assert page.evaluate("window.untouched"), "the page was not loaded anew"
+    expect(page.locator("[name=arg-title]")).to_have_value("Half a thought")
+    expect(page.locator("[name=arg-title]")).to_be_focused()
+    expect(page.locator("#find")).to_have_value("a")
+    digest = other.locator("#digest").get_attribute("data-digest")
+    expect(page.locator("#digest")).to_have_attribute("data-digest", digest)
+
+
+def test_a_client_connects_by_the_text_of_the_panel_and_is_watched(site: Site, page: Page, other: Page) -> None:
+    address = open_session(page)
+    other.goto(address)
+    page.get_by_role("link", name="Connect").click()
+    page.get_by_label("Name").fill("A script of mine")
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.get_by_text("It is shown this once")).to_be_visible()
+    assert faults(page) == []
+    page.set_viewport_size(SIZES["narrow"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["narrow"]["width"], "it scrolls sideways"
+    for title in ("Claude Desktop", "MCP Inspector"):
+        assert "/mcp/s/" in page.get_by_role("region", name=title).inner_text()
+    program, command = (page.get_by_role("region", name=title).inner_text() for title in ("Python", "curl"))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    expect(other.locator("#call-1")).to_contain_text("mcp")
+    assert other.locator("#result").inner_text()
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=PATIENCE)
+    assert '"isError":false' in done.stdout, done.stdout + done.stderr
+    expect(other.locator("#call-2")).to_contain_text("curl")
+    page.get_by_role("button", name="Revoke A script of mine").click()
+    expect(page.get_by_text("lets nobody in any more")).to_be_visible()
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=PATIENCE)
+    assert "revoked" in done.stdout
+    expect(other.locator("#call-3")).to_have_count(0)
+
+
+def test_faults_are_switched_on_met_and_told(site: Site, page: Page) -> None:
+    address = open_session(page)
+    page.get_by_role("link", name="Faults").click()
+    page.get_by_label("The service is away").fill("100")
+    assert faults(page) == []
+    page.get_by_role("button", name="Switch on").click()
+    expect(page.locator("#faults-now")).to_contain_text("Faults on purpose")
+    page.goto(f"{address}?tool=list_calendars")
+    page.locator("[data-call]").click()
+    expect(page.locator("#call-1")).to_contain_text("away, on purpose")
+    assert faults(page) == []
+    page.get_by_role("link", name="Change or switch off").click()
+    page.get_by_role("button", name="Switch off").click()
+    expect(page.locator("#faults-now")).to_be_empty()
+    page.goto(f"{address}?tool=list_calendars")
+    page.locator("[data-call]").click()
+    expect(page.locator("#call-2")).not_to_contain_text("on purpose")
+
+
+def test_a_running_rollout_is_watched_as_it_happens(done_run: Site, page: Page) -> None:
+    launch(page, "Watched as it happens", max_steps=60)
+    page.wait_for_url(re.compile(r"/runs/\d+/$"))
+    run = page.url
+    page.get_by_role("link", name="Watch", exact=True).click()
+    expect(page.get_by_role("heading", name=re.compile(r"^Step \d+"))).to_be_visible()
+    expect(page.get_by_label("Conversation", exact=True).get_by_text("User").first).to_be_visible()
+    page.evaluate("window.untouched = true")
+    first = page.locator("#conversation").inner_text().split()[1]
+    expect(page.locator("#conversation")).not_to_contain_text(re.compile(rf"^Step {first}\b"))
+    assert page.evaluate("window.untouched"), "the page was not loaded anew"
+    assert faults(page) == []
+    page.goto(run)
+    page.get_by_role("button", name=re.compile("now", re.I)).first.click()
+    page.goto(f"{run}watch/")
+    expect(page.get_by_text("not running", exact=False).first).to_be_visible()
+    expect(page.locator("#watched[hx-trigger]")).to_have_count(0)
+
+
+def test_a_call_of_a_rollout_opens_as_a_session(done_run: Site, page: Page) -> None:
+    for index in range(1, 9):
+        page.goto(f"{HERE}runs/1/rollouts/1/{index}/")
+        button = page.get_by_role("button", name=re.compile("^Open the world after call"))
+        if button.count():
+            break
+    assert faults(page) == []
+    button.first.click()
+    page.wait_for_url(re.compile(r"/sessions/\d+/$"))
+    expect(page.locator(".session-facts")).to_contain_text("rollout")
