@@ -58,6 +58,7 @@ OUTSIDE = {
     "prove_web.servers": {"django", "django_filters", "networkx"},
     "prove_web.servers.connect": {"django", "channels", "mcp", "mcp_types", "anyio", "starlette"},
     "prove_web.servers.faults": {"pydantic"},
+    "prove_web.servers.management.commands.load_pages": {"django", "httpx2"},
     "prove_web.servers.management.commands.pan_graph": {"django", "playwright"},
     "prove_web.trajectories": {"django", "django_filters", "pydantic"},
 }

@@ -27,7 +27,7 @@ from mcp_servers.world import World
 from ..prove.benchmarks.environment import SetUpFailed
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import peers, picture, rescoring, rollouts, servers, step, store, synthesis
+from . import pages, peers, picture, rescoring, rollouts, servers, step, store, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -90,6 +90,7 @@ def main(argv: list[str] | None = None) -> int:
         console.print(table)
     console.print(rescoring_table(graph))
     console.print(picture_table(graph))
+    console.print(pages_table())
     if options.step:
         console.print(step_table(options.folder))
     try:
@@ -195,6 +196,18 @@ def picture_table(graph: Path) -> Table | str:
     table = Table("what", "ours", title=f"the picture of {found.edges:,} edges as {found.lines:,} lines, in a browser")
     table.add_row("a frame while it is panned, median", f"{found.median:.1f} ms")
     table.add_row("95th percentile", f"{found.p95:.1f} ms")
+    return table
+
+
+def pages_table() -> Table | str:
+    """How long pages take while many people use the site; or why that is not known."""
+    found = pages.measure()
+    if isinstance(found, str):
+        return f"Pages were not measured. {found}"
+    title = "pages on loopback, 20 people who think a second, 10,000 sessions stored"
+    table = Table("page", "times", "median", "95th percentile", title=title)
+    for name, page in sorted(found.items()):
+        table.add_row(name, f"{page.pages:,}", f"{page.median:.0f} ms", f"{page.p95:.0f} ms")
     return table
 
 

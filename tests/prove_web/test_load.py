@@ -1,0 +1,20 @@
+"""The pages are timed under load on a site of its own, with sessions that hold what their calls really answer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_pages_are_timed_on_a_site_of_their_own() -> None:
+    command = [sys.executable, "manage.py", "load_pages", "--sessions", "50", "--people", "8", "--seconds", "3"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told.keys() <= {"catalogue", "tool", "inspector step", "sessions"}
+    assert sum(one["pages"] for one in told.values()) >= 8
+    assert all(0 < one["median"] for one in told.values())
