@@ -1,6 +1,7 @@
 """A live session from its opening to a trajectory, by keyboard alone, as people do it who have never seen it."""
 
 import re
+from urllib.parse import quote_plus
 
 from playwright.sync_api import Page, expect
 
@@ -34,6 +35,7 @@ def found(page: Page, words: str, tool: str) -> None:
     """Search for a tool by words of its description, and open its form."""
     page.keyboard.press("/")
     page.keyboard.type(words)
+    page.wait_for_url(re.compile(re.escape(quote_plus(words))))  # what was found on the way is gone by then
     expect(page.locator("#tools-found a").first).to_contain_text(tool)
     focused(page, "#tools-found a")
     page.keyboard.press("Enter")

@@ -156,7 +156,7 @@ def test_exporting_what_is_not_there_says_so(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    out = next(filter(interrupted, (tmp_path / f"set-{number}" for number in range(9))))
+    out = next(filter(interrupted, (tmp_path / f"set-{number}" for number in range(30))))
     assert "of 8 are there from before; going on" in said("synthesize", "few", out=out, processes=1)
     said("synthesize", "few", out=tmp_path / "other", processes=1)
     assert contents(out) == contents(tmp_path / "other")
@@ -171,7 +171,8 @@ def interrupted(out: Path) -> bool:
             if list(out.glob("shards/*.jsonl")):
                 return os.kill(os.getpid(), signal.SIGINT)
 
-    thread = Thread(target=interrupt)
+    thread, turns = Thread(target=interrupt), sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)  # so that the thread gets to look while the set is made
     thread.start()
     try:
         said("synthesize", "few", out=out, processes=1)
@@ -180,6 +181,7 @@ def interrupted(out: Path) -> bool:
         assert stopped.returncode == 130 and "stopped; the same command goes on from here" in str(stopped)
         return True
     finally:
+        sys.setswitchinterval(turns)
         over.set()
         thread.join()
 

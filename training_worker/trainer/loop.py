@@ -91,8 +91,9 @@ class Loop(TrainerCallback):
         if not is_finite(self.model):
             raise NotFinite("policy", self.step)
         progress = {"seconds": self.seconds, "patience": self.patience.state(), "best": self.best.state()}
+        progress |= self.player.state()  # which every process has to be asked for
         if ranks.is_first():
-            path = self.folder.complete(state.global_step, progress | self.player.state())
+            path = self.folder.complete(state.global_step, progress)
             self.on_event({"event": "checkpoint", "step": state.global_step, "path": str(path)})
 
     def perhaps_stop(self, control: Any) -> None:

@@ -107,8 +107,8 @@ class Command(BaseCommand):
 
 def taught(plan: Plan, answers: Path, processes: object) -> tuple[Plan, int]:
     """The plan with a language model as its teacher, and how many processes are to ask it. Raises EndpointFailed."""
-    os.environ.setdefault(variable("cache"), str(answers))
-    used = from_environment(os.environ)
+    used = from_environment(os.environ, answers)
+    os.environ.setdefault(variable("cache"), str(answers))  # for the processes that ask it
     recipe = replace(plan.recipe, teacher=used.model)
     return replace(plan, recipe=recipe), processes if isinstance(processes, int) else used.parallel
 
