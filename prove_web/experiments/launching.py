@@ -16,6 +16,8 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.queueing import evaluate_after
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
+from prove_web.trajectories.by_hand import VERSION as BY_HAND
+from prove_web.trajectories.models import Dataset
 
 from . import evaluate_fields
 from .forecast import forecast
@@ -68,11 +70,17 @@ def beginning(request: ProjectRequest) -> dict[str, Any]:
     source = Run.objects.filter(project=project, number=int(clone)).first() if small(clone) else None
     if source:
         return copied(source)
-    chosen = usable(project).filter(number=int(dataset)).first() if small(dataset) else usable(project).first()
+    chosen = usable(project).filter(number=int(dataset)).first() if small(dataset) else offered(project)
     kind = request.GET.get("kind", "")
     start = {"name": f"Run {next_number(project)}", "dataset": chosen, "recipe": request.GET.get("recipe", "")}
     start |= {"kind": kind} if kind in RunKind else {}
     return start | (filled(start["recipe"], start) if start["recipe"] in TITLES else {})
+
+
+def offered(project: Project) -> Dataset | None:
+    """The newest data set; one made by hand, which may hold a single conversation, only where there is no other."""
+    found: Dataset | None = usable(project).exclude(job__spec__has_key=BY_HAND).first() or usable(project).first()
+    return found
 
 
 def small(text: str) -> bool:

@@ -8,15 +8,17 @@ import os
 import signal
 import sys
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from prove_web.trajectories.management.commands.synthesize import Command
 from tests.prove.serving import MODEL, Serve, Served, rewriting
 from training_worker.prove.synthesis import recipes
+from training_worker.prove.synthesis.dataset import Progress
 from training_worker.prove.synthesis.shards import kept_until_done
+from training_worker.prove.trajectory import Split
 
 ROOT = Path(__file__).parents[2]
 
@@ -155,35 +157,35 @@ def test_exporting_what_is_not_there_says_so(tmp_path: Path) -> None:
         said("export", tmp_path)
 
 
-def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    out = next(filter(interrupted, (tmp_path / f"set-{number}" for number in range(30))))
+def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, tells = tmp_path / "set", Command.noting
+
+    def noting(self: Command, split: Split, progress: Progress) -> Progress:
+        tell = tells(self, split, progress)
+
+        def told(done: int, total: int) -> None:
+            tell(done, total)
+            if list(out.glob("shards/*.jsonl")):
+                os.kill(os.getpid(), signal.SIGINT)
+
+        return told
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with (
+            monkeypatch.context() as pressed,
+            pytest.raises(CommandError, match="stopped; the same command") as stopped,
+        ):
+            pressed.setattr(Command, "noting", noting)
+            said("synthesize", "few", out=out, processes=1)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert stopped.value.returncode == 130
     assert "of 8 are there from before; going on" in said("synthesize", "few", out=out, processes=1)
     said("synthesize", "few", out=tmp_path / "other", processes=1)
     assert contents(out) == contents(tmp_path / "other")
-
-
-def interrupted(out: Path) -> bool:
-    """Begin a data set and press Ctrl-C once something is made; False when it was done before that was noticed."""
-    over = Event()
-
-    def interrupt() -> None:
-        while not over.wait(0.005):
-            if list(out.glob("shards/*.jsonl")):
-                return os.kill(os.getpid(), signal.SIGINT)
-
-    thread, turns = Thread(target=interrupt), sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)  # so that the thread gets to look while the set is made
-    thread.start()
-    try:
-        said("synthesize", "few", out=out, processes=1)
-        return False
-    except CommandError as stopped:
-        assert stopped.returncode == 130 and "stopped; the same command goes on from here" in str(stopped)
-        return True
-    finally:
-        sys.setswitchinterval(turns)
-        over.set()
-        thread.join()
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
