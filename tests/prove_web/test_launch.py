@@ -16,6 +16,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.defaults import CORES, DEFAULTS, LIMITS, REWARD, START, SUPERVISED, SWITCHES
 from prove_web.experiments.forms import RunForm, belongs
 from prove_web.experiments.inputs import TIMES, plain
+from prove_web.experiments.launching import offered
 from prove_web.experiments.models import Run
 from prove_web.experiments.sections import SECTIONS
 from prove_web.live import messages
@@ -449,3 +450,14 @@ def test_what_is_not_as_usual_is_told_in_its_fold_and_what_is_wrong_opens_it(
     assert "<b>9" not in text and "&lt;b&gt;9" in text
     wrong = folds(alices.post(page(project), filled(dataset, learning_rate=junk, micro_batch="7")))
     assert {title for title, (is_open, _) in wrong.items() if is_open} == {"Learning", "Machine"}
+
+
+def test_a_data_set_made_by_hand_is_offered_first_only_where_there_is_no_other(project: Project) -> None:
+    def made(number: int, **spec: int) -> Dataset:
+        job = Job.objects.create(project=project, kind=Kind.DATASET, title="Data", spec=spec, state=State.DONE)
+        return Dataset.objects.create(project=project, number=number, name=f"Data {number}", job=job)
+
+    by_hand = made(901, by_hand=1)
+    assert offered(project) == by_hand
+    synthesized = made(900)
+    assert offered(project) == synthesized
