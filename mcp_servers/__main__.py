@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import signal
 import sys
 from argparse import ArgumentParser, Namespace
@@ -34,6 +33,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--faults", default="", help="faults on purpose, such as unavailable=5,slow=10,delay=800")
     parser.add_argument("--sign", metavar="NAME", help="print the path of a session of its own, and leave")
     parser.add_argument("--secret-file", type=Path, help="what signed paths are signed with; made when not there")
+    parser.add_argument("--control", type=Path, help="a socket file by which --http tells and ends its sessions")
     options = parser.parse_args(argv)
     if options.list:
         return list_servers()
@@ -77,7 +77,8 @@ def list_servers() -> int:
 
 def over_http(given: Namespace) -> int:
     from .faults import Faults
-    from .gateway import Options, Ticket, serve
+    from .gateway import Options, serve
+    from .ticket import Ticket, secret_of
 
     try:
         secret = secret_of(given.secret_file) if given.secret_file else b""
@@ -95,6 +96,7 @@ def over_http(given: Namespace) -> int:
             secret=secret,
             hosts=tuple(given.allow),
             faults=Faults.parse(given.faults) if given.faults else None,
+            control=given.control,
         )
         if not given.quiet:
             print(f"MCP is at http://{given.host}:{given.port}/mcp and /mcp/<server>", file=sys.stderr)
@@ -103,19 +105,6 @@ def over_http(given: Namespace) -> int:
         print(f"python -m mcp_servers: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def secret_of(path: Path) -> bytes:
-    """The secret in a file that only its owner can read, made now when there is none."""
-    try:
-        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(secrets.token_hex(32))
-    except FileExistsError:
-        pass
-    secret = path.read_text("utf-8").strip()
-    if len(secret) < 32:
-        raise ValueError(f"{path} holds no secret: remove it, and a new one is made.")
-    return secret.encode()
 
 
 if __name__ == "__main__":

@@ -7,17 +7,12 @@ refused: two clients would share one world without knowing. All servers of a wor
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hmac
-import json
-import logging
-import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from hashlib import sha256
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -30,16 +25,21 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from .catalogue import SERVERS, TOOLS
+from .catalogue import SERVERS
+from .control import Control
 from .faults import Faults
-from .kit import Reply
-from .kit.state import State
 from .kit.wire import SESSION, endpoint, named
-from .world import World
+from .ticket import Ticket
+from .visitors import Ended, Key, Visitor, Visitors
 
-log = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-TAG = 16  # bytes of a signature
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
+LONGEST_CLIENT = 80
+AGAIN = {
+    "ticket": "Ask whoever gave you this address to start it again, or for another one.",
+    "name": f"Set the request's metadata {SESSION!r} to another name.",
+    "legacy": "Connect again: a new connection has a session of its own.",
+}
 NAMELESS = (
     f"This call names no session. Set the request's metadata {SESSION!r} to a name of your own, or connect to a signed "
     "address, which `python -m mcp_servers --sign NAME` prints."
@@ -61,93 +61,17 @@ class Options:
     body: int = 1_000_000
     sessions: int = 10_000
     idle: float = 1800.0
-
-
-@dataclass(frozen=True)
-class Ticket:
-    """What a signed address grants: one session, in the world of this seed and size."""
-
-    name: str
-    seed: int
-    size: str
-
-    def signed(self, secret: bytes) -> str:
-        text = json.dumps([self.name, self.seed, self.size]).encode()
-        return f"{encoded(text)}.{encoded(tag(secret, text))}"
-
-    @classmethod
-    def read(cls, token: str, secret: bytes) -> Ticket | None:
-        """The ticket of a token that was signed with this secret, else None."""
-        try:
-            text, mark = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in token.split("."))
-        except (ValueError, binascii.Error):
-            return None
-        if not secret or not hmac.compare_digest(mark, tag(secret, text)):
-            return None
-        return cls(*json.loads(text))
-
-
-def encoded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def tag(secret: bytes, text: bytes) -> bytes:
-    return hmac.new(secret, text, sha256).digest()[:TAG]
-
-
-class Visitor:
-    """A caller's world, in which servers are opened when they are first used."""
-
-    def __init__(self, seed: int, size: str, faults: Faults | None = None):
-        self.seed, self.size, self.faults = seed, size, faults
-        self.world: World | None = None
-        self.delay = 0.0
-
-    def within(self, server: str) -> World:
-        if self.world is None:
-            self.world = World.open(self.seed, (server,), self.size, self.faults)
-        self.world.join(server)
-        return self.world
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> Reply:
-        world = self.within(TOOLS[tool][0].name)
-        before = len(world.injected)
-        reply = world.call(tool, arguments)
-        self.delay = sum(one.delay for one in world.injected[before:]) / 1000
-        for one in world.injected[before:]:
-            log.warning("Fault on purpose: call %d, %s, %s", *one[:3])
-        return reply
-
-    def state(self, server: str) -> State:
-        world = self.within(server)
-        state: State = world.sessions[server].state.draft(now=world.now)
-        return state
-
-
-class Visitors:
-    """The visitors by session. Who is idle for too long goes, and when there are too many, who was idle longest."""
-
-    def __init__(self, options: Options, clock: Callable[[], float] = time.monotonic):
-        self.options, self.clock = options, clock
-        self.seen: OrderedDict[str, tuple[float, Visitor]] = OrderedDict()
-
-    def get(self, key: str, seed: int, size: str) -> Visitor:
-        now = self.clock()
-        while self.seen and next(iter(self.seen.values()))[0] < now - self.options.idle:
-            self.seen.popitem(last=False)
-        _, visitor = self.seen.get(key) or (now, Visitor(seed, size, self.options.faults))
-        self.seen[key] = (now, visitor)
-        self.seen.move_to_end(key)
-        if len(self.seen) > self.options.sessions:
-            self.seen.popitem(last=False)
-        return visitor
+    control: Path | None = None  # where its control plane listens, if it has one
 
 
 class Gateway:
     """The ASGI application of a gateway: one MCP endpoint per server and one for all."""
 
     def __init__(self, options: Options):
-        self.options, self.visitors = options, Visitors(options)
+        self.options = options
+        self.visitors = Visitors(options.sessions, options.idle, options.faults)
+        about = {"host": options.host, "port": options.port, "idle": options.idle}
+        self.control = Control(self.visitors, about, options.secret)
         names = (*LOOPBACK, "[::1]", *options.hosts) if options.host in LOOPBACK else (options.host, *options.hosts)
         security = TransportSecuritySettings(
             enable_dns_rebinding_protection=True,
@@ -181,6 +105,8 @@ class Gateway:
         async with AsyncExitStack() as running:
             for manager in self.managers.values():
                 await running.enter_async_context(manager.run())
+            if self.options.control:
+                await running.enter_async_context(self.control.listening(self.options.control))
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -207,15 +133,32 @@ class Gateway:
         return JSONResponse({"error": text}, 401, {"WWW-Authenticate": "Bearer"})
 
     def visitor(self, context: Any) -> Visitor:
-        """Whose request this is. Raises MCPError when it names no session."""
+        """Whose request this is. Raises MCPError when it names no session, or one that was ended on purpose."""
+        key = self.key(context)
+        try:
+            visitor = self.visitors.get(key)
+        except Ended as ended:
+            when = datetime.fromtimestamp(ended.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+            raise MCPError(INVALID_PARAMS, f"This session was ended at {when}. {AGAIN[key.kind]}") from None
+        visitor.client = client_of(context) or visitor.client
+        return visitor
+
+    def key(self, context: Any) -> Key:
         ticket: Ticket | None = context.request.scope["state"]["ticket"]
         if ticket:
-            return self.visitors.get(f"ticket {ticket}", ticket.seed, ticket.size)
+            return Key("ticket", ticket.name, ticket.seed, ticket.size, ticket.owner)
         name, legacy = named(context.meta), context.request.headers.get("mcp-session-id", "")
         if not name and not legacy:
             raise MCPError(INVALID_PARAMS, NAMELESS)
-        key = f"name {name}" if name else f"legacy {legacy}"
-        return self.visitors.get(key, self.options.seed, self.options.size)
+        return Key("name" if name else "legacy", name or legacy, self.options.seed, self.options.size)
+
+
+def client_of(context: Any) -> str:
+    """What a client calls itself: in each request of 2026-07-28, or when it connected, of 2025-11-25."""
+    values = context.meta if isinstance(context.meta, dict) else getattr(context.meta, "model_extra", None) or {}
+    told = values.get(CLIENT_INFO) or getattr(context.session.client_params, "client_info", None)
+    name = told.get("name") if isinstance(told, dict) else getattr(told, "name", None)
+    return "".join(each for each in name if each.isprintable())[:LONGEST_CLIENT] if isinstance(name, str) else ""
 
 
 def unknown(name: str) -> JSONResponse:

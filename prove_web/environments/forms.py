@@ -54,6 +54,28 @@ class EnvironmentForm(forms.Form):
         return found
 
 
+class GatewaySessionForm(forms.Form):
+    """A session of the MCP gateway: what it is called, and its world."""
+
+    title = forms.CharField(
+        max_length=60,
+        required=False,
+        label="What it is for",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "Claude Desktop on my laptop"}),
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=MOST_SEED,
+        widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+        error_messages={"invalid": "A seed is a whole number, such as 7.", "min_value": "A seed is 0 or more."},
+    )
+    size = forms.ChoiceField(choices=SIZES.items())
+
+    def __init__(self, project: Project, data: Any = None):
+        now = environment_of(project)
+        super().__init__(data, initial={"seed": now.seed, "size": now.size}, auto_id="id_gateway_%s")
+
+
 class ThirdPartyForm(forms.Form):
     """A server that others wrote: its name, and how it is reached. Nothing is started when it is added."""
 

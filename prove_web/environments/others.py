@@ -10,10 +10,10 @@ from django.views.decorators.http import require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from .forms import EnvironmentForm, ThirdPartyForm
+from .forms import ThirdPartyForm
 from .models import ThirdParty
+from .page import UNPROCESSABLE, page
 from .trying import allowed, attempt
-from .views import UNPROCESSABLE, page
 
 LONGEST = 20_000  # characters of the arguments of a trial
 
@@ -28,7 +28,7 @@ def add(request: ProjectRequest) -> HttpResponse:
     form = ThirdPartyForm(request.POST)
     added = form.save(request.project, request.user) if form.is_valid() else None
     if added is None:
-        return page(request, EnvironmentForm(request.project), form, UNPROCESSABLE)
+        return page(request, adding=form, status=UNPROCESSABLE)
     messages.success(request, f"{added} is added. Nothing of it has been started yet: try it here.")
     return redirect("third-party", *request.project.path, added.pk)
 

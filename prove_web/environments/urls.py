@@ -2,12 +2,15 @@
 
 from django.urls import path
 
-from . import others, views
+from . import gateway_views, others, views
 
 urlpatterns = [
     path("environments/", views.environments, name="environments"),
     path("environments/save/", views.save, name="environment-save"),
-    path("environments/gateway/", views.gateway_state, name="gateway"),
+    path("environments/gateway/", gateway_views.state, name="gateway"),
+    path("environments/gateway/switch/", gateway_views.switch, name="gateway-switch"),
+    path("environments/gateway/sessions/", gateway_views.new, name="gateway-session-new"),
+    path("environments/gateway/session/", gateway_views.session, name="gateway-session"),
     path("environments/versions/<slug:server>/", views.server_versions, name="server-versions"),
     path("environments/check/", views.check_all, name="servers-check"),
     path("environments/check/<slug:server>/", views.check, name="server-check"),

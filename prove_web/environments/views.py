@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,15 +11,12 @@ from django.views.decorators.http import require_GET, require_POST
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live import messages as broker
-from prove_web.servers.catalogue import by_category
-from prove_web.servers.models import LiveSession, Source
 
-from . import checking, gateway, versions
-from .forms import EnvironmentForm, ThirdPartyForm
-from .models import ServerCheck, ThirdParty
-from .offered import environment_of
+from . import checking, versions
+from .forms import EnvironmentForm
+from .models import ServerCheck
+from .page import UNPROCESSABLE, page
 
-UNPROCESSABLE = 422
 CHECK = "prove_web.environments.check"
 
 
@@ -30,25 +24,7 @@ CHECK = "prove_web.environments.check"
 @require_GET
 def environments(request: ProjectRequest) -> HttpResponse:
     """What is switched on, the first world, the gateway, versions, servers of others."""
-    return page(request, EnvironmentForm(request.project))
-
-
-def page(
-    request: ProjectRequest, form: EnvironmentForm, adding: ThirdPartyForm | None = None, status: int = 200
-) -> HttpResponse:
-    known, ticked = versions.counts(), set(form["servers"].value() or ())
-    groups = [(title, [(card, card.name in ticked) for card in cards]) for title, cards in by_category(SERVERS)]
-    context: dict[str, Any] = {
-        "form": form,
-        "categories": groups,
-        "environment": environment_of(request.project),
-        "versions": [(name, known.get(name, 0)) for name in SERVERS],
-        "clients": LiveSession.objects.filter(project=request.project, source=Source.MCP).count(),
-        "third_party": ThirdParty.objects.filter(project=request.project).select_related("added_by"),
-        "external": sorted(settings.EXTERNAL_SERVERS),
-        "adding": adding or ThirdPartyForm(),
-    }
-    return render(request, "environments/environments.html", context, status=status)
+    return page(request)
 
 
 @in_project(Action.LAUNCH)
@@ -62,13 +38,6 @@ def save(request: ProjectRequest) -> HttpResponse:
     told = f"{len(off)} of {len(SERVERS)} servers are off" if off else "All servers are on"
     messages.success(request, f"{told}; lists and forms of this project offer the others." if off else f"{told}.")
     return redirect("environments", *request.project.path)
-
-
-@in_project(Action.VIEW)
-@require_GET
-def gateway_state(request: ProjectRequest) -> HttpResponse:
-    """Whether the gateway answers, as a part of the page that is asked for once the page is there."""
-    return render(request, "environments/gateway.html", {"gateway": gateway.look()})
 
 
 @in_project(Action.VIEW)

@@ -2,91 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import socket
-import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 import pytest
-import uvicorn
 from mcp import Client
-from mcp.shared.exceptions import MCPError
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.faults import Faults
-from mcp_servers.gateway import Gateway, Options, Ticket, Visitors, serve
+from mcp_servers.gateway import Options, serve
 from mcp_servers.kit.wire import PAGE, SESSION
+from mcp_servers.ticket import Ticket
+from mcp_servers.visitors import Key, Visitors
 from mcp_servers.world import World
-
-SECRET = b"x" * 32
-META = {SESSION: "mine"}
-
-
-class Running:
-    """A gateway on a free port, in a thread of its own."""
-
-    def __init__(self, **options: Any):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        app = Gateway(Options(port=self.port, size="small", seed=7, secret=SECRET, **options)).app
-        self.server = uvicorn.Server(uvicorn.Config(app, port=self.port, log_level="error"))
-        self.thread = threading.Thread(target=self.server.run)
-
-    @property
-    def base(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def __enter__(self) -> Running:
-        self.thread.start()
-        while not self.server.started:
-            threading.Event().wait(0.02)
-        return self
-
-    def __exit__(self, *rest: object) -> None:
-        self.server.should_exit = True
-        self.thread.join(10)
+from tests.mcp_servers.visiting import META, SECRET, Running, accounts, move_money, refused, visit
 
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[str]:
     with Running() as running:
         yield running.base
-
-
-def visit(url: str, scene: Callable[[Client], Awaitable[Any]], **options: Any) -> Any:
-    async def whole() -> Any:
-        async with Client(url, **options) as client:
-            return await scene(client)
-
-    return asyncio.run(whole())
-
-
-def refused(url: str, scene: Callable[[Client], Awaitable[Any]]) -> str:
-    """The error a scene ends with."""
-
-    async def caught(client: Client) -> str:
-        with pytest.raises(MCPError) as error:
-            await scene(client)
-        return str(error.value.message)
-
-    return str(visit(url, caught))
-
-
-async def accounts(client: Client, meta: dict[str, str] | None = META) -> list[dict[str, Any]]:
-    result = await client.call_tool("list_accounts", {}, meta=meta)
-    return list(json.loads(result.content[0].text))
-
-
-async def move_money(client: Client, meta: dict[str, str] | None = META) -> None:
-    """From one open account to another of its currency."""
-    rows = [row for row in await accounts(client, meta) if row["status"] == "open"]
-    source, target = next((a, b) for a in rows for b in rows if a["id"] != b["id"] and a["currency"] == b["currency"])
-    given = {"source": source["id"], "target": target["id"], "amount": 5}
-    assert not (await client.call_tool("transfer_money", given, meta=meta)).is_error
 
 
 def test_each_server_has_its_tools_and_all_together_have_them_under_its_name(gateway: str) -> None:
@@ -242,11 +179,12 @@ def test_every_server_suggests_a_task_of_the_callers_world(gateway: str, name: s
 
 def test_who_is_idle_for_too_long_and_who_is_too_many_goes() -> None:
     now = [0.0]
-    visitors = Visitors(Options(sessions=3, idle=10.0), lambda: now[0])
-    first = visitors.get("first", 7, "small")
+    visitors = Visitors(sessions=3, idle=10.0, clock=lambda: now[0])
+    first, *others = (Key("name", name, 7, "small") for name in ("first", "0", "1", "2"))
+    opened = visitors.get(first)
     now[0] = 9.0
-    assert visitors.get("first", 7, "small") is first
+    assert visitors.get(first) is opened
     now[0] = 20.0
-    assert visitors.get("first", 7, "small") is not first and len(visitors.seen) == 1
-    kept = [visitors.get(str(number), 7, "small") for number in range(3)]
-    assert len(visitors.seen) == 3 and visitors.get("0", 7, "small") is kept[0]
+    assert visitors.get(first) is not opened and len(visitors.seen) == 1
+    kept = [visitors.get(key) for key in others]
+    assert len(visitors.seen) == 3 and visitors.get(others[0]) is kept[0]

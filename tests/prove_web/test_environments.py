@@ -273,7 +273,7 @@ def test_the_page_asks_the_database_little(
 ) -> None:
     versions.record()
     mary_browser.get(at(project, "environments"))
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):
         mary_browser.get(at(project, "environments"))
     dataset_of(project, examples()[:20])
     with django_assert_max_num_queries(9):

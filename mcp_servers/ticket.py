@@ -1,0 +1,66 @@
+"""Signed addresses: who holds one comes into one session of a gateway, whose seed and size the signature fixes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+TAG = 16  # bytes of a signature
+SHORTEST = 32  # characters of a secret
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """What a signed address grants: one session, in the world of this seed and size.
+
+    `owner` says whose session it is, in words of whoever signed it; nobody's where it is empty.
+    """
+
+    name: str
+    seed: int
+    size: str
+    owner: str = ""
+
+    def signed(self, secret: bytes) -> str:
+        told = [self.name, self.seed, self.size, *([self.owner] if self.owner else [])]
+        text = json.dumps(told).encode()
+        return f"{encoded(text)}.{encoded(tag(secret, text))}"
+
+    @classmethod
+    def read(cls, token: str, secret: bytes) -> Ticket | None:
+        """The ticket of a token that was signed with this secret, else None."""
+        try:
+            text, mark = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in token.split("."))
+        except (ValueError, binascii.Error):
+            return None
+        if not secret or not hmac.compare_digest(mark, tag(secret, text)):
+            return None
+        return cls(*json.loads(text))
+
+
+def encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def tag(secret: bytes, text: bytes) -> bytes:
+    return hmac.new(secret, text, sha256).digest()[:TAG]
+
+
+def secret_of(path: Path) -> bytes:
+    """The secret in a file that only its owner can read, made now when there is none. Raises OSError, ValueError."""
+    try:
+        with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+    except FileExistsError:
+        pass
+    secret = path.read_text("utf-8").strip()
+    if len(secret) < SHORTEST:
+        raise ValueError(f"{path} holds no secret: remove it, and a new one is made.")
+    return secret.encode()

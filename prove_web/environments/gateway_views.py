@@ -1,0 +1,93 @@
+"""What people do with the MCP gateway: stop and start it, open sessions of it, reset, end and start those."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from . import gateway
+from .forms import GatewaySessionForm
+from .page import UNPROCESSABLE, gateway_context, page
+
+HERE = "#gateway-title"
+DONE = {
+    "reset": "It begins again: the next call meets the world as it was at first.",
+    "end": "It is ended: the next call of its client is told so. Start it to let the client in again.",
+    "start": "It is started again, in a world as new.",
+}
+SHARED = "One gateway serves all teams of the site: this takes the role Maintainer or higher in each of them."
+
+
+@in_project(Action.VIEW)
+@require_GET
+def state(request: ProjectRequest) -> HttpResponse:
+    """How the gateway is and what sessions it has, as the part of the page that is asked for again and again."""
+    return render(request, "environments/gateway.html", gateway_context(request))
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def switch(request: ProjectRequest) -> HttpResponse:
+    """Stop or start the gateway's process, for all teams."""
+    if not gateway.keeps(request.user):
+        messages.error(request, SHARED)
+        return back(request)
+    if not gateway.look().supervised:
+        messages.error(request, "The gateway was not started by this site: end it, or start it, where it runs.")
+        return back(request)
+    if request.POST.get("do") == "stop":
+        gateway.stop(request.user)
+        messages.success(request, "The gateway is being stopped. It stays so, also when the site is started anew.")
+    else:
+        gateway.start()
+        messages.success(request, "The gateway is being started.")
+    return back(request, HERE)
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def new(request: ProjectRequest) -> HttpResponse:
+    """Start a session of this project, and with it the address to connect to."""
+    form = GatewaySessionForm(request.project, request.POST)
+    if not form.is_valid():
+        return page(request, starting=form, status=UNPROCESSABLE)
+    name = f"{form.cleaned_data['title'] or 'session'} {secrets.token_hex(3)}"
+    world = {"seed": form.cleaned_data["seed"], "size": form.cleaned_data["size"]}
+    try:
+        gateway.ask({"do": "open", "name": name, **world, "owner": gateway.owner_of(request.project)})
+        messages.success(request, f"“{name}” is started. Give its address, below, to an MCP client.")
+    except gateway.Away as error:
+        messages.error(request, str(error))
+        return back(request)
+    return back(request, HERE)
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def session(request: ProjectRequest) -> HttpResponse:
+    """Reset, end or start one session of this project, or of nobody where all teams' things are this person's."""
+    shown = {one.id: one for one in gateway_context(request)["gateway_sessions"]}
+    what, session = request.POST.get("do", ""), request.POST.get("session", "")
+    try:
+        if what not in DONE:
+            raise gateway.Away(f"A session can be told to {', '.join(DONE)}; nothing was done.")
+        if session not in shown:
+            raise gateway.Away("There is no such session of this project any more: it was idle for too long.")
+        gateway.ask({"do": what, "session": session})
+        messages.success(request, f"“{shown[session].name}”: {DONE[what]}")
+    except gateway.Away as error:
+        messages.error(request, str(error))
+        return back(request)
+    return back(request, HERE)
+
+
+def back(request: ProjectRequest, to: str = "") -> HttpResponse:
+    """The page, from its top, where errors are told, or from the part that shows what was done."""
+    return redirect(reverse("environments", args=request.project.path) + to)
