@@ -7,6 +7,7 @@ from multiprocessing import get_context
 from celery import Celery
 from celery.signals import worker_process_init, worker_shutting_down
 
+from . import hearts, logs
 from .broker import broker_url, celery_url
 from .jobs.lifeline import die_with_parent
 
@@ -31,6 +32,9 @@ app.conf.update(
     broker_transport_options={"socket_keepalive": True},
     task_default_queue="synthesis",
 )
+
+hearts.of_workers(broker_url())
+logs.of_workers()
 
 closing = get_context("fork").Event()  # shared with the pool's process, which is forked from this one
 

@@ -106,16 +106,22 @@ def test_helpers_that_never_come_are_not_waited_for(draws: Draws, expected: list
 
 
 def test_what_helpers_bring_is_taken(draws: Draws, folder: Path, expected: list[Result], tmp_path: Path) -> None:
-    brought: dict[Path, os.stat_result] = {}
+    brought: dict[Path, tuple[int, int]] = {}
 
     def ask(of: Draws, shard: Shard) -> bool:
         shard.path.write_bytes((folder / shard.path.name).read_bytes())
-        brought[shard.path] = shard.path.stat()
+        brought[shard.path] = written(shard.path)
         return True
 
     with Crew(draws, tmp_path, 1, ask) as crew:
         assert crew.draw(TASKS, silent) == expected
-    assert len(brought) == 3 and {path: path.stat() for path in brought} == brought
+    assert len(brought) == 3 and {path: written(path) for path in brought} == brought
+
+
+def written(path: Path) -> tuple[int, int]:
+    """Which file it is, and when it was written last."""
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
 
 
 def test_a_process_that_is_killed_is_replaced(draws: Draws, folder: Path, tmp_path: Path) -> None:

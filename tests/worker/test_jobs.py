@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 from training_worker.prove.synthesis.recipes import PLANS
 from training_worker.prove.trajectory import Example, read_lines
@@ -81,12 +82,31 @@ def test_a_data_set_is_made_by_recipe(web: Web, worker: Workers) -> None:
     assert told == sorted(told) and told[-1] == 120
 
 
+def test_a_data_set_about_some_tools_is_about_them_and_tells_what_is_dropped(web: Web, worker: Workers) -> None:
+    worker()
+    tools = ["send_email", "create_event"]
+    job = web.send("dataset", {**TINY, "servers": ["email", "calendar"], "tools": tools})
+    end = web.until_ended(job)
+    assert end["state"] == "done", end
+    made = list(read_lines(Example, web.jobs / job / "out" / "train.jsonl"))
+    chains = [{call.name for step in one.steps for call in step.calls} for one in made if one.kind == "chain"]
+    assert chains and all(set(tools) & chain for chain in chains)
+    last = web.told(job, "progress")[-1]
+    counts = end["result"]["counts"].values()
+    assert last["kept"] == sum(one["made"] for one in counts)
+    dropped = Counter[str]()
+    for one in counts:
+        dropped.update(one["dropped"])
+    assert sum(last["dropped"].values()) <= dropped.total() and set(last["dropped"]) <= set(dropped)
+
+
 def test_what_a_worker_cannot_do_is_refused_in_a_sentence(web: Web, worker: Workers) -> None:
     worker()
     for kind, spec, says in (
         ("dataset", {**TINY, "train": -1}, "train must be a whole number of at least 1, not -1."),
         ("dataset", {**TINY, "colour": "red"}, "This worker does not know colour."),
         ("dataset", {**TINY, "candidates": 2}, "candidates is too small."),
+        ("dataset", {**TINY, "tools": ["fly"]}, "tools must be a list of some of the tools of these servers, not"),
         ("dataset", {"recipe": "prove-14k"}, f"recipe must be one of {', '.join(PLANS)}, not 'prove-14k'."),
         ("dataset", {"recipe": "100", "train": 5}, "This worker does not know train."),
         ("graph", {"seed": 1}, "This worker does not know seed."),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -17,25 +18,31 @@ from ..prove.graph import along, part
 from ..prove.synthesis.chains import LENGTHS
 from ..prove.synthesis.conversation import Recipe
 from ..prove.synthesis.crew import Ask, nobody
-from ..prove.synthesis.dataset import CannotBeMet, synthesize
+from ..prove.synthesis.dataset import CannotBeMet, reasons, synthesize
 from ..prove.synthesis.folder import make
 from ..prove.synthesis.knobs import PAPER, Knobs
 from ..prove.synthesis.recipes import PLANS
-from ..prove.synthesis.shards import SHARDS, kept_until_done
+from ..prove.synthesis.shards import SHARDS, Result, kept_until_done
 from ..prove.trajectory import Example, Split, write_lines
 from .graph import shared_graph
 from .helping import Helpers
-from .work import Refused, Result, Tell, known, whole
+from .work import Refused, Tell, known, whole
+from .work import Result as Told
 
+MOST_REASONS = 12  # that a word on progress tells
 CPU_WORKERS = "PROVE_CPU_WORKERS"  # how many of them the site has on this machine
 
 
-def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
-    """A data set by the name of a recipe, or as the numbers of the specification say."""
+def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
+    """A data set of a file, by the name of a recipe, or as the numbers of the specification say."""
+    if "import" in spec:
+        from .importing import work as of_file
+
+        return of_file(spec, folder, tell)
     return by_recipe(spec, folder, tell) if "recipe" in spec else by_numbers(spec, folder, tell)
 
 
-def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
     known(spec, {"recipe"})
     plan = PLANS.get(str(spec["recipe"]))
     if plan is None:
@@ -48,20 +55,23 @@ def by_recipe(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     }
     try:
         ask, out = helpers(folder, tell), folder / "out"
-        made = make(plan, out, graph, lambda split: told[split], processes(), replacing=True, ask=ask)
+        made = make(
+            plan, out, graph, lambda split: told[split], processes(), replacing=True, ask=ask, watch=Drops(tell).add
+        )
         return {"manifest": asdict(made)}
     except CannotBeMet as reason:
         raise Refused(str(reason)) from None
 
 
-def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
-    known(spec, {"seed", "train", "held_out", "candidates", "servers", "chain"})
+def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
+    known(spec, {"seed", "train", "held_out", "candidates", "servers", "chain", "tools"})
     train, held_out = whole(spec, "train", 1), whole(spec, "held_out", 0)
     seed, knobs = whole(spec, "seed", SEEDS[0], SEEDS[-1], default=0), knobs_of(spec)
     servers = servers_of(spec)
     graph = part(shared_graph(folder, tell), servers)
     if "chain" in spec:
         graph, knobs = about(spec["chain"], graph), replace(knobs, tries=PAPER.tries, values=PAPER.values)
+    tools, drops = tools_of(spec, graph), Drops(tell)
     plan: tuple[tuple[Split, int, int, int, int], ...] = (
         ("train", train, TRAIN_RECIPE_SEED + seed, 0, held_out),
         ("held_out", held_out, HELD_OUT_RECIPE_SEED, train, 0),
@@ -73,13 +83,27 @@ def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
         for split, count, recipe_seed, before, after in plan:
             told = tell.counting(f"{split.replace('_', '-')} conversations, each replayed", before, after)
             recipe = Recipe(recipe_seed, knobs=knobs)
-            made[split], report = synthesize(count, split, graph, recipe, told, processes(), shards, ask)
+            made[split], report = synthesize(
+                count, split, graph, recipe, told, processes(), shards, ask, about=tools, watch=drops.add
+            )
             counts[split] = vars(report)
         if leaks := shared(made["train"], made["held_out"]):
             raise Refused(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
         for name, examples in made.items():
             write_lines(folder / "out" / f"{name}.jsonl", examples)
     return {"counts": counts}
+
+
+class Drops:
+    """Counts what is kept and why the rest is dropped, as it comes; every word on progress tells it."""
+
+    def __init__(self, tell: Tell):
+        self.kept, self.dropped, self.beside = 0, Counter[str](), tell.beside
+
+    def add(self, fresh: Sequence[Result]) -> None:
+        self.kept += sum(one.example is not None for one in fresh)
+        self.dropped.update(reasons(fresh))
+        self.beside |= {"kept": self.kept, "dropped": dict(self.dropped.most_common(MOST_REASONS))}
 
 
 def processes() -> int:
@@ -115,6 +139,14 @@ def about(chain: Any, graph: nx.DiGraph) -> nx.DiGraph:
         return along(graph, chain)
     except ValueError as error:
         raise Refused(str(error)) from None
+
+
+def tools_of(spec: Mapping[str, Any], graph: nx.DiGraph) -> tuple[str, ...]:
+    """The tools that the conversations are about in turn; none when it is about all. Raises Refused."""
+    named = spec.get("tools", [])
+    if not isinstance(named, list) or any(not isinstance(name, str) or name not in graph for name in named):
+        raise Refused(f"tools must be a list of some of the tools of these servers, not {named!r}.")
+    return tuple(dict.fromkeys(named))
 
 
 def knobs_of(spec: Mapping[str, Any]) -> Knobs:

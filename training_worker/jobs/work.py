@@ -30,6 +30,7 @@ class Tell:
     def __init__(self, spool: SpoolWriter, stop: Stop, attempt: int):
         self.spool, self.stop, self.attempt = spool, stop, attempt
         self.told_at = -OFTEN
+        self.beside: dict[str, Any] = {}  # what else every word on progress tells
 
     def __call__(self, kind: Kind, **data: Any) -> None:
         self.spool.tell(kind, **data)
@@ -41,7 +42,7 @@ class Tell:
         at = time.monotonic()
         if at - self.told_at >= OFTEN or done >= total:
             self.told_at = at
-            self("progress", done=done, total=total, line=line, seconds_left=seconds_left)
+            self("progress", done=done, total=total, line=line, seconds_left=seconds_left, **self.beside)
 
     def counting(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
         """A callback for work that counts; `before` and `after` are what was done and what is left besides.

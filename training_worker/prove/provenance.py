@@ -13,12 +13,24 @@ MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d))?$")
 
 def grounded(value: Any, said: str, today: str = "") -> bool:
     """Whether a text says a value: as a user speaks it, or as it stands in the JSON of a tool's answer."""
-    written = json.dumps(value, ensure_ascii=False)
-    return (
-        says(said, spoken(value))
-        or (written in said if isinstance(value, str) else says(said, written))
-        or any(says(said, way) for way in ways_to_say(value, today))
-    )
+    return place(value, said, today) is not None
+
+
+def place(value: Any, said: str, today: str = "") -> tuple[int, int] | None:
+    """Where a text says a value first, from its first character to the one after its last; None where it does not."""
+    for way, anywhere in ways(value, today):
+        at = said.find(way) if anywhere else word(said, way)
+        if at >= 0:
+            return at, at + len(way)
+    return None
+
+
+def ways(value: Any, today: str) -> Iterator[tuple[str, bool]]:
+    """How a value may be said, and whether that may stand anywhere, rather than as words of its own."""
+    yield spoken(value), False
+    yield json.dumps(value, ensure_ascii=False), isinstance(value, str)
+    for way in ways_to_say(value, today):
+        yield way, False
 
 
 def single(value: Any) -> Iterator[Any]:
@@ -31,7 +43,12 @@ def single(value: Any) -> Iterator[Any]:
 
 
 def says(text: str, value: str) -> bool:
-    """Whether a text says a value as words of its own: 4 is not said by CRD-4653.
+    """Whether a text says a value as words of its own: 4 is not said by CRD-4653."""
+    return word(text, value) >= 0
+
+
+def word(text: str, value: str) -> int:
+    """Where a text first says a value as words of its own; -1 where it does not.
 
     A letter, digit or underscore must not be next to it, nor one with a hyphen before it.
     """
@@ -40,9 +57,9 @@ def says(text: str, value: str) -> bool:
         before, end = text[at - 2 : at] if at > 1 else text[:at], at + length
         joined = is_word(before[-1:]) or (before[1:] == "-" and is_word(before[0]))
         if not joined and not is_word(text[end : end + 1]):
-            return True
+            return at
         at = text.find(value, at + 1)
-    return False
+    return -1
 
 
 def is_word(character: str) -> bool:

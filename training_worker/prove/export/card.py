@@ -78,8 +78,20 @@ def title(manifest: Manifest) -> str:
 
 def licence(manifest: Manifest) -> str:
     """Our own, or that of what was imported; `other` where the user knows it and we do not, or there are several."""
-    kinds = {FORMATS[name].licence or "other" if name in FORMATS else OURS for name in sources(manifest)}
+    kinds = {licence_of(name) or "other" for name in sources(manifest)}
     return kinds.pop() if len(kinds) == 1 else "other"
+
+
+def licence_of(source: str) -> str:
+    """That of a format; "" where only the user knows it."""
+    if not source:
+        return OURS
+    return FORMATS[source].licence if source in FORMATS else ""
+
+
+def named(source: str) -> str:
+    """A format in words; a table of any other is only that."""
+    return FORMATS[source].title if source in FORMATS else "a table of others"
 
 
 def sources(manifest: Manifest) -> list[str]:
@@ -93,10 +105,10 @@ def body(manifest: Manifest, plots: Iterable[tuple[str, str]]) -> list[str]:
         parts = [SYNTHESIZED.format(teacher=manifest.teacher)]
         if foreign:
             count = sum(one.sources.get(name, 0) for one in manifest.splits.values() for name in foreign)
-            parts.append(MIXED.format(count=count, sources=", ".join(FORMATS[name].title for name in foreign)))
+            parts.append(MIXED.format(count=count, sources=", ".join(map(named, foreign))))
     else:
         name = str(manifest.settings["format"])
-        parts = [IMPORTED.format(file=manifest.settings["file"], title=FORMATS[name].title)]
+        parts = [IMPORTED.format(file=manifest.settings["file"], title=named(name))]
         if servers := manifest.settings.get("servers"):
             parts.append(CHECKED.format(servers=", ".join(servers)))
     parts += ["## Use", LOADING, "## What is in it", counts(manifest)]
@@ -108,8 +120,8 @@ def body(manifest: Manifest, plots: Iterable[tuple[str, str]]) -> list[str]:
 def licence_text(manifest: Manifest) -> str:
     lines = []
     for name in sources(manifest):
-        what = FORMATS[name].title if name else "Synthesized conversations"
-        terms = (FORMATS[name].licence or "that of their source") if name else OURS
+        what = named(name) if name else "Synthesized conversations"
+        terms = licence_of(name) or "that of their source"
         lines.append(f"- {what}: {terms}")
     return "\n".join(lines)
 

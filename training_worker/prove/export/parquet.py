@@ -7,10 +7,10 @@ column `record` is the line of the JSONL file, so nothing is lost on the way and
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +19,7 @@ from ..messages import chat_messages
 from ..schemas import tools_shown
 from ..trajectory import Example, UnreadableData, dumps, loads
 
+T = TypeVar("T")
 BATCH = 500  # rows at a time, in memory and as a row group
 
 
@@ -74,18 +75,19 @@ def write_parquet(path: Path, examples: Iterable[Example]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def batches(examples: Iterable[Example]) -> Iterator[list[Example]]:
+def batches(examples: Iterable[T]) -> Iterator[list[T]]:
     left = iter(examples)
     while batch := list(islice(left, BATCH)):
         yield batch
 
 
-def row(example: Example) -> dict[str, Any]:
+def row(example: Example, tools: Sequence[dict[str, Any]] | None = None) -> dict[str, Any]:
+    """The columns of an example; `tools` in the place of those that it is shown today."""
     return {
         "id": example.id,
         "kind": example.kind,
         "messages": [with_json_arguments(message) for message in chat_messages(example)],
-        "tools": json.dumps(tools_shown(example), ensure_ascii=False),
+        "tools": json.dumps(tools_shown(example) if tools is None else tools, ensure_ascii=False),
         "servers": list(example.world.servers),
         "seed": example.world.seed,
         "steps": len(example.steps),

@@ -6,6 +6,7 @@ What is in it is untrusted: a row is parsed, bounded in size and depth, and what
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,9 +67,22 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
             for batch in file.iter_batches(200):
                 for row in batch.to_pylist():
                     number += 1
-                    yield number, checked(path, number, "row", row)
+                    yield number, checked(path, number, "row", as_json(row))
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnreadableData(f"{path} begins as a Parquet file and is none: {one_line(error)}.") from None
+
+
+def as_json(value: Any) -> Any:
+    """A value of a column as JSON has it: no number is null, a date or a decimal its text, bytes the text they are."""
+    if isinstance(value, dict):
+        return {str(name): as_json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
 def parsed(path: Path, number: int, unit: str, line: bytes) -> Row | BadLine:

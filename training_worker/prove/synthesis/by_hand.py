@@ -34,11 +34,12 @@ class Made:
     said: str = ""
 
 
-def example_of(id: str, world: WorldRef, calls: Sequence[Made]) -> Example:
+def example_of(id: str, world: WorldRef, calls: Sequence[Made], today: str = "") -> Example:
     """The validated example of these calls, in the order in which they were made.
 
-    Raises Rejected, with the reason, unless a fresh world answers all of them the same, every value was given by the
-    user or by a tool before, and whoever makes these calls scores the most there is.
+    `today` is the reference date that the first text names, as YYYY-MM-DD; "" where it names none. Raises Rejected,
+    with the reason, unless a fresh world answers all of them the same, every value was given by the user or by a tool
+    before, and whoever makes these calls scores the most there is.
     """
     turns = turns_of(calls)
     steps = tuple(
@@ -53,11 +54,12 @@ def example_of(id: str, world: WorldRef, calls: Sequence[Made]) -> Example:
         world=world,
         turns=said,
         steps=steps,
-        edges=tuple(sorted(edges(calls))),
+        edges=tuple(sorted(edges(calls, today))),
         candidates=candidates(id, calls),
         answers=tuple(answers(calls, turns)),
         digests=tuple(replayed(world, calls)),
         fingerprint=fingerprint(world.servers),
+        today=today,
     )
     example = hidden_edges(example)
     validate(example)
@@ -103,13 +105,13 @@ def replayed(where: WorldRef, calls: Sequence[Made]) -> Iterator[str]:
         yield world.digest()
 
 
-def edges(calls: Sequence[Made]) -> Iterator[tuple[int, int]]:
+def edges(calls: Sequence[Made], today: str = "") -> Iterator[tuple[int, int]]:
     """Pairs of calls, the second of which uses a value that the user did not say and the first one gave."""
     said = ""
     for later, made in enumerate(calls):
         said = f"{said} {made.said}"
         for value in single(made.arguments):
-            if not grounded(value, said):
+            if not grounded(value, said, today):
                 giver = next((place for place in range(later) if grounded(value, calls[place].text)), None)
                 if giver is not None:
                     yield giver, later

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from math import ceil
@@ -22,6 +22,7 @@ ENOUGH = 25  # conversations that a tool should come in
 FOR_EACH = 40  # draws about one tool in a round, when it has come too seldom
 SPARE = 10  # draws of a kind beyond what lacks of it
 Progress = Callable[[int, int], None]
+Watch = Callable[[Sequence[Result]], None]  # hears of results as they come, in no order
 
 
 @dataclass
@@ -40,8 +41,7 @@ class Report:
 
     def take(self, drawn: Sequence[Result]) -> list[Example]:
         """The examples of some draws; why trials were dropped is counted."""
-        for one in drawn:
-            self.dropped.update(reason.split(":")[0] + ": " + reason.split(":")[1].strip() for reason in one.dropped)
+        self.dropped.update(reasons(drawn))
         return [one.example for one in drawn if one.example]
 
     def tell_of(self, made: list[Example], kept: list[Example]) -> None:
@@ -54,6 +54,13 @@ class Report:
             self.tools.update(call.name for step in example.steps for call in step.calls)
 
 
+def reasons(drawn: Iterable[Result]) -> Iterator[str]:
+    """Why each trial was dropped that was, without what is special about it."""
+    for one in drawn:
+        for reason in one.dropped:
+            yield ": ".join(part.strip() for part in reason.split(":")[:2])
+
+
 def synthesize(
     count: int,
     split: Split,
@@ -63,25 +70,34 @@ def synthesize(
     processes: int | None = None,
     folder: Path | None = None,
     ask: Ask = nobody,
+    *,
+    about: Sequence[str] = (),
+    watch: Watch = lambda fresh: None,
 ) -> tuple[list[Example], Report]:
     """Up to `count` validated, distinct conversations, in the order of their index; on all cores by default.
 
-    Shards that are in the folder are not made again; helpers may be asked for the others.
+    With `about` the conversations are about these tools in turn, else about all of the graph. Shards that are in the
+    folder are not made again; helpers may be asked for the others.
     """
     report, seen = Report(asked=count), 0
 
     def tell(fresh: Sequence[Result]) -> None:
         nonlocal seen
         seen += len(fresh)
+        watch(fresh)
         progress(seen, count)
 
     few = max(1, min(processes or os.cpu_count() or 1, ceil(count / SIZE)))
     with Crew(Draws(graph, recipe, split), folder, few, ask) as crew:
-        made = report.take(crew.draw([(index, None, None) for index in range(count)], tell))
+        made = report.take(crew.draw([(index, None, in_turn(about, index)) for index in range(count)], tell))
     kept = list(distinct(made))
     report.tell_of(made, kept)
     report.distinct = len(kept)
     return kept, report
+
+
+def in_turn(tools: Sequence[str], index: int) -> str | None:
+    return tools[index % len(tools)] if tools else None
 
 
 def assemble(
@@ -93,6 +109,7 @@ def assemble(
     processes: int | None = None,
     folder: Path | None = None,
     ask: Ask = nobody,
+    watch: Watch = lambda fresh: None,
 ) -> tuple[list[Example], Report]:
     """Exactly so many validated, distinct conversations of each kind, in the order of their index.
 
@@ -108,7 +125,7 @@ def assemble(
             lacking = {kind: count + SPARE for kind, count in missing.items() if count}
             tasks = mixed(lacking, report.asked, rare(kept, list(graph)) if kept else [])
             report.asked += len(tasks)
-            made += report.take(crew.draw(tasks, tally.of_round(missing)))
+            made += report.take(crew.draw(tasks, tally.of_round(missing, watch)))
             unlike = list(distinct(made))
             before, kept = len(kept), first_of_each(unlike, wanted)
             counts = Counter(example.kind for example in kept)
@@ -128,11 +145,12 @@ class Tally:
     def __init__(self, wanted: Mapping[Kind, int], progress: Progress):
         self.total, self.progress, self.told = sum(wanted.values()), progress, 0
 
-    def of_round(self, missing: Mapping[Kind, int]) -> Callable[[Sequence[Result]], None]:
+    def of_round(self, missing: Mapping[Kind, int], watch: Watch) -> Watch:
         """Counts what a round brings of what is missing, as long as nobody knows what of it repeats another."""
         before, brought = self.total - sum(missing.values()), Counter[Kind]()
 
         def tell(fresh: Sequence[Result]) -> None:
+            watch(fresh)
             brought.update(one.example.kind for one in fresh if one.example)
             there = before + sum(min(count, missing[kind]) for kind, count in brought.items())
             self.told = max(self.told, min(there, self.total - 1))

@@ -16,7 +16,7 @@ from mcp_servers.kit import Draw
 
 from ..trajectory import Example, Json, Split, UnreadableData, file_digest, loads, read_lines, write_lines
 from .crew import Ask, nobody
-from .dataset import Progress, Report, assemble
+from .dataset import Progress, Report, Watch, assemble
 from .manifest import Drawn, Manifest, content_digest, manifest, part, settings_of
 from .recipes import Plan
 from .shards import SHARDS, kept_until_done
@@ -44,6 +44,7 @@ def make(
     abstention: Path | None = None,
     replacing: bool = False,
     ask: Ask = nobody,
+    watch: Watch = lambda fresh: None,
 ) -> Manifest:
     """Make the data set of a plan. Its files appear whole, the manifest last.
 
@@ -62,7 +63,7 @@ def make(
         wanted, own = dict(plan.wanted(split)), given[split]
         wanted["irrelevance"] -= len(own)
         about, tell = plan.graph(graph, split), progress(split)
-        examples, report = assemble(wanted, split, about, plan.recipe, tell, processes, shards, ask)
+        examples, report = assemble(wanted, split, about, plan.recipe, tell, processes, shards, ask, watch)
         return spread(examples, own), drawn(report, len(own))
 
     with kept_until_done(folder / SHARDS) as shards:

@@ -1,0 +1,368 @@
+"""Files that people give: what is read of them, what is refused, and with which words. Limits hold before reading."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from training_worker.prove.curation.collected import Collected
+from training_worker.prove.export import lines
+from training_worker.prove.importers import imported, incoming, packed
+from training_worker.prove.importers.imported import FAULTS, Importing, NothingImported, Outcome
+from training_worker.prove.importers.incoming import Asked
+from training_worker.prove.importers.packed import plain_files
+from training_worker.prove.rollout import oracle
+from training_worker.prove.synthesis import folder
+from training_worker.prove.trajectory import Example, UnreadableData, dumps
+
+SOME: list[Example] = []  # real conversations
+
+TOOLS = [{"name": "find", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}}}]
+CHAT = {
+    "messages": [
+        {"role": "user", "content": "Find it."},
+        {"role": "assistant", "tool_calls": [{"function": {"name": "find", "arguments": '{"q": "it"}'}}]},
+        {"role": "assistant", "content": "Found."},
+    ],
+    "tools": TOOLS,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known(examples: tuple[Example, ...]) -> None:
+    SOME[:] = examples[:30]
+
+
+def write(path: Path, rows: Iterable[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def bring(path: Path, tmp_path: Path, format: str = "ours", keep_good: bool = False, **asked: Any) -> Outcome:
+    work = Importing(tmp_path, Asked(format, **asked), lambda rows: None)
+    work.into(tmp_path / "out", plain_files(path, tmp_path / "plain"), {}, keep_good=keep_good)
+    return work.outcome
+
+
+def exported(tmp_path: Path, format: str = "jsonl", found: Iterable[Any] = ()) -> Path:
+    path = tmp_path / f"exported.{format}"
+    path.write_bytes(b"".join(getattr(lines, format)(list(found) or list(SOME), {"query": "x"})))
+    return path
+
+
+def faults(tmp_path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((tmp_path / FAULTS).read_text("utf-8-sig"), newline="")))
+
+
+class TestRoundTrip:
+    """What was exported comes in again as it was, whatever it is packed in."""
+
+    @pytest.mark.parametrize("format", ["jsonl", "parquet"])
+    def test_an_export_has_the_same_digest_when_it_comes_back(self, tmp_path: Path, format: str) -> None:
+        path = exported(tmp_path, format)
+        outcome = bring(path, tmp_path)
+        assert outcome.good == len(SOME) and outcome.bad == outcome.other_code == 0
+        again = [one for split in folder.SPLITS for one in folder.examples(tmp_path / "out", split)]
+        assert again == list(SOME)
+        assert outcome.content == folder.read(tmp_path / "out").content
+        assert outcome.same is (True if format == "jsonl" else None)
+
+    def test_packed_files_are_unpacked(self, tmp_path: Path) -> None:
+        plain = exported(tmp_path)
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.write(plain, "deep/lines.jsonl")
+        with gzip.open(tmp_path / "a.gz", "wb") as file:
+            file.write(plain.read_bytes())
+        with pa.CompressedOutputStream(str(tmp_path / "a.zst"), "zstd") as file:
+            file.write(plain.read_bytes())
+        for name in ("a.zip", "a.gz", "a.zst"):
+            assert bring(tmp_path / name, tmp_path).same is True
+
+    def test_attempts_come_back_with_what_was_made_of_them(self, tmp_path: Path) -> None:
+        found = [
+            Collected(id=f"run1-step1-{n}", example=one, rollout=oracle(one), origin={"run": 1})
+            for n, one in enumerate(SOME[:4])
+        ]
+        outcome = bring(exported(tmp_path, "jsonl", found), tmp_path, attempts=True)
+        assert outcome.attempts == 4 and outcome.same is True
+        kept = (tmp_path / "out" / "rollouts.jsonl").read_text("utf-8").splitlines()
+        assert kept == [dumps(one) for one in found]
+
+    def test_a_line_that_was_changed_or_lost_on_the_way_is_told(self, tmp_path: Path) -> None:
+        path = exported(tmp_path)
+        whole = path.read_text("utf-8").splitlines(keepends=True)
+        path.write_text("".join([*whole[:3], *whole[4:]]), "utf-8")
+        assert bring(path, tmp_path).same is False
+        path.write_text("".join(whole[:-1]), "utf-8")
+        assert bring(path, tmp_path).same is None
+
+    def test_one_that_does_not_hold_in_a_replay_is_bad_and_says_how(self, tmp_path: Path) -> None:
+        good = SOME[0]
+        wrong = replace(next(one for one in SOME if one.steps), id="wrong")
+        step = wrong.steps[-1]
+        wrong = replace(wrong, steps=(*wrong.steps[:-1], replace(step, observations=('{"no": 1}',) * len(step.calls))))
+        path = write(tmp_path / "a.jsonl", [json.loads(dumps(good)), json.loads(dumps(wrong))])
+        outcome = bring(path, tmp_path, keep_good=True)
+        assert (outcome.good, outcome.bad) == (1, 1)
+        (told,) = faults(tmp_path)
+        assert told["number"] == "2" and "answered otherwise" in told["why"]
+
+
+class TestBadRows:
+    """Nothing comes in, or what is good; each bad row is in the report, with its place."""
+
+    def test_nothing_comes_in_unless_the_good_rows_are_asked_for(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "a.jsonl", [CHAT, {"messages": []}, CHAT | {"tools": 4}, CHAT])
+        with pytest.raises(NothingImported, match="2 of 4 rows are bad, and nothing was imported"):
+            bring(path, tmp_path, "openai")
+        assert not list((tmp_path / "out").glob("*.jsonl"))
+        assert [row["number"] for row in faults(tmp_path)] == ["2", "3"]
+        outcome = bring(path, tmp_path, "openai", keep_good=True)
+        assert (outcome.good, outcome.bad, outcome.left_out) == (1, 2, {imported.REPEATS: 1})
+
+    @pytest.mark.parametrize("id", ["a b", "../a", "x" * 41, "", "changes"])
+    def test_an_id_that_no_address_takes_is_bad(self, tmp_path: Path, id: str) -> None:
+        path = write(tmp_path / "a.jsonl", [json.loads(dumps(replace(SOME[0], id=id)))])
+        with pytest.raises(NothingImported):
+            bring(path, tmp_path)
+        assert "is none" in faults(tmp_path)[0]["why"]
+
+    def test_the_report_has_no_cell_that_a_spreadsheet_would_run(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text('query,tools\n,"[]"\n"=HYPERLINK(1)","=cmd|x"\n', "utf-8")
+        with pytest.raises(NothingImported):
+            bring(path, tmp_path, "columns", mapped={"query": "query", "tools": "tools"})
+        for row in faults(tmp_path):
+            assert not any(cell.startswith(lines.TRIGGERS) for cell in row.values())
+
+    def test_attempts_and_demonstrations_do_not_come_in_together(self, tmp_path: Path) -> None:
+        one = SOME[0]
+        both = [one, Collected(id="attempt", example=one, rollout=oracle(one))]
+        outcome = bring(exported(tmp_path, "jsonl", both), tmp_path, keep_good=True, attempts=False)
+        assert (outcome.good, outcome.bad) == (1, 1)
+
+    @pytest.mark.parametrize(
+        "record",
+        ['"rollout":{', '{"rollout":' + "[" * 100_000, '{"rollout":NaN}', "[" * 70 + "]" * 70, "7", '["rollout"]', ""],
+    )
+    def test_a_record_within_a_row_is_no_more_trusted_than_a_row(self, tmp_path: Path, record: str) -> None:
+        path = write(tmp_path / "x.jsonl", [{"record": record}])
+        with pytest.raises(NothingImported, match="1 of 1 rows are bad"):
+            bring(path, tmp_path)
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            {"turns": []},
+            {"turns": [" "]},
+            {"answers": ["one", "more"]},
+            {"steps": [{"calls": []}]},
+            {"steps": [{"calls": [{"name": "find", "arguments": {}}], "turn": 7}]},
+            {"steps": [{"calls": [{"name": "find", "arguments": None}]}]},
+            {"steps": [{"calls": [{"name": "of,two", "arguments": {}}]}]},
+            {"edges": [[0, 9]]},
+            {"world": {"seed": 10**30, "servers": []}},
+            {"world": {"seed": 0, "servers": ["x" * 300]}},
+            {"distractors": -1},
+            {"distractors": 10**30},
+        ],
+    )
+    def test_a_foreign_conversation_that_could_not_be_shown_is_bad(self, tmp_path: Path, odd: dict[str, Any]) -> None:
+        chat = incoming.outcome(CHAT, 1, "line", Asked("openai"))
+        assert isinstance(chat, incoming.Found)
+        told = json.loads(dumps(chat.made))
+        assert isinstance(incoming.outcome(told, 1, "line", Asked("ours")), incoming.Found)
+        assert isinstance(incoming.outcome({**told, **odd}, 1, "line", Asked("ours")), incoming.Fault)
+
+    def test_an_attempt_that_could_not_be_shown_is_bad(self, tmp_path: Path) -> None:
+        example = next(one for one in SOME if one.steps)
+        told = json.loads(dumps(Collected(id="a", example=example, rollout=oracle(example))))
+        call, reward = told["rollout"]["calls"][0], told["rollout"]["reward"]
+        for odd in (
+            {"calls": [{**call, "level": 9}]},
+            {"calls": [{**call, "turn": -1}]},
+            {"calls": [{**call, "observation": "\0"}]},
+            {"calls": []},
+            {"reward": {**reward, "total": "1e999"}},
+        ):
+            bad = {**told, "rollout": {**told["rollout"], **odd}}
+            assert isinstance(incoming.outcome(bad, 1, "line", Asked("ours")), incoming.Fault), odd
+
+    def test_an_id_that_comes_twice_with_other_contents_gets_an_ending(self, tmp_path: Path) -> None:
+        one, other = SOME[0], replace(SOME[1], id=SOME[0].id)
+        bring(exported(tmp_path, "jsonl", [one, other, one]), tmp_path)
+        ids = [example.id for example in folder.examples(tmp_path / "out", "train")]
+        assert len(ids) == 2 and ids[1].startswith(f"{one.id}-")
+
+
+class TestTables:
+    """Any table, once it is said which column is what."""
+
+    MAPPED = {"query": "ask", "tools": "functions", "calls": "right", "answer": "says"}
+
+    def test_columns_become_what_they_are_said_to_be(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file, delimiter=";")
+            table.writerow(["ask", "functions", "right", "says"])
+            table.writerow(["Find\nit.", json.dumps(TOOLS), '[{"name": "find", "arguments": {"q": "it"}}]', "Here."])
+            table.writerow(["Sing.", json.dumps(TOOLS), "", ""])
+        bring(path, tmp_path, "columns", mapped=self.MAPPED)
+        found = list(folder.examples(tmp_path / "out", "train"))
+        assert [(one.turns, one.kind) for one in found] == [(("Find\nit.",), "chain"), (("Sing.",), "irrelevance")]
+        assert found[0].steps[0].calls[0].arguments == {"q": "it"}
+
+    @pytest.mark.parametrize(
+        ("value", "comes"),
+        [
+            (float("nan"), None),
+            (b"\xffbytes", "\ufffdbytes"),
+            (date(2020, 2, 3), "2020-02-03"),
+            (Decimal("1.50"), "1.50"),
+            (2.5, 2.5),
+        ],
+    )
+    def test_a_value_of_parquet_comes_in_as_json_has_it(self, tmp_path: Path, value: Any, comes: Any) -> None:
+        calls = [{"name": "find", "arguments": {"q": value}}]
+        path = tmp_path / "x.parquet"
+        pq.write_table(pa.Table.from_pylist([{"query": "Find it.", "tools": json.dumps(TOOLS), "calls": calls}]), path)
+        mapped = {name: name for name in ("query", "tools", "calls")}
+        assert bring(path, tmp_path, "columns", mapped=mapped).good == 1
+        (made,) = folder.examples(tmp_path / "out", "train")
+        assert made.steps[0].calls[0].arguments == {"q": comes}
+
+    def test_parquet_and_json_arrays_are_tables_too(self, tmp_path: Path) -> None:
+        rows = [{"ask": f"Find {n}.", "functions": json.dumps(TOOLS)} for n in range(3)]
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+        (tmp_path / "a.json").write_text(json.dumps(rows))
+        for name in ("a.parquet", "a.json"):
+            assert bring(tmp_path / name, tmp_path, "columns", mapped=self.MAPPED).good == 3
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("only one column\nx\n", "at least two columns"),
+            ("a,a\n1,2\n", "each once"),
+            ('a,b\n"never closed,2\n', "no table"),
+            ("Just a letter.\n\nNothing more.", "at least two columns"),
+        ],
+    )
+    def test_what_is_no_table_is_refused(self, tmp_path: Path, text: str, why: str) -> None:
+        (tmp_path / "a.csv").write_text(text)
+        with pytest.raises(UnreadableData, match=why):
+            bring(tmp_path / "a.csv", tmp_path, "columns", mapped={"query": "a"})
+
+
+class TestWhatItIsNot:
+    """A file that is not what it says is refused with what it seems to be; a bomb at its limit."""
+
+    @pytest.mark.parametrize(
+        ("start", "what"),
+        [
+            (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+            (b"%PDF-1.7", "a PDF document"),
+            (b"\x80\x04\x95", "pickle, which is never read"),
+            (b"<!DOCTYPE html><html>", "a web page"),
+            (b"version https://git-lfs.github.com/spec/v1", "Git LFS"),
+            (b'\xff\xfe{\x00"\x00', "UTF-16"),
+            (b"", "nothing in it"),
+            (b"  \n ", "nothing in it"),
+            (b"abc\0def", "bytes that no text has"),
+            (b"PAR1 and no more", "begins as Parquet and is none"),
+            (b"PK\x03\x04 and no more", "begins as zip and is damaged"),
+        ],
+    )
+    def test_it_is_named(self, tmp_path: Path, start: bytes, what: str) -> None:
+        path = tmp_path / "data.jsonl"
+        path.write_bytes(start)
+        with pytest.raises(UnreadableData, match=what):
+            bring(path, tmp_path)
+
+    @pytest.mark.parametrize("pack", ["gzip", "zstd"])
+    def test_a_packed_file_that_was_cut_short_is_damaged(self, tmp_path: Path, pack: str) -> None:
+        plain, path = exported(tmp_path).read_bytes(), tmp_path / "a.packed"
+        with pa.CompressedOutputStream(str(path), pack) as file:
+            file.write(plain)
+        path.write_bytes(path.read_bytes()[:-200])
+        with pytest.raises(UnreadableData, match="damaged or was cut short"):
+            bring(path, tmp_path)
+
+    @pytest.mark.parametrize("kind", ["gz", "zip"])
+    def test_a_bomb_is_stopped_before_it_fills_the_disk(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    ) -> None:
+        monkeypatch.setattr(packed, "ALWAYS", 1 << 20)
+        path, zeros = tmp_path / f"a.{kind}", b" " * (1 << 20)
+        if kind == "gz":
+            with gzip.open(path, "wb") as file:
+                for _ in range(32):
+                    file.write(zeros)
+        else:
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("a.jsonl", zeros * 32)
+        with pytest.raises(UnreadableData, match="unpack to more than"):
+            bring(path, tmp_path)
+        written = sum(file.stat().st_size for file in (tmp_path / "plain").glob("*"))
+        assert written <= packed.ALWAYS + packed.MOST_RATIO * path.stat().st_size
+
+    def test_a_preview_unpacks_only_the_beginning(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(packed, "CHUNK", 1000)
+        monkeypatch.setattr(packed, "HEAD", 5000)
+        with gzip.open(tmp_path / "a.gz", "wb") as file:
+            file.write(exported(tmp_path).read_bytes())
+        (head,) = plain_files(tmp_path / "a.gz", tmp_path / "head", head=True)
+        text = head.read_text("utf-8")
+        assert text.endswith("\n") and 0 < len(text) <= 5000
+
+    def test_a_zip_of_other_things_says_what_it_holds(self, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr("word/document.xml", "x")
+        with pytest.raises(UnreadableData, match=r"The zip holds word/document.xml"):
+            bring(tmp_path / "a.zip", tmp_path)
+
+    def test_what_is_packed_in_a_zip_cannot_name_its_place(self, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+            archive.writestr("../../evil.jsonl", exported(tmp_path).read_text("utf-8"))
+        (plain,) = plain_files(tmp_path / "a.zip", tmp_path / "plain")
+        assert plain.parent == tmp_path / "plain"
+
+    def test_more_rows_than_are_taken_are_not_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(imported, "MOST_ROWS", 3)
+        with pytest.raises(UnreadableData, match="more than 3 rows"):
+            bring(exported(tmp_path), tmp_path)
+
+    def test_an_array_too_large_for_memory_is_not_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(incoming, "MOST_ARRAY", 100)
+        (tmp_path / "a.json").write_text(json.dumps([CHAT] * 9))
+        with pytest.raises(UnreadableData, match="Give it as JSON lines"):
+            bring(tmp_path / "a.json", tmp_path, "openai")
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\uff1d1"])
+def test_a_cell_that_a_spreadsheet_would_run_is_made_harmless(cell: str) -> None:
+    text = b"".join(lines.table(["a"], [[cell], [-0.5], [None], ["plain"]])).decode("utf-8-sig")
+    assert [row[0] if row else "" for row in csv.reader(io.StringIO(text, newline=""))] == [
+        "a", f"'{cell}", "-0.5", "", "plain"
+    ]  # fmt: skip
+
+
+def test_the_chat_format_is_what_our_own_importer_takes(tmp_path: Path) -> None:
+    chained = [one for one in SOME if one.steps]
+    outcome = bring(exported(tmp_path, "openai", chained), tmp_path, "openai")
+    found = list(folder.examples(tmp_path / "out", "train"))
+    assert outcome.good == len(chained)
+    assert [one.turns for one in found] == [one.turns for one in chained]
+    assert [step.calls for step in found[0].steps] == [step.calls for step in chained[0].steps]

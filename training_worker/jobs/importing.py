@@ -1,0 +1,41 @@
+"""Work: a data set of a file that somebody gave, read line by line in this child, where it can do no harm."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..prove.export.publish import publish
+from ..prove.importers.imported import Importing
+from ..prove.importers.incoming import Asked
+from ..prove.importers.packed import plain_files
+from ..prove.trajectory import UnreadableData, file_digest
+from .work import Refused, Result, Tell, known
+
+UPLOAD, PLAIN = "upload", "plain"  # in the job's folder: the file as it came, and what was packed in it
+
+
+def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
+    known(spec, {"import"})
+    given = spec["import"]
+    upload = folder / UPLOAD
+    if not upload.exists():
+        raise Refused("The file to import is gone from the job's folder. Upload it again.")
+    asked = Asked(given["format"], given.get("mapped") or {}, given.get("split") or None, bool(given.get("attempts")))
+    importing = Importing(folder, asked, lambda rows: tell.progress(rows, 0, f"{rows:,} rows read"))
+    try:
+        files = plain_files(upload, folder / PLAIN)
+        settings = {"format": asked.format, "file": given.get("file", ""), "sha256": file_digest(upload)}
+        made = importing.into(folder / "out", files, settings, keep_good=bool(given.get("keep_good")))
+    except UnreadableData as why:
+        raise Refused(str(why).replace(str(folder), "")) from None
+    finally:
+        shutil.rmtree(folder / PLAIN, ignore_errors=True)
+    if importing.outcome.attempts == 0:
+        publish(folder / "out")
+    upload.unlink()
+    result = {"manifest": asdict(made), "import": importing.outcome.as_json()}
+    return result | ({"content": importing.outcome.content} if importing.outcome.attempts else {})

@@ -1,0 +1,94 @@
+"""Logs: a line of text for people, or with PROVE_LOG=json one JSON object a line, which says what it is about.
+
+Objects have timestamp, level, logger and message, exc_info for an error, and of request_id, user, view, project and
+job whatever is known. What tools, models and people say is in none of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.config
+import os
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from celery.signals import setup_logging, task_postrun, task_prerun
+from pythonjsonlogger.json import JsonFormatter
+
+JOB: ContextVar[str | None] = ContextVar("job", default=None)
+SETTING, FORMS = "PROVE_LOG", ("text", "json")
+SHOWN = ("timestamp", "level", "logger", "message", "request_id", "user", "view", "project", "job")
+MORE = ("method", "status", "ms", "exc_info", "stack_info")
+Facts = Callable[[logging.LogRecord], dict[str, Any]]
+
+
+def form() -> str:
+    """The form of logs that PROVE_LOG asks for. Raises ValueError for one that is none."""
+    wanted = os.environ.get(SETTING) or "text"
+    if wanted not in FORMS:
+        raise ValueError(f"{SETTING}={wanted!r} is none of {', '.join(FORMS)}")
+    return wanted
+
+
+def job_at_work(record: logging.LogRecord) -> dict[str, Any]:
+    job = JOB.get()
+    return {"job": job} if job else {}
+
+
+class About(logging.Filter):
+    """Adds to each record what it is about."""
+
+    def __init__(self, facts: Facts) -> None:
+        super().__init__()
+        self.facts = facts
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        told = self.facts(record)
+        for name, value in told.items():
+            record.__dict__.setdefault(name, value)
+        record.about = f" [request {told['request_id']}]" if "request_id" in told else ""
+        return True
+
+
+class Json(JsonFormatter):
+    """One object a line, with known fields alone: what else a library hangs on a record, such as a request, is not."""
+
+    def __init__(self) -> None:
+        names = {"levelname": "level", "name": "logger"}
+        super().__init__("%(levelname)s%(name)s%(message)s", timestamp=True, rename_fields=names)
+
+    def process_log_record(self, log_data: dict[str, Any]) -> dict[str, Any]:
+        return {name: log_data[name] for name in (*SHOWN, *MORE) if log_data.get(name) is not None}
+
+
+def configuration(facts: Facts = job_at_work) -> dict[str, Any]:
+    """What `logging.config.dictConfig` takes, in the form that is asked for."""
+    line = {"()": Json} if form() == "json" else {"format": "%(levelname)s %(message)s%(about)s"}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {"about": {"()": About, "facts": facts}},
+        "formatters": {"line": line},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["about"]}},
+        "root": {"handlers": ["stderr"], "level": "WARNING"},
+    }
+
+
+def of_workers(facts: Facts = job_at_work) -> None:
+    """Have the Celery programs of this process tell of which job they speak, and in JSON where that is asked for."""
+    task_prerun.connect(begin_job, weak=False)
+    task_postrun.connect(end_job, weak=False)
+    if form() == "json":  # otherwise Celery sets its logs up, in the format that its command line gives
+
+        @setup_logging.connect(weak=False)  # type: ignore[untyped-decorator]
+        def set_up(**rest: object) -> None:
+            logging.config.dictConfig(configuration(facts))
+
+
+def begin_job(kwargs: dict[str, Any], **rest: object) -> None:
+    JOB.set(str(kwargs["job"]) if "job" in kwargs else None)
+
+
+def end_job(**rest: object) -> None:
+    JOB.set(None)

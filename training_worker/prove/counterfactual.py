@@ -1,0 +1,122 @@
+"""What a rollout would have earned without one of its calls, or with another in its place: run for real, anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .formats import HERMES
+from .formats.hermes import Hermes
+from .reward import PAPER, RewardConfig
+from .rollout import Attempt, Limits
+from .trajectory import Example, ExecutedCall, Message, Rollout, ToolCall
+
+UNBOUND = 1_000_000  # calls and turns are those there are: what ended the rollout ends it again
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What to do with the call at a position, from 0: put another in its place, or, with None, leave it out."""
+
+    position: int
+    instead: ToolCall | None = None
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A call of the edited rollout beside what it was before; `before` is None for the one put in another's place."""
+
+    number: int
+    call: ExecutedCall
+    before: ExecutedCall | None
+
+    @property
+    def differs(self) -> bool:
+        return self.before is None or (self.before.level, self.before.observation) != (
+            self.call.level,
+            self.call.observation,
+        )
+
+
+@dataclass(frozen=True)
+class Counterfactual:
+    """Both rollouts, scored alike by today's servers. `kept` pairs the calls that both have, by position."""
+
+    before: Rollout
+    after: Rollout
+    kept: tuple[tuple[int, int], ...]
+
+    @property
+    def moved(self) -> tuple[Moved, ...]:
+        """The calls of the edited rollout, each with what it was."""
+        was = {now: then for then, now in self.kept}
+        made = enumerate(self.after.calls)
+        return tuple(Moved(at + 1, call, self.before.calls[was[at]] if at in was else None) for at, call in made)
+
+
+class Given(Hermes):
+    """A format in which a text only names the assistant turn whose calls it stands for."""
+
+    def __init__(self, turns: Mapping[int, Sequence[ToolCall]]):
+        self.turns = turns
+
+    def parse(self, text: str, most: int | None = None) -> tuple[ToolCall, ...]:
+        return tuple(self.turns[int(text)][:most])
+
+
+def counterfactual(example: Example, rollout: Rollout, edit: Edit, config: RewardConfig = PAPER) -> Counterfactual:
+    """Run a rollout's calls again in a fresh world, as they were and edited; what results name is not adapted.
+
+    Raises StaleExample, NotCertified and NotLive, as an attempt does.
+    """
+    kept = [at for at in range(len(rollout.calls)) if edit.instead is not None or at != edit.position]
+    pairs = tuple((then, now) for now, then in enumerate(kept) if then != edit.position)
+    before = rerun(example, rollout, rollout.calls, config)
+    after = rerun(example, rollout, list(edited(rollout.calls, edit)), config)
+    return Counterfactual(before, after, tuple(pair for pair in pairs if pair[1] < len(after.calls)))
+
+
+def edited(calls: Sequence[ExecutedCall], edit: Edit) -> list[ExecutedCall]:
+    """The calls with the edit; where it leaves one out, with nothing in its place."""
+    found = []
+    for at, made in enumerate(calls):
+        if at != edit.position:
+            found.append(made)
+        elif edit.instead is not None:
+            found.append(replace(made, call=edit.instead))
+    return found
+
+
+def rerun(example: Example, rollout: Rollout, calls: Sequence[ExecutedCall], config: RewardConfig = PAPER) -> Rollout:
+    """These calls, in a fresh world, in the assistant turns that they name, with the user's turns between as before.
+
+    An assistant turn that has lost all of its calls is left out: it would have ended the user's turn.
+    """
+    texts = [message.content for message in rollout.transcript if message.role == "assistant"]
+    asked = {made.turn for made in rollout.calls}
+    given = {at: [made.call for made in calls if made.turn == at] for at in range(len(texts))}
+    users = sum(message.role == "user" for message in rollout.transcript)
+    limits = Limits(assistant_turns=UNBOUND, calls=UNBOUND, user_turns=max(1, users))
+    attempt = Attempt(example, limits, format=Given(given), reward=config)
+    for at in range(len(texts)):
+        if attempt.over:
+            break
+        if given[at] or at not in asked:
+            attempt.answer(str(at), truncated=never_run(rollout, at))
+    if not attempt.over:
+        attempt.end, attempt.failed_at = rollout.end, rollout.failed_at
+    done = attempt.finish()
+    was = {at: [made.call for made in rollout.calls if made.turn == at] for at in given}
+    said = {str(at): texts[at] if given[at] == was[at] else HERMES.write(given[at]) for at in given}
+    return replace(done, transcript=tuple(spoken(message, said) for message in done.transcript))
+
+
+def spoken(message: Message, said: Mapping[str, str]) -> Message:
+    return Message("assistant", said[message.content]) if message.role == "assistant" else message
+
+
+def never_run(rollout: Rollout, turn: int) -> bool:
+    """Whether the calls of this turn stand in a text that was cut, so that none of them was run."""
+    mine = [made for made in rollout.calls if made.turn == turn]
+    last = sum(message.role == "assistant" for message in rollout.transcript) - 1
+    return rollout.end == "tokens" and turn == last and all(not (made.level or made.observation) for made in mine)

@@ -1,0 +1,159 @@
+"""Trajectories as files that are made while they are sent: one pass, one piece at a time, a digest at the end."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ...stages import code_digest
+from ..curation.collected import Collected, messages_of
+from ..curation.files import Digests
+from ..schemas import tools_shown
+from ..synthesis.manifest import PROVE
+from ..trajectory import Example, dumps
+from .parquet import PLAIN, TYPED, batches, row, with_json_arguments
+
+FORMAT = 1
+MANIFEST = "manifest"  # what the last line of our JSON lines has, and the metadata of Parquet
+TRIGGERS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # full-width ones, too
+One = Example | Collected
+
+
+class Running:
+    """The digest of what has been sent so far. Attempts are one after another, whatever their split."""
+
+    def __init__(self) -> None:
+        self.examples, self.attempts, self.collected = Digests(), sha256(), 0
+
+    def add(self, one: One, line: str) -> None:
+        if isinstance(one, Collected):
+            self.attempts.update(line.encode())
+            self.collected += 1
+        else:
+            self.examples.add(one.split, line)
+
+    @property
+    def content(self) -> str:
+        return self.attempts.hexdigest() if self.collected else self.examples.content
+
+    def told(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """The manifest of what was sent; `about` says what it was found by."""
+        counts = {"rollouts": self.collected} if self.collected else dict(self.examples.counts)
+        code = code_digest(PROVE)
+        return {MANIFEST: {"format": FORMAT, "content": self.content, "trajectories": counts, "code": code, **about}}
+
+
+def jsonl(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
+    """Our own lines, and a last one that tells their digest: without it, the file was cut short."""
+    running = Running()
+    for one in found:
+        line = dumps(one) + "\n"
+        running.add(one, line)
+        yield line.encode()
+    yield (json.dumps(running.told(about), ensure_ascii=False) + "\n").encode()
+
+
+def openai(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
+    """The OpenAI chat format: `messages` with tool calls whose arguments are JSON text, and `tools`."""
+    for one in found:
+        example, rollout = (one.example, one.rollout) if isinstance(one, Collected) else (one, None)
+        messages = messages_of(example, rollout)
+        for call in (call for message in messages for call in message.get("tool_calls", ())):
+            call["function"]["arguments"] = json.dumps(call["function"]["arguments"], ensure_ascii=False)
+        line = {"messages": messages, "tools": list(shown(example))}
+        yield (json.dumps(line, ensure_ascii=False) + "\n").encode()
+
+
+def shown(example: Example) -> tuple[dict[str, Any], ...]:
+    """Its tools; none where one is gone."""
+    try:
+        return tools_shown(example)
+    except KeyError:
+        return ()
+
+
+class Outbox:
+    """What a writer writes into: it cannot go back, and what it holds is taken out a piece at a time."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.size, self.closed = 0, False
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self.pieces.append(piece)
+        self.size += len(piece)
+        return len(piece)
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+    def taken(self) -> bytes:
+        piece, self.pieces = b"".join(self.pieces), []
+        return piece
+
+
+def parquet(found: Iterable[One], about: Mapping[str, Any]) -> Iterator[bytes]:
+    """The columns that others read (parquet.py); the manifest is in the file's metadata. Of attempts `rollout`, too."""
+    running, outbox = Running(), Outbox()
+    writer: pq.ParquetWriter | None = None
+    for batch in batches(found):
+        if writer is None:  # the first row says which columns all have; `record` has the whole of any
+            plain, typed = schemas(batch[0])
+            writer = pq.ParquetWriter(outbox, typed, compression="zstd")
+        for one in batch:
+            running.add(one, dumps(one) + "\n")
+        rows = pa.RecordBatch.from_pylist([columns(one) for one in batch], schema=plain)
+        writer.write_batch(rows.cast(typed))
+        yield outbox.taken()
+    writer = writer or pq.ParquetWriter(outbox, TYPED, compression="zstd")
+    writer.add_key_value_metadata({MANIFEST: json.dumps(running.told(about)[MANIFEST])})
+    writer.close()
+    yield outbox.taken()
+
+
+def schemas(one: One) -> tuple[pa.Schema, pa.Schema]:
+    if not isinstance(one, Collected):
+        return PLAIN, TYPED
+    more = [pa.field("reward", pa.float64()), pa.field("split", pa.string())]
+    return pa.schema([*PLAIN, *more]), pa.schema([*TYPED, *more])
+
+
+def columns(one: One) -> dict[str, Any]:
+    if not isinstance(one, Collected):
+        return row(one, shown(one)) | {"split": one.split}
+    found = row(one.example, shown(one.example)) | {"id": one.id, "record": dumps(one), "split": one.example.split}
+    found["messages"] = [with_json_arguments(message) for message in messages_of(one.example, one.rollout)]
+    return found | {"reward": one.rollout.reward.total if one.rollout.reward else None}
+
+
+def table(names: Iterable[str], found: Iterable[Iterable[Any]]) -> Iterator[bytes]:
+    """CSV, in which no cell is a formula to a spreadsheet."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    text.write("\ufeff")  # by which spreadsheets know UTF-8
+    writer.writerow(names)
+    for cells in found:
+        writer.writerow(["" if cell is None else harmless(cell) for cell in cells])
+        yield text.getvalue().encode()
+        text.seek(0)
+        text.truncate()
+    yield text.getvalue().encode()
+
+
+def harmless(cell: Any) -> Any:
+    """A cell that a spreadsheet shows as it is: text that it would run begins with an apostrophe (OWASP)."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(TRIGGERS) else cell

@@ -1,0 +1,195 @@
+"""A file of any known format, row by row: what each makes, or why it makes nothing. Nothing is kept in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..curation.collected import Collected
+from ..trajectory import BadLine, Example, Split, UnreadableData, dumps
+from . import bfcl, columns, ours
+from .conversation import BadRow, Convert, LeftOut, example_of
+from .formats import FORMATS
+from .packed import MOST_PLAIN, seems
+from .rows import Row, one_line, rows
+
+OURS, COLUMNS = "ours", "columns"
+TITLES = {
+    OURS: "Exported from here",
+    **{name: one.title for name, one in FORMATS.items()},
+    COLUMNS: "A table: say which column is what",
+}
+MOST_ARRAY, MOST_GROUP = 32 << 20, 256 << 20  # bytes of a JSON array, and of a row group of Parquet
+MOST_LISTED = 800  # characters of the names of all calls
+NO_ANSWERS = "a BFCL question without its ground_truth; import it with manage.py import_data, beside its answers"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A row that makes nothing: its place, why, and how it begins."""
+
+    number: int
+    unit: str
+    reason: str
+    start: str = ""
+
+
+@dataclass(frozen=True)
+class Left:
+    """A row that is as it should be and is not wanted."""
+
+    number: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a row makes; `same_code` is False for one made with other code of its servers."""
+
+    number: int
+    made: Example | Collected
+    same_code: bool = True
+
+    @property
+    def example(self) -> Example:
+        return self.made.example if isinstance(self.made, Collected) else self.made
+
+
+@dataclass(frozen=True)
+class Told:
+    """The last line of an export of ours."""
+
+    content: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How to read a file: its format, for a table which column is what, and the split, if not the format's own.
+
+    `attempts` says which of the two a file of ours holds; None takes both.
+    """
+
+    format: str
+    mapped: Mapping[str, str] = field(default_factory=dict)
+    split: Split | None = None
+    attempts: bool | None = None
+
+
+def read(files: Sequence[Path], asked: Asked) -> Iterator[Fault | Left | Found | Told]:
+    """Every row of these files. Raises UnreadableData, OSError."""
+    for file in files:
+        unit, found = rows_of(file)
+        for number, row in found:
+            yield outcome(row, number, unit, asked)
+
+
+def rows_of(path: Path) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
+    """What a row is called, and the rows. Raises UnreadableData for what would not fit into memory."""
+    kind = seems(path)
+    if kind == "text":
+        return "line", columns.csv_rows(path)
+    if kind == "json" and path.stat().st_size > MOST_ARRAY:
+        raise UnreadableData(f"It is a JSON array of more than {MOST_ARRAY:,} bytes. Give it as JSON lines.")
+    if kind == "parquet":
+        check_parquet(path)
+    return rows(path)
+
+
+def check_parquet(path: Path) -> None:
+    """Raises UnreadableData for a file that says it unpacks to more than is read."""
+    try:
+        with pq.ParquetFile(path) as file:
+            told = file.metadata
+            groups = [told.row_group(place).total_byte_size for place in range(told.num_row_groups)]
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UnreadableData(f"It begins as Parquet and is none, or was cut short: {one_line(error)}.") from None
+    if sum(groups) > MOST_PLAIN or max(groups, default=0) > MOST_GROUP:
+        raise UnreadableData(
+            f"Its row groups unpack to {sum(groups):,} bytes, the largest to {max(groups):,}; "
+            f"{MOST_PLAIN:,} and {MOST_GROUP:,} are the most. Write it with smaller row groups, or in parts."
+        )
+
+
+def outcome(row: Row | BadLine, number: int, unit: str, asked: Asked) -> Fault | Left | Found | Told:
+    if isinstance(row, BadLine):
+        return Fault(number, unit, row.reason)
+    try:
+        if asked.format == OURS:
+            return own(row, number, asked)
+        return Found(number, fits(example_of(converter(row, asked)(row), asked.format, asked.split)))
+    except LeftOut as reason:
+        return Left(number, str(reason))
+    except BadRow as reason:
+        return Fault(number, unit, f"{reason}.", start_of(row))
+
+
+def own(row: Row, number: int, asked: Asked) -> Found | Told:
+    """A line of ours. Raises BadRow."""
+    if ours.is_manifest(row):
+        return Told(str(row[ours.MANIFEST].get("content", "")))
+    made = ours.read(row)
+    if asked.attempts is not None and isinstance(made, Collected) != asked.attempts:
+        raise BadRow("attempts and demonstrations do not go into one data set; the first good row said which it holds")
+    if asked.split and isinstance(made, Example):
+        made = replace(made, split=asked.split)
+    require_text(made)
+    return Found(number, made, ours.replayed(fits(made.example if isinstance(made, Collected) else made)))
+
+
+def converter(row: Row, asked: Asked) -> Convert:
+    if asked.format == COLUMNS:
+        return partial(columns.convert, mapped=asked.mapped)
+    if asked.format == "bfcl":
+        if "ground_truth" in row:
+            return partial(bfcl.convert, answers={str(row.get("id")): row})
+        if "irrelevance" not in str(row.get("id")):
+            raise BadRow(NO_ANSWERS)
+    return FORMATS[asked.format].convert
+
+
+def fits(example: Example) -> Example:
+    """The example, if it can be listed and stored. Raises BadRow."""
+    called = [call.name for step in example.steps for call in step.calls]
+    if odd := next((name for name in called if "," in name), None):
+        raise BadRow(f"it calls {odd[:60]!r}, and the name of a tool has no comma")
+    names = ",".join(called)
+    if len(names) > MOST_LISTED:
+        raise BadRow(f"the names of its calls have {len(names):,} characters; {MOST_LISTED} is the most")
+    require_text(example)
+    return example
+
+
+def require_text(made: Example | Collected) -> None:
+    """Raises BadRow for what no database takes as text."""
+    if "\\u0000" in dumps(made):
+        raise BadRow("it has a character, NUL, that no text has")
+
+
+def start_of(row: Row) -> str:
+    return json.dumps(row, ensure_ascii=False, default=str)[:200]
+
+
+def format_of(row: Row, name: str = "") -> str:
+    """The format that a row seems to have."""
+    known = set(row)
+    if {"world", "turns", "steps"} <= known or {"example", "rollout"} <= known or "record" in known:
+        return OURS
+    if "question" in known and ("function" in known or "involved_classes" in known):
+        return "bfcl"
+    if "correct_answer" in known or "chosen_response" in known:
+        return "when2call"
+    if {"messages", "tools"} <= known:
+        return "openai"
+    return "xlam-irrelevance" if {"query", "tools", "answers"} <= known and "irrelevance" in name else COLUMNS
+
+
+def of_columns(row: Row) -> dict[str, Any]:
+    """The columns of a row, for a table's mapping."""
+    return {"columns": list(row), "guessed": columns.guessed(list(row))}

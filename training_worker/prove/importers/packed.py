@@ -1,0 +1,150 @@
+"""What a file is by its first bytes, and what is packed in it, never more of it than a limit allows."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pyarrow as pa
+
+from ..trajectory import UnreadableData
+from .rows import PARQUET, one_line
+
+MOST_PACKED, MOST_PLAIN = 2 << 30, 4 << 30  # bytes of a file, and of what is packed in it
+MOST_RATIO, ALWAYS = 200, 16 << 20  # plain bytes for each packed one, and how many are always fine
+CHUNK, HEAD = 1 << 20, 8 << 20  # of reading, and of a preview
+ZIP, GZIP, ZSTD = b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+SPLITS = ("train.jsonl", "held_out.jsonl")
+ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".ndjson")
+OTHERS = {
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"%PDF": "a PDF document",
+    b"\x7fELF": "a program",
+    b"MZ": "a Windows program",
+    b"SQLite format 3": "an SQLite database",
+    b"\x80\x04": "a Python pickle, which is never read",
+    b"\x80\x05": "a Python pickle, which is never read",
+    b"ARROW1": "an Arrow file",
+    b"BZh": "a bzip2 file; pack it with gzip or zstd, or not at all",
+    b"\xfd7zXZ": "an xz file; pack it with gzip or zstd, or not at all",
+    b"7z\xbc\xaf": "a 7-Zip file; pack it with zip, gzip or zstd, or not at all",
+    b"\xff\xfe": "text in UTF-16; save it as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it as UTF-8",
+    b"<!doctype": "a web page: perhaps the page about the file, and not the file",
+    b"<html": "a web page: perhaps the page about the file, and not the file",
+    b"<?xml": "an XML document",
+    b"version https://git-lfs": "a pointer of Git LFS: fetch the file itself first",
+}
+
+
+def seems(path: Path) -> str:
+    """zip, gzip, zstd, parquet, json, jsonl or text. Raises UnreadableData for anything else, with what it is."""
+    with path.open("rb") as file:
+        start = file.read(4096)
+    for magic, name in ((ZIP, "zip"), (GZIP, "gzip"), (ZSTD, "zstd"), (PARQUET, "parquet")):
+        if start.startswith(magic):
+            return name
+    for magic, what in OTHERS.items():
+        if start.lower().startswith(magic.lower()):
+            raise UnreadableData(f"It is no JSON lines, JSON, CSV or Parquet: it seems to be {what}.")
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    if not text:
+        raise UnreadableData("There is nothing in it.")
+    if b"\0" in start:
+        raise UnreadableData("It is no JSON lines, JSON, CSV or Parquet: it has bytes that no text has.")
+    return "json" if text.startswith(b"[") else "jsonl" if text.startswith(b"{") else "text"
+
+
+def plain_files(path: Path, folder: Path, head: bool = False) -> list[Path]:
+    """The files to read the rows from: the file itself, or what was packed in it, unpacked into the folder.
+
+    With `head` only what a preview needs is unpacked, up to the end of a line. Raises UnreadableData, OSError.
+    """
+    kind = seems(path)
+    if kind not in ("zip", "gzip", "zstd"):
+        return [path]
+    folder.mkdir(parents=True, exist_ok=True)
+    budget = Budget(path.stat().st_size)
+    try:
+        return [unpack(member, folder / name, budget, head) for name, member in members(path, kind)]
+    except (EOFError, zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, pa.ArrowException) as error:
+        raise UnreadableData(f"It begins as {kind} and is damaged or was cut short: {one_line(error)}.") from None
+    except (NotImplementedError, RuntimeError) as error:
+        raise UnreadableData(f"The {kind} file cannot be unpacked: {one_line(error)}.") from None
+    except OSError as error:
+        if error.errno is not None:  # the disk's; pyarrow tells of damage in this way, too
+            raise
+        raise UnreadableData(f"It begins as {kind} and is damaged or was cut short: {one_line(error)}.") from None
+
+
+class Budget:
+    """How many plain bytes may come out of a packed file."""
+
+    def __init__(self, packed: int):
+        self.packed, self.left = packed, min(MOST_PLAIN, packed * MOST_RATIO + ALWAYS)
+        self.most = self.left
+
+    def spend(self, size: int) -> None:
+        """Raises UnreadableData."""
+        self.left -= size
+        if self.left < 0:
+            raise UnreadableData(
+                f"Its {self.packed:,} bytes unpack to more than {self.most:,}, which is the most. "
+                "Give it in parts, or unpacked."
+            )
+
+
+def members(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
+    """A name of ours for each packed file, and the file opened for reading."""
+    if kind == "gzip":
+        with gzip.open(path) as file:
+            yield "plain-0", file
+    elif kind == "zstd":
+        with pa.OSFile(str(path)) as source, pa.CompressedInputStream(source, "zstd") as file:
+            yield "plain-0", file
+    else:
+        with zipfile.ZipFile(path) as archive:
+            for number, info in enumerate(wanted(archive)):
+                with archive.open(info) as file:
+                    yield f"plain-{number}", file
+
+
+def wanted(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The lines of both splits where these are there, else the one data file. Raises UnreadableData."""
+    files = [info for info in archive.infolist() if not info.is_dir() and info.file_size]
+    by_name = {PurePosixPath(info.filename).name: info for info in reversed(files)}
+    if found := [by_name[name] for name in SPLITS if name in by_name]:
+        return found
+    data = [info for info in files if info.filename.lower().endswith(ENDINGS) and "__MACOSX" not in info.filename]
+    if len(data) != 1:
+        names = ", ".join(sorted(info.filename[:60] for info in files)[:5]) or "nothing"
+        raise UnreadableData(
+            f"The zip holds {names}; it takes train.jsonl and held_out.jsonl, or one file of JSON lines, JSON or CSV."
+        )
+    return data
+
+
+def unpack(member: Any, to: Path, budget: Budget, head: bool) -> Path:
+    with to.open("wb") as file:
+        while piece := member.read(CHUNK):
+            budget.spend(len(piece))
+            file.write(piece)
+            if head and file.tell() >= HEAD:
+                break
+        cut_short = head and file.tell() >= HEAD
+    if cut_short:
+        end_with_a_line(to)
+    if (kind := seems(to)) in ("zip", "gzip", "zstd", "parquet"):
+        raise UnreadableData(f"There is {kind} packed in it; give that as it is.")
+    return to
+
+
+def end_with_a_line(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: data.rfind(b"\n") + 1])

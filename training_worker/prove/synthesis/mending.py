@@ -1,0 +1,158 @@
+"""A conversation that a person mended: other words, other arguments, another order of calls; run anew before it holds.
+
+All else stays as it was: its world, the tools that the assistant is shown, the manner it was written in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.world import World
+
+from ..provenance import grounded, single
+from ..rollout import Limits
+from ..trajectory import Example, Failure, Json, Step, ToolCall
+from .validate import Rejected, hidden_edges, validate
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A call that is to be made in a user turn, from 0; `was` is the step of the old conversation that it stood in, if
+    any, and a `joined` one is made at the same time as the one before it."""
+
+    tool: str
+    arguments: dict[str, Json]
+    turn: int
+    was: int | None = None
+    joined: bool = False
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What a person made of a conversation: the user's turns, the assistant's closing words of each, and the calls."""
+
+    turns: tuple[str, ...]
+    answers: tuple[str, ...]
+    calls: tuple[Wanted, ...]
+
+
+def as_it_is(example: Example) -> Mended:
+    """The conversation with nothing mended."""
+    calls = [
+        Wanted(call.name, call.arguments or {}, step.turn, at, joined=place > 0)
+        for at, step in enumerate(example.steps)
+        for place, call in enumerate(step.calls)
+    ]
+    return Mended(example.turns, example.answers, tuple(calls))
+
+
+def mended(id: str, before: Example, wanted: Mended) -> Example:
+    """The validated example of what is wanted. Raises Rejected, which says what does not hold and what to do."""
+    check(before, wanted)
+    groups = steps_of(wanted.calls)
+    failures = tuple(sorted(kept_failures(before, groups), key=lambda one: one.step))
+    example = replace(
+        before,
+        id=id,
+        kind="chain" if groups else before.kind,
+        turns=wanted.turns,
+        answers=wanted.answers,
+        candidates=tuple(dict.fromkeys([*before.candidates, *(one.tool for one in wanted.calls)])),
+        fingerprint=fingerprint(before.world.servers),
+    )
+    example = run(example, groups, failures)
+    if [call for step in example.steps for call in step.calls] == [c for step in before.steps for c in step.calls]:
+        example = replace(example, edges=before.edges)
+    else:
+        found = {*edges(example), *kept_edges(before, groups)}
+        example = hidden_edges(replace(example, edges=tuple(sorted(found))))
+    validate(example)
+    return example
+
+
+def check(before: Example, wanted: Mended) -> None:
+    """Raises Rejected for what could not be run at all."""
+    if missing := [name for name in before.world.servers if name not in SERVERS]:
+        raise Rejected(f"There is no server {', '.join(missing)} any more, so it cannot be run again.")
+    for number, (said, answer) in enumerate(zip(wanted.turns, wanted.answers, strict=True), 1):
+        if not said.strip() or not answer.strip():
+            who = "The user" if not said.strip() else "The assistant"
+            raise Rejected(f"{who} says nothing in turn {number}. Write what is said there.")
+    if before.steps and not wanted.calls:
+        raise Rejected("No call is left. Leave at least one, or reject the trajectory instead.")
+    for number, one in enumerate(wanted.calls, 1):
+        if one.tool not in TOOLS or TOOLS[one.tool][0].name not in before.world.servers:
+            known, name = ", ".join(before.world.servers), one.tool or "without a name"
+            raise Rejected(f"Call {number}: no server of this world ({known}) has a tool “{name}”. Choose another.")
+    spoken, most = len(steps_of(wanted.calls)) + len(wanted.answers), Limits().assistant_turns
+    if spoken > most:
+        raise Rejected(f"The assistant would take {spoken} turns; a rollout has {most} at most. Leave out calls.")
+
+
+def steps_of(calls: Sequence[Wanted]) -> list[list[Wanted]]:
+    """The calls by step: those that are made at the same time in one."""
+    groups = list[list[Wanted]]()
+    for one in calls:
+        if one.joined and groups and groups[-1][-1].turn == one.turn:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
+
+
+def kept_failures(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[Failure]:
+    """What failed on the way, before the step that it was recovered by, as far as that is still there."""
+    places = {one.was: at for at, group in reversed(list(enumerate(groups))) for one in group}
+    for failure in before.failures:
+        if failure.step == len(before.steps):
+            yield replace(failure, step=len(groups))
+        elif failure.step in places:
+            at = places[failure.step]
+            yield replace(failure, step=at, turn=groups[at][0].turn)
+
+
+def run(example: Example, groups: Sequence[Sequence[Wanted]], failures: Sequence[Failure]) -> Example:
+    """With the replies and digests of a fresh world. Raises Rejected where it refuses a call."""
+    world = World.open(example.world.seed, example.world.servers, example.world.size)
+    digests, steps, number = [world.digest()], list[Step](), 0
+    told = list[Failure]()
+    for at in range(len(groups) + 1):
+        for failure in (one for one in failures if one.step == at):
+            told.append(replace(failure, observation=world.call(failure.call.name, failure.call.arguments or {}).text))
+        texts = []
+        for one in groups[at] if at < len(groups) else ():
+            reply, number = world.call(one.tool, one.arguments), number + 1
+            if not reply.ok:
+                raise Rejected(f"Call {number}, {one.tool}, is refused: {reply.data['message']}")
+            texts.append(reply.text)
+        if at < len(groups):
+            made = tuple(ToolCall(one.tool, one.arguments) for one in groups[at])
+            steps.append(Step(made, groups[at][0].turn, tuple(texts)))
+            digests.append(world.digest())
+    return replace(example, steps=tuple(steps), digests=tuple(digests), failures=tuple(told))
+
+
+def edges(example: Example) -> Iterator[tuple[int, int]]:
+    """Pairs of steps, the second of which uses a value that the user did not say and the first one gave."""
+    for later, step in enumerate(example.steps):
+        said = " ".join(example.turns[: step.turn + 1])
+        values = [value for call in step.calls for value in single(call.arguments or {})]
+        for value in values:
+            if not grounded(value, said, example.today):
+                givers = (at for at in range(later) if grounded(value, " ".join(example.steps[at].observations)))
+                yield from ((at, later) for at in [next(givers, None)] if at is not None)
+
+
+def kept_edges(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[tuple[int, int]]:
+    """The edges that were proven before, between steps that call the same tools still, in the same order."""
+    same = {
+        group[0].was: at
+        for at, group in enumerate(groups)
+        if group[0].was is not None
+        and [one.tool for one in group] == [call.name for call in before.steps[group[0].was].calls]
+    }
+    for earlier, later in before.edges:
+        if earlier in same and later in same and same[earlier] < same[later]:
+            yield same[earlier], same[later]
