@@ -1,4 +1,4 @@
-"""The socket behind every page: it follows jobs, projects and live sessions, and tells only what one may see."""
+"""The socket behind every page: it follows jobs, projects, sessions and trajectories, and tells what one may see."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from django.core.exceptions import ObjectDoesNotExist, ValidationError
 
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, can
+from prove_web.operations import measures
 from prove_web.servers.models import LiveSession
 
 from .hub import Topic, hub
@@ -24,10 +25,10 @@ LONGEST = 16_384  # bytes
 MOST_TOPICS = 50
 CHECK_AGAIN = 5.0  # seconds for which a permission is taken as it was
 PATIENCE = 5.0  # seconds that a browser has to take a message
-UNSEEN = "There is no such job, project or session, or you may not see it."
+UNSEEN = "There is no such job, project, session or trajectory, or you may not see it."
 UNCLEAR = (
-    'Send {"subscribe": {"job": "<id>", "after": <number>}}, {"subscribe": {"project": <id>}} '
-    'or {"subscribe": {"session": <id>}}.'
+    'Send {"subscribe": {"job": "<id>", "after": <number>}}, {"subscribe": {"project": <id>}}, '
+    '{"subscribe": {"session": <id>}} or {"subscribe": {"trajectory": <id>}}.'
 )
 
 
@@ -39,11 +40,13 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
 
     async def connect(self) -> None:
         self.checked: dict[Topic, float] = {}
+        measures.sockets.inc()
         await self.accept()
         if not self.scope["user"].is_authenticated:
             await self.close(NOT_SIGNED_IN)
 
     async def disconnect(self, code: int) -> None:
+        measures.sockets.dec()
         if self.checked:
             hub().leave(self)
 
@@ -54,15 +57,17 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
             await self.say({"error": UNCLEAR})
             return
         if len(self.checked) >= MOST_TOPICS and topic not in self.checked:
-            await self.say({"error": f"One socket follows at most {MOST_TOPICS} jobs, projects and sessions."})
+            await self.say(
+                {"error": f"One socket follows at most {MOST_TOPICS} jobs, projects, sessions and trajectories."}
+            )
         elif await self.may_see(topic):
             hub().follow(topic, self, after)
         else:
             await self.say({"error": UNSEEN})
 
     async def deliver(self, topic: Topic, message: dict[str, Any]) -> None:
-        """Pass on what is new, as long as the person may still see it."""
-        if await self.may_see(topic):
+        """Pass on what is new, as long as the person may still see it, and that it is gone to who followed it."""
+        if "gone" in message or await self.may_see(topic):
             await self.say(message)
         else:
             hub().leave(self, topic)
@@ -99,6 +104,8 @@ def read(text: str | None) -> tuple[Topic, int]:
             return ("project", str(whole(project))), 0
         case {"subscribe": {"session": session}}:
             return ("session", str(whole(session))), 0
+        case {"subscribe": {"trajectory": trajectory}}:
+            return ("trajectory", str(whole(trajectory))), 0
     raise ValueError
 
 
@@ -118,6 +125,8 @@ def allowed_to_see(user: Any, topic: Topic) -> bool:
             project = Job.objects.select_related("project__organisation").get(pk=key).project
         elif kind == "session":
             project = LiveSession.objects.select_related("project__organisation").get(pk=key).project
+        elif kind == "trajectory":
+            project = Project.objects.select_related("organisation").get(datasets__trajectories=key)
         else:
             project = Project.objects.select_related("organisation").get(pk=key)
     except (ObjectDoesNotExist, ValidationError):

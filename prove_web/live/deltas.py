@@ -1,9 +1,13 @@
-"""What is new about a job, a project or a live session: read from the database, never carried by a hint."""
+"""What is new about a job, project, live session or trajectory: read from the database, never carried by a hint."""
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any
 
+from django.db.models import Count, Max
+
+from prove_web.review.models import Comment
 from prove_web.servers.models import LiveSession, SessionCall
 
 from .jobs import summary
@@ -35,8 +39,18 @@ def newest(project_id: str) -> list[dict[str, Any]]:
 
 
 def session_now(session_id: str) -> dict[str, Any] | None:
-    """How many calls a live session has, and the faults that the next ones meet; None when it is gone."""
+    """How many calls a live session has, the faults that the next ones meet, and the session in which someone began
+    it again, if any; None when it is gone."""
+    again = LiveSession.objects.filter(parent=session_id, parent_at=0).order_by("-pk").values_list("pk", flat=True)
     calls = SessionCall.objects.filter(session=session_id).order_by("-position").values_list("position", flat=True)
     for faults in LiveSession.objects.filter(pk=session_id).values_list("faults", flat=True):
-        return {"calls": calls.first() or 0, "faults": faults}
+        return {"calls": calls.first() or 0, "faults": faults, "again": again.first()}
     return None
+
+
+def trajectory_now(trajectory_id: str) -> dict[str, Any]:
+    """A stamp that is another one once somebody commented; what they said is asked for by who may see it."""
+    said = Comment.objects.filter(trajectory=trajectory_id).aggregate(
+        Max("pk"), Max("edited_at"), Max("resolved_at"), Count("resolved_at"), Count("removed_at")
+    )
+    return {"stamp": blake2b(repr(sorted(said.items())).encode(), digest_size=8).hexdigest()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -16,11 +17,11 @@ import redis
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
-from .deltas import deltas, newest, session_now
+from .deltas import deltas, newest, session_now, trajectory_now
 
 log = logging.getLogger(__name__)
 LOOK = 3.0  # seconds after which the hub looks without a hint
-KINDS = ("job", "project", "session")
+KINDS = ("job", "project", "session", "trajectory")
 REST = 0.2  # seconds between two rounds: at most five redraws a second
 
 
@@ -28,14 +29,15 @@ class Listener(Protocol):
     async def deliver(self, topic: Topic, message: dict[str, Any]) -> None: ...
 
 
-Topic = tuple[str, str]  # ("job", id), ("project", id) or ("session", id)
+State = Callable[[str], dict[str, Any] | None]
+Topic = tuple[str, str]  # ("job", id), ("project", id), ("session", id) or ("trajectory", id)
 
 
 class Hub:
     """What the sockets of this process follow, and how far each of them was told.
 
-    How far is, for a job, the cursor and its summary then; for a project, its jobs as they were; for a live session,
-    how it stood.
+    How far is, for a job, the cursor and its summary then; for a project, its jobs as they were; for a live session
+    and a trajectory, how it stood.
     """
 
     def __init__(self) -> None:
@@ -113,8 +115,10 @@ class Hub:
                     await self.tell_job(topic, listeners)
                 case "project":
                     await self.tell_project(topic, listeners)
+                case "session":
+                    await self.tell_state(topic, listeners, session_now)
                 case _:
-                    await self.tell_session(topic, listeners)
+                    await self.tell_state(topic, listeners, trajectory_now)
         except Exception:  # a database that is busy or away must not end the hub
             log.exception("Could not read what is new about %s %s", *topic)
 
@@ -138,11 +142,11 @@ class Hub:
             if changed := [job for job in jobs if before.get(job["id"]) != job]:
                 await self.pass_on(topic, listener, before, now, {"project": topic[1], "jobs": changed})
 
-    async def tell_session(self, topic: Topic, listeners: dict[Listener, Any]) -> None:
-        now = await database_sync_to_async(session_now)(topic[1])
+    async def tell_state(self, topic: Topic, listeners: dict[Listener, Any], state: State) -> None:
+        now = await database_sync_to_async(state)(topic[1]) or {"gone": True}
         for listener, before in listeners.items():
-            if now is not None and before != now:
-                await self.pass_on(topic, listener, before, now, {"session": topic[1], **now})
+            if before != now:
+                await self.pass_on(topic, listener, before, now, {topic[0]: topic[1], **now})
 
     async def pass_on(self, topic: Topic, listener: Listener, before: Any, now: Any, message: dict[str, Any]) -> None:
         """Tell one listener, unless it left or asked anew since; one that cannot be told is gone."""

@@ -10,16 +10,17 @@ import redis
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.conf import settings
+from django.db import transaction
 from kombu.exceptions import OperationalError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from prove_web.celery import app
 
-from .models import Job
+from .models import WEB, Job
 
 log = logging.getLogger(__name__)
-RUN_JOB = "training_worker.run_job"
+RUN_JOB, CURATE_JOB = "training_worker.run_job", "prove_web.trajectories.curate"
 UNREACHABLE = (redis.RedisError, OperationalError, OSError)
 PATIENCE = 2  # seconds that a page waits for the broker
 
@@ -41,7 +42,10 @@ def tell_worker(job: Job) -> bool:
 
 def send(job: Job) -> bool:
     """Send the message that starts the job's attempt; whether the broker took it."""
-    message = {"job": str(job.id), "attempt": job.attempt, "kind": job.kind, "spec": job.spec}
+    message: dict[str, Any] = {"job": str(job.id), "attempt": job.attempt}
+    if job.queue == WEB:
+        return tell_worker(job) and later(CURATE_JOB, **message)
+    message |= {"kind": job.kind, "spec": job.spec}
     return tell_worker(job) and quietly(lambda: publish(RUN_JOB, message, job.queue))
 
 
@@ -64,6 +68,11 @@ def hint(job: Job) -> None:
 def hint_session(session: int) -> None:
     """The same of a live session."""
     push({"session": session})
+
+
+def hint_trajectory(trajectory: int) -> None:
+    """The same of what is said of a trajectory, once it is committed."""
+    transaction.on_commit(lambda: push({"trajectory": trajectory}))
 
 
 def push(message: dict[str, Any]) -> None:

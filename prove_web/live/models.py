@@ -44,6 +44,7 @@ QUEUE_OF = {
     Kind.EVALUATE: "training",
 }
 WITHOUT_GPU = "synthesis"  # the queue of workers that need none
+WEB, CURATE = "web", "curate"  # the queue of what needs the database, and what its specification has
 TRAINS = (Kind.RUN, Kind.SFT)
 
 
@@ -102,7 +103,9 @@ class Job(models.Model):
 
     @property
     def queue(self) -> str:
-        """An evaluation that loads no model does not wait for the workers that train."""
+        """A data set of what there is needs the database; an evaluation without a model no worker that trains."""
+        if CURATE in self.spec:
+            return WEB
         if self.kind == Kind.EVALUATE and self.spec.get("source") != "folder":
             return WITHOUT_GPU
         return QUEUE_OF[Kind(self.kind)]

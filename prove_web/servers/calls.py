@@ -93,7 +93,9 @@ def fork(session: LiveSession, user: User, at: int) -> LiveSession:
 
 def reset(session: LiveSession, user: User) -> LiveSession:
     """A fresh session in the same world; the old one stays as it is. Raises KeyError when a server of it is gone."""
-    return copy(session, user, session.title, fingerprint(session.servers), 0)
+    fresh = copy(session, user, session.title, fingerprint(session.servers), 0)
+    transaction.on_commit(partial(hint_session, session.pk))
+    return fresh
 
 
 def copy(session: LiveSession, user: User, title: str, code: str, at: int) -> LiveSession:
@@ -125,4 +127,5 @@ def remove(session: LiveSession) -> None:
     """Remove a session with its calls. Its forks are then forks of what it was forked from."""
     at = Least("parent_at", session.parent_at)
     session.forks.update(parent_at=at, parent=session.parent)
+    transaction.on_commit(partial(hint_session, session.pk))
     session.delete()

@@ -8,9 +8,10 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest
 
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.kit import ToolError
 from mcp_servers.world import World
 
-from .arguments import FORM, JSON, CallForm
+from .arguments import FORM, JSON, CallForm, checked
 from .catalogue import card, search
 from .faults import of_refusal
 from .listing import sorting
@@ -46,6 +47,7 @@ def context(
         "now": known[at].world.now,
         "digest": known[at].world.digest(),
         "faults": faults_of(session),
+        "again": session.forks.filter(parent_at=0).order_by("-pk").values_list("pk", flat=True).first(),
         "drifted": [position for position, moment in enumerate(known) if not moment.as_recorded],
         "other_code": session.fingerprint != fingerprint(session.servers),
         "cards": [card(name) for name in session.servers],
@@ -78,7 +80,8 @@ def tools(request: HttpRequest, session: LiveSession, now: Moment, form: CallFor
 
 
 def asked_for(request: HttpRequest, session: LiveSession) -> CallForm | None:
-    """The form the address asks for: of `tool`, filled like the call `from` or a `saved` one; as JSON if `mode` says.
+    """The form the address asks for: of `tool`, filled like the call `from` or a `saved` one, or with the arguments
+    `given` as JSON; as JSON if `mode` says.
 
     A call that was refused comes with its faults.
     """
@@ -89,11 +92,21 @@ def asked_for(request: HttpRequest, session: LiveSession) -> CallForm | None:
     if "from" in request.GET:
         call = session.calls.filter(position=number(request.GET["from"], 10**9), tool=name).first()
         return of_call(call, mode) if call else CallForm.filled(tool, {}, mode)
+    if "given" in request.GET:
+        return CallForm.filled(tool, given(request.GET["given"]), mode)
     if "saved" in request.GET:
         kept = SavedCall.objects.filter(organisation=session.project.organisation_id, tool=name)
         one = kept.filter(pk=number(request.GET["saved"], 10**9)).first()
         return CallForm.filled(tool, one.arguments if one else {}, mode)
     return CallForm.filled(tool, {}, mode)
+
+
+def given(text: str) -> dict[str, Any]:
+    """The arguments that an address gives; none for what a call could not have."""
+    try:
+        return checked(text)
+    except ToolError:
+        return {}
 
 
 def of_call(call: SessionCall, mode: str = FORM) -> CallForm:

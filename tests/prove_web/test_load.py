@@ -17,4 +17,4 @@ def test_pages_are_timed_on_a_site_of_their_own() -> None:
     told = json.loads(done.stdout)
     assert told.keys() <= {"catalogue", "tool", "inspector step", "sessions"}
     assert sum(one["pages"] for one in told.values()) >= 8
-    assert all(one["median"] > 0 for one in told.values())
+    assert all(0 < one["server_median"] <= one["median"] for one in told.values())

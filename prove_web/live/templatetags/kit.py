@@ -34,12 +34,16 @@ def icon(name: str, classes: str = "") -> SafeString:
 @register.filter
 def json_pretty(value: Any) -> str:
     """Indented JSON; text that is JSON is read first, any other text stays as it is."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return value
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    if not isinstance(value, str):
+        return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    try:
+        made = json.dumps(json.loads(value), indent=2, ensure_ascii=False)
+        made.encode()  # half a surrogate pair is written as it is escaped in the text
+    except UnicodeEncodeError:
+        return json.dumps(json.loads(value), indent=2)
+    except (ValueError, RecursionError):
+        return value
+    return made
 
 
 @register.filter

@@ -61,7 +61,7 @@ FOUND, CREATED, PLAIN, IMPLICIT = (
     Swatch("Gives a plain value", ORANGE, width=1.6, line="dashed"),
     Swatch("Implicit: must run first", RED, width=1.6, line="dotted"),
 )
-EDGE = Swatch("Edge", GREY)
+EDGE = Swatch("Edge (the colours are those of tools)", GREY)
 UNCALLED = Swatch("Not called", GREY, size=16, hollow=True)
 RATES = (0.5, 0.8, 0.95)
 SUCCESS = (

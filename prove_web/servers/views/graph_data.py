@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect
@@ -22,6 +24,8 @@ from ..proven import load, newest
 from .graph import drawing, edge_of
 from .parts import typed
 from .sessions import to
+
+LONGEST = 4_000  # characters of arguments in an address
 
 
 @in_project(Action.VIEW)
@@ -69,4 +73,6 @@ def open_evidence(request: ProjectRequest) -> HttpResponse:
         messages.warning(
             request, f"{made.tool} answers otherwise than when the edge was proven. Prove the graph again."
         )
-    return redirect(to(session, f"#call-{made.position}", tool=found.then[0]))
+    name, arguments = found.then
+    given = json.dumps(arguments, ensure_ascii=False)
+    return redirect(to(session, f"#call-{made.position}", tool=name, given=given if len(given) < LONGEST else ""))

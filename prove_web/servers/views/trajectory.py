@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from mcp_servers.catalogue import TOOLS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.by_hand import keep
+from prove_web.trajectories.forking import origin_of
 from prove_web.trajectories.verdict import example_of, judge
 from training_worker.prove.synthesis import by_hand
 from training_worker.prove.synthesis.validate import Rejected
@@ -39,7 +40,7 @@ def make(request: ProjectRequest, session: int) -> HttpResponse:
     made = made_of(calls, used, said)
     world = WorldRef(source.seed, tuple(source.servers), source.size)
     try:
-        kept = keep(request.project, request.user, lambda id: by_hand.example_of(id, world, made))
+        kept = keep(request.project, request.user, lambda id: by_hand.example_of(id, world, made), origin_of(source))
     except Rejected as reason:
         return page(request, source, at, calls, said, used, str(reason))
     except OSError as error:

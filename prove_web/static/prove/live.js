@@ -1,4 +1,4 @@
-// prove.live.subscribe({job | project | session, after}, callback): one socket per page, resumed from each job's cursor.
+// prove.live.subscribe({job | project | session | trajectory, after}, callback): one socket per page, resumed from each job's cursor.
 // Elements need no code: <div data-live-job="..." hx-get="..." hx-trigger="live"> gets the event `live` on news.
 window.prove ??= {};
 prove.live = (() => {
@@ -7,16 +7,16 @@ prove.live = (() => {
   const badge = document.getElementById("live");
   let socket = null, tries = 0, retry = null, lastWord = Date.now(), state = "";
 
-  function subscribe({ job, project, session, after = 0 }, callback) {
-    const subscription = { job, project, session, after, callback };
+  function subscribe({ job, project, session, trajectory, after = 0 }, callback) {
+    const subscription = { job, project, session, trajectory, after, callback };
     subscriptions.push(subscription);
     if (socket?.readyState === WebSocket.OPEN) ask(subscription);
     else connect();
     return () => subscriptions.splice(subscriptions.indexOf(subscription), 1);
   }
 
-  function ask({ job, project, session, after }) {
-    socket.send(JSON.stringify({ subscribe: job ? { job, after } : session ? { session } : { project } }));
+  function ask({ job, project, session, trajectory, after }) {
+    socket.send(JSON.stringify({ subscribe: job ? { job, after } : { session, trajectory, project } })); // only one is there
   }
 
   function connect() {
@@ -31,11 +31,19 @@ prove.live = (() => {
 
   function again(code) {
     socket = null;
-    if (code === NOT_SIGNED_IN) return location.reload(); // which leads to the sign-in page, and back here
+    if (code === NOT_SIGNED_IN && signedOut()) return;
     if (document.hidden) return show("paused");
     show("reconnecting");
     const wait = Math.min(LONGEST_WAIT, 500 * 2 ** tries++) * (0.75 + Math.random() / 2);
     retry = setTimeout(() => { retry = null; connect(); }, wait);
+  }
+
+  // To the sign-in page, and back here; but never away from what somebody has typed.
+  let typed = false;
+  document.addEventListener("input", () => { typed = true; });
+  function signedOut() {
+    if (!typed) location.reload();
+    return !typed;
   }
 
   function hang(next) {
@@ -51,7 +59,7 @@ prove.live = (() => {
   function deliver(message) {
     if (message.error) return console.warn(message.error);
     for (const subscription of [...subscriptions]) {
-      const kind = ["job", "session", "project"].find((one) => one in message);
+      const kind = ["job", "session", "trajectory", "project"].find((one) => one in message);
       if (!kind || String(message[kind]) !== String(subscription[kind])) continue;
       if (message.job && !isNews(message, subscription)) continue;
       subscription.callback(message);
@@ -106,7 +114,7 @@ prove.live = (() => {
   window.addEventListener("online", connect);
   setInterval(() => { if (state && state !== "live") show(state); }, 1000);
   document.addEventListener("DOMContentLoaded", start);
-  return { subscribe };
+  return { subscribe, signedOut };
 })();
 
 // A fragment that was asked for after signing out is the sign-in page: go there instead of showing it inside this one.
@@ -114,5 +122,5 @@ document.addEventListener("htmx:before:swap", (event) => {
   const response = event.detail.ctx?.response?.raw;
   if (!response?.redirected || !new URL(response.url).pathname.startsWith("/sign-in/")) return;
   event.preventDefault();
-  location.reload();
+  prove.live.signedOut();
 });

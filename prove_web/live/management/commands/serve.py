@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import re
 from argparse import ArgumentParser
@@ -17,6 +16,7 @@ from prove_web import first_start
 from prove_web.broker import embedded_url, socket_path
 from prove_web.env import envint
 from prove_web.environments import versions
+from prove_web.operations.ask import ALIVE, ask
 from prove_web.supervisor import checks, valkey
 from prove_web.supervisor.output import Console
 from prove_web.supervisor.program import Refused, StopAsked
@@ -100,18 +100,9 @@ def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
 
 
 def responds(site: Site) -> bool:
-    """Whether the site answers, be it with an error, under a name that it listens to."""
+    """Whether the web process answers."""
     host = "127.0.0.1" if site.host in ("0.0.0.0", "localhost") else "::1" if site.host == "::" else site.host
-    name = settings.ALLOWED_HOSTS[0].lstrip(".")
-    request = http.client.HTTPConnection(host, site.port, timeout=5)
-    try:
-        request.request("GET", "/sign-in/", headers={"Host": "localhost" if "*" in name else name})
-        request.getresponse()
-        return True
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        request.close()
+    return bool(ask(host, site.port, ALIVE))
 
 
 def greeting(site: Site, welcome: first_start.Welcome | None, ignored: bool) -> list[str]:

@@ -22,7 +22,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.test import Client
 
-from mcp_servers.catalogue import TOOLS, fingerprint
+from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.world import World
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
@@ -36,6 +36,7 @@ WARM = 40  # sessions that people have open; the worlds of the others are not as
 WORDS = ("account", "send", "list", "flight", "delete", "invoice")
 THINK = 1.0  # seconds between two pages of a person
 STARTS = 60.0  # seconds that the server has to start
+Times = tuple[float, float]  # milliseconds: from a request to the whole answer, and what the server says of its own
 
 
 class Command(BaseCommand):
@@ -53,13 +54,19 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(filled(sessions)))
             return
         with TemporaryDirectory() as folder:
-            environment = {**os.environ, "PROVE_DATA": folder}
-            environment.pop("DATABASE_URL", None)
-            manage(environment, "migrate", "--verbosity", "0")
+            environment = alone(folder)
             told = json.loads(manage(environment, "load_pages", "--fill", "--sessions", str(sessions)))
             with served(environment, Path(folder)) as url:
                 times = asyncio.run(loaded(url, told, people, seconds))
         self.stdout.write(json.dumps({page: summary(found) for page, found in times.items()}))
+
+
+def alone(folder: str) -> dict[str, str]:
+    """The environment of a site of its own in this folder, whose database is ready. Raises CommandError."""
+    environment = {**os.environ, "PROVE_DATA": folder}
+    environment.pop("DATABASE_URL", None)
+    manage(environment, "migrate", "--verbosity", "0")
+    return environment
 
 
 def manage(environment: dict[str, str], *words: str) -> str:
@@ -137,12 +144,17 @@ def up(url: str) -> bool:
         return False
 
 
-async def loaded(url: str, told: dict[str, Any], people: int, seconds: float) -> dict[str, list[float]]:
-    """Milliseconds of each page, by page, as everyone waits for them; worlds are warm."""
-    times: dict[str, list[float]] = {}
+async def loaded(url: str, told: dict[str, Any], people: int, seconds: float) -> dict[str, list[Times]]:
+    """What each page took, by page; worlds are warm."""
+    times: dict[str, list[Times]] = {}
     cookies = {settings.SESSION_COOKIE_NAME: told["cookie"]}
     async with httpx2.AsyncClient(base_url=f"{url}/bench/load/", cookies=cookies, timeout=60) as client:
-        for page in ("tools/", f"tools/{next(iter(TOOLS))}/", *(f"sessions/{one}/" for one in told["sessions"])):
+        tools = [next(iter(server.tools)) for server in SERVERS.values()]
+        for page in (
+            "tools/",
+            *(f"tools/{tool}/" for tool in tools),
+            *(f"sessions/{one}/" for one in told["sessions"]),
+        ):
             (await client.get(page)).raise_for_status()
         until = time.monotonic() + seconds
         await asyncio.gather(*(visit(client, told["sessions"], who, until, times) for who in range(people)))
@@ -150,7 +162,7 @@ async def loaded(url: str, told: dict[str, Any], people: int, seconds: float) ->
 
 
 async def visit(
-    client: httpx2.AsyncClient, sessions: list[int], who: int, until: float, times: dict[str, list[float]]
+    client: httpx2.AsyncClient, sessions: list[int], who: int, until: float, times: dict[str, list[Times]]
 ) -> None:
     """One person, who goes from page to page."""
     drawn, names = random.Random(who), sorted(TOOLS)
@@ -164,11 +176,15 @@ async def visit(
         }
         page = drawn.choice(sorted(pages))
         began = time.perf_counter()
-        (await client.get(pages[page])).raise_for_status()
-        times.setdefault(page, []).append(1000 * (time.perf_counter() - began))
+        answer = (await client.get(pages[page])).raise_for_status()
+        whole = 1000 * (time.perf_counter() - began)
+        times.setdefault(page, []).append((whole, float(answer.headers["server-timing"].partition("dur=")[2])))
         await asyncio.sleep(THINK)
 
 
-def summary(times: list[float]) -> dict[str, float]:
-    p95 = statistics.quantiles(times, n=20)[-1] if len(times) > 1 else times[0]
-    return {"pages": len(times), "median": statistics.median(times), "p95": p95}
+def summary(times: list[Times]) -> dict[str, float]:
+    told: dict[str, float] = {"pages": len(times)}
+    for prefix, found in zip(("", "server_"), zip(*times, strict=True), strict=True):
+        p95 = statistics.quantiles(found, n=20)[-1] if len(found) > 1 else found[0]
+        told |= {f"{prefix}median": statistics.median(found), f"{prefix}p95": p95}
+    return told

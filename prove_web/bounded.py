@@ -1,0 +1,52 @@
+"""No request larger than the site reads: refused by what it announces, or as soon as more has come."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+MOST = 8 << 20  # bytes of a request: pieces of files come in less
+HEARD_OUT = 32 << 20  # bytes; who announces more is cut off
+TOLD = f"This request is larger than {MOST:,} bytes, the most that is read. Files are sent in pieces, by the page."
+
+
+class Bounded:
+    """In front of pages, which otherwise have the whole body on disk before any of their code is asked."""
+
+    def __init__(self, pages: Any):
+        self.pages = pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.pages(scope, receive, send)
+            return
+        announced = dict(scope["headers"]).get(b"content-length", b"0")
+        if announced.isdigit() and int(announced) > MOST:
+            if int(announced) <= HEARD_OUT:
+                await hear_out(receive)
+            await refuse(send)
+            return
+        read = 0
+
+        async def counted() -> MutableMapping[str, Any]:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            return message if read <= MOST else {"type": "http.disconnect"}
+
+        await self.pages(scope, counted, send)
+
+
+async def hear_out(receive: Receive) -> None:
+    """Read to the end, and keep nothing: who is cut off while sending does not read the answer."""
+    while (await receive()).get("more_body"):
+        pass
+
+
+async def refuse(send: Send) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": TOLD.encode()})

@@ -1,0 +1,68 @@
+"""A call by hand in a real browser: milliseconds from Ctrl+Enter until its result is painted, as JSON."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from argparse import ArgumentParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from .load_pages import CALLS, alone, manage, served
+from .pan_graph import FLAGS, browser_path
+
+TOOL = CALLS[0]
+# Resolves with the time from the next Ctrl+Enter to the frame after which one more call stands in the timeline.
+WATCH = """() => {
+    const made = () => Number(document.getElementById("calls").dataset.calls), before = made()
+    let began
+    addEventListener("keydown", event => { if (event.key === "Enter") began = performance.now() }, {capture: true})
+    window.painted = new Promise(done => {
+        const seen = () => {
+            if (made() > before) requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)))
+            else requestAnimationFrame(seen)
+        }
+        seen()
+    })
+}"""
+
+
+class Command(BaseCommand):
+    help = "Call a tool by hand in a browser: milliseconds from Ctrl+Enter to its result, as JSON."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--sessions", type=int, default=10_000)
+        parser.add_argument("--calls", type=int, default=40)
+
+    def handle(self, *, sessions: int, calls: int, **options: Any) -> None:
+        browser = browser_path()
+        with TemporaryDirectory() as folder:
+            environment = alone(folder)
+            told = json.loads(manage(environment, "load_pages", "--fill", "--sessions", str(sessions)))
+            with served(environment, Path(folder)) as url:
+                times = called(browser, url, told, calls)
+        p95 = statistics.quantiles(times, n=20)[-1]
+        self.stdout.write(json.dumps({"calls": len(times), "median": statistics.median(times), "p95": p95}))
+
+
+def called(browser: str, url: str, told: dict[str, Any], calls: int) -> list[float]:
+    """One call after another; what a browser and a server do for the first time is not measured."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser, args=[*FLAGS])
+        context = chromium.new_context(base_url=url, viewport={"width": 1440, "height": 900})
+        context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": told["cookie"], "url": url}])
+        page, times = context.new_page(), []
+        for number in range(calls + 3):
+            page.goto(f"/bench/load/sessions/{told['sessions'][number % 4]}/?tool={TOOL}")
+            page.evaluate(WATCH)
+            page.keyboard.press("Control+Enter")
+            times.append(page.evaluate("window.painted"))
+        chromium.close()
+    return times[3:]
