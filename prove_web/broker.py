@@ -1,4 +1,4 @@
-"""Where the embedded broker listens, as every process of one data folder knows it."""
+"""Where the embedded broker and the gateway's control plane listen, as every process of one data folder knows it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 LONGEST_SOCKET_PATH = 100  # the kernel's limit is 104 to 108 bytes
 
 
-def socket_path(data: Path) -> Path:
+def socket_path(data: Path, of: str = "valkey") -> Path:
     """In the data folder; where that makes too long a path, in the temporary folder under a name of its own."""
-    path = data / "valkey" / "valkey.sock"
+    path = data / of / f"{of}.sock"
     if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH:
         return path
     name = blake2b(os.fsencode(data), digest_size=8).hexdigest()
-    return Path(tempfile.gettempdir()) / f"prove-{os.getuid()}-{name}" / "valkey.sock"
+    return Path(tempfile.gettempdir()) / f"prove-{os.getuid()}-{name}" / f"{of}.sock"
 
 
 def embedded_url(data: Path) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from celery import Celery
 from celery.signals import worker_process_init
 
+from training_worker import logs
 from training_worker.broker import celery_url
 from training_worker.jobs.lifeline import die_with_parent
 
@@ -14,11 +16,29 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "prove_web.settings")
 
 from django.conf import settings  # needs the variable
 
-RECONCILE_SECONDS = 5
+from prove_web.operations.logs import facts
 
-app = Celery(
-    "prove_web", broker=celery_url(settings.REDIS_URL), include=["prove_web.live.tasks", "prove_web.environments.tasks"]
+RECONCILE_SECONDS = 5
+PULSE_SECONDS = 10
+TASKS = (
+    "prove_web.live.tasks",
+    "prove_web.environments.tasks",
+    "prove_web.operations.tasks",
+    "prove_web.trajectories.tasks",
 )
+
+
+def pulse(name: str, queue: str) -> dict[str, Any]:
+    """A message through a queue, by which the one who takes it is known to be alive."""
+    return {
+        "task": "prove_web.operations.pulse",
+        "schedule": PULSE_SECONDS,
+        "args": (name,),
+        "options": {"queue": queue, "expires": 2 * PULSE_SECONDS},
+    }
+
+
+app = Celery("prove_web", broker=celery_url(settings.REDIS_URL), include=TASKS)
 app.conf.update(
     task_serializer="json",
     accept_content=["json"],
@@ -35,9 +55,12 @@ app.conf.update(
             "task": "prove_web.live.reconcile",
             "schedule": RECONCILE_SECONDS,
             "options": {"expires": 2 * RECONCILE_SECONDS},
-        }
+        },
+        "pulse of the writer": pulse("writer", "events"),
+        "pulse of the web worker": pulse("web-worker", "web"),
     },
 )
+logs.of_workers(facts)
 
 
 @worker_process_init.connect

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 from collections import deque
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
@@ -23,6 +25,7 @@ class Console:
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
         self.coloured = self.stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+        self.json = os.environ.get("PROVE_LOG") == "json"
         self.names: list[str] = []
         self.gone = False  # nobody reads any more
         self.quiet = False  # only our own words
@@ -32,7 +35,8 @@ class Console:
         if self.coloured:
             prefix = f"\033[{self.colour(name)}m{prefix}\033[0m"
         try:
-            print(f"{prefix} {line.translate(CONTROL)}", file=self.stream, flush=True)
+            told = as_object(name, line) if self.json else f"{prefix} {line.translate(CONTROL)}"
+            print(told, file=self.stream, flush=True)
         except (OSError, ValueError):
             self.gone = True
 
@@ -45,6 +49,17 @@ class Console:
         if name not in self.names:
             self.names.append(name)
         return COLOURS[self.names.index(name) % len(COLOURS)]
+
+
+def as_object(name: str, line: str) -> str:
+    """A line as one JSON object with the program's name; of what is an object already, all is kept."""
+    try:
+        told = json.loads(line)
+    except ValueError:
+        told = None
+    if not isinstance(told, dict):
+        told = {"timestamp": datetime.now(UTC).isoformat(), "level": "INFO", "message": line.translate(CONTROL)}
+    return json.dumps({**told, "program": name})
 
 
 class Output:

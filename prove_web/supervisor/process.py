@@ -29,6 +29,7 @@ class Process:
         self.started_at = 0.0
         self.due: float | None = None  # when it is to be started again
         self.steady = False
+        self.asked_at: float | None = None  # when it was asked to stop, because somebody wants it not to run
         self.deaths: deque[float] = deque(maxlen=MOST_DEATHS)
 
     def start(self) -> None:
@@ -61,14 +62,36 @@ class Process:
         except BlockingIOError:
             pass
 
+    @property
+    def held(self) -> bool:
+        """Whether somebody wants it not to run."""
+        return self.program.stopped is not None and self.program.stopped.exists()
+
     def look(self, wanted: bool = True) -> None:
         """Notice a death, and start it again when it is time and still wanted. Raises Refused after too many."""
         if self.child and (code := self.child.poll()) is not None:
             self.bury(self.child)
-            if wanted:
+            if wanted and self.asked_at is None:
                 self.mourn(code)
+        if wanted and self.program.stopped:
+            self.heed()
         if wanted and self.due is not None and time.monotonic() >= self.due:
             self.start()
+
+    def heed(self) -> None:
+        """Stop it where somebody wants it not to run; start it once nobody does any more."""
+        now = time.monotonic()
+        if self.held:
+            self.due = None
+            if self.asked_at is None:
+                self.asked_at = now
+                self.console.say(self.program.name, "is stopped, as somebody wishes on a page of the site")
+                self.ask()
+            elif now - self.asked_at > self.program.grace:
+                self.kill()
+        elif self.asked_at is not None and not self.alive:
+            self.asked_at, self.due = None, now
+            self.console.say(self.program.name, "starts, as somebody wishes on a page of the site")
 
     def bury(self, child: subprocess.Popen[bytes]) -> None:
         """End what it left behind, and hear its last words."""

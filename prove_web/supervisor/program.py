@@ -26,3 +26,4 @@ class Program:
     grace: float = 5.0  # seconds between being asked to stop and being killed
     stop_order: int = 0  # those of 0 are asked first, those of 1 once these are gone, and so on
     noise: tuple[str, ...] = ()  # what its lines contain when they are not worth showing
+    stopped: Path | None = None  # while there is such a file, somebody wants it not to run

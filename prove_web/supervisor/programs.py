@@ -8,13 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from prove_web.broker import socket_path
+
 from .program import Program
 
 OWNER_PASSWORD = "PROVE_OWNER_PASSWORD"
 MCP_TOKEN = "PROVE_MCP_TOKEN"
 CPU_WORKERS = "PROVE_CPU_WORKERS"
-# What no worker of the engine gets to see: two secrets, and what would have Celery load Django.
-WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE"}
+SUPERVISED = "PROVE_SUPERVISED"  # by which the site's pages know that somebody heeds their wishes
+# What no worker of the engine gets to see: three secrets, and what would have Celery load Django.
+WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "PROVE_METRICS_TOKEN", "DJANGO_SETTINGS_MODULE"}
 CHECKPOINT_GRACE = 20.0  # seconds that a trainer gets for its checkpoint
 QUIET_WORKER = ("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat")
 PLAIN_LOG = (
@@ -70,6 +73,7 @@ class Site:
             "REDIS_URL": self.broker_url,
             "PROVE_MCP_PORT": str(self.mcp_port),  # where the gateway is, be it another port than was asked for
             CPU_WORKERS: str(self.cpu_workers),
+            SUPERVISED: "1",
             "PYTHONUNBUFFERED": "1",
             "PYTHONWARNINGS": ",".join(filter(None, [given.get("PYTHONWARNINGS"), quiet])),
         }
@@ -88,7 +92,7 @@ def programs(site: Site) -> list[Program]:
     cpu_workers = worker(training_worker, "synthesis", processes=site.cpu_workers)
     return [
         Program("web", uvicorn(site), web, site.base),
-        Program("gateway", gateway(site), engine, site.base),
+        Program("gateway", gateway(site), engine, site.base, stopped=stopped_file(site.data)),
         Program("writer", worker(prove_web, "events", "solo"), web, site.base, stop_order=1, noise=NOISE),
         Program("web-worker", worker(prove_web, "web", "solo"), web, site.base, noise=NOISE),
         Program("beat", beat(), web, site.base),
@@ -114,10 +118,25 @@ def uvicorn(site: Site) -> tuple[str, ...]:
 
 def gateway(site: Site) -> tuple[str, ...]:
     """All servers over MCP; it sees neither database nor broker."""
-    options = {"host": site.mcp_host, "port": str(site.mcp_port), "secret-file": str(site.data / "mcp_secret")}
+    options = {
+        "host": site.mcp_host,
+        "port": str(site.mcp_port),
+        "secret-file": str(secret_file(site.data)),
+        "control": str(socket_path(site.data, "gateway")),
+    }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     allowed = [word for name in os.environ.get("PROVE_HOSTS", "").split(",") if name for word in ("--allow", name)]
     return (sys.executable, "-m", "mcp_servers", "--http", "--quiet", *words, *allowed)
+
+
+def secret_file(data: Path) -> Path:
+    """What the gateway's addresses are signed with."""
+    return data / "mcp_secret"
+
+
+def stopped_file(data: Path) -> Path:
+    """While it is there the gateway does not run; it says who wished so and when."""
+    return data / "gateway" / "stopped.json"
 
 
 def worker(app: str, queue: str, pool: str = "prefork", processes: int = 1) -> tuple[str, ...]:

@@ -59,7 +59,10 @@ class Supervisor:
         for program in programs:
             process = Process(program, self.console, self.logs)
             self.processes.append(process)
-            process.start()
+            if process.held:
+                process.heed()
+            else:
+                process.start()
 
     def keep(self) -> None:
         """Until somebody asks to stop. Raises Refused when a program cannot be kept running."""

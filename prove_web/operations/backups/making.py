@@ -1,0 +1,87 @@
+"""Make a backup of a site that is in use: first the database, then the files that it names."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection
+
+from prove_web.supervisor.checks import DATA_VERSION
+
+from . import databases
+from .archive import ABOUT, DATABASE, FILES, MANIFEST, BackupFailed, Writer, written
+from .contents import files, links
+from .manifest import FORMAT, About, Manifest, Member
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Made:
+    """What a backup holds. `gone` are files that were removed while it was made, and `links` are not kept."""
+
+    files: int = 0
+    bytes: int = 0
+    gone: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+
+
+def backup(file: Path, without: Collection[str], progress: Progress) -> Made:
+    """Write all of the site into one file. Raises BackupFailed, and then leaves nothing behind.
+
+    A job writes its files before its event, so what the database names at its moment is in the folder afterwards.
+    """
+    data = settings.PROVE_DATA
+    made = Made(links=links(data))
+    scratch_folder = tempfile.TemporaryDirectory(prefix="prove-backup-", dir=existing(file.parent))
+    with scratch_folder as scratch, written(file) as archive:
+        copy = Path(scratch) / DATABASE
+        databases.snapshot(copy)
+        archive.text(ABOUT, about(without).model_dump_json(indent=1).encode())
+        with copy.open("rb") as database:
+            made.bytes += archive.file(DATABASE, database)
+        copy.unlink()
+        add_files(archive, data, frozenset(without), made, progress)
+        members = {name: Member(bytes=size, sha256=digest) for name, (size, digest) in archive.members.items()}
+        archive.text(MANIFEST, Manifest(members=members, gone=made.gone).model_dump_json().encode())
+    return made
+
+
+def existing(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise BackupFailed(f"{folder} is no folder: make it, or name another")
+    return folder
+
+
+def about(without: Collection[str]) -> About:
+    """What a restore has to know before it begins."""
+    return About(
+        format=FORMAT,
+        data_version=DATA_VERSION,
+        made_at=datetime.now(UTC).replace(microsecond=0),
+        database=connection.vendor,
+        migrations=databases.migrations(),
+        without=sorted(without),
+    )
+
+
+def add_files(archive: Writer, data: Path, without: frozenset[str], made: Made, progress: Progress) -> None:
+    found = list(files(data, databases.sqlite_file(), without))
+    for done, (name, path) in enumerate(found):
+        progress(done, len(found))
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            made.gone.append(name)
+            continue
+        except OSError as error:
+            raise BackupFailed(f"cannot read {path}: {error.strerror}") from None
+        with os.fdopen(descriptor, "rb") as file:
+            made.bytes += archive.file(FILES + name, file)
+        made.files += 1

@@ -1,0 +1,52 @@
+"""What a backup says of itself: what it is about, at its beginning, and what is in it, at its end."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from .archive import BackupFailed
+
+FORMAT = 1
+
+
+class Member(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    bytes: int
+    sha256: str
+
+
+class About(BaseModel):
+    """`database` is Django's word for the kind; `migrations` are those applied, as (app, name)."""
+
+    format: int
+    data_version: int
+    made_at: datetime
+    database: str
+    migrations: list[tuple[str, str]]
+    without: list[str]
+
+
+class Manifest(BaseModel):
+    """Every member but the manifest itself, by name; `gone` are files that were removed while it was made."""
+
+    members: dict[str, Member]
+    gone: list[str]
+
+
+def read_about(content: bytes) -> About:
+    """Raises BackupFailed."""
+    try:
+        return About.model_validate_json(content)
+    except ValidationError:
+        raise BackupFailed("this is no backup of PROVE Studio: it does not begin with what it is about") from None
+
+
+def read_manifest(content: bytes) -> Manifest:
+    """Raises BackupFailed."""
+    try:
+        return Manifest.model_validate_json(content)
+    except ValidationError:
+        raise BackupFailed("the backup's manifest makes no sense: the file is damaged. Take another one") from None

@@ -1,0 +1,156 @@
+"""Put a backup back into an empty data folder: nothing is in place before all of it was found to be whole."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tarfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+
+from prove_web.supervisor.checks import DATA_VERSION
+
+from . import databases
+from .archive import ABOUT, CHUNK, DATABASE, FILES, MANIFEST, BackupFailed, Digest, opened
+from .contents import CHECKPOINT
+from .manifest import FORMAT, About, Manifest, read_about, read_manifest
+
+STAGING = ".restoring"
+LONGEST_TEXT = 500_000_000  # bytes of a manifest, which has a line for each file
+Progress = Callable[[int], None]
+Member = tuple[int, str]  # size and digest
+Found = dict[str, Member]
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What was put back."""
+
+    made_at: datetime
+    files: int
+    without: tuple[str, ...]
+
+
+def restore(file: Path, progress: Progress) -> Restored:
+    """Make the data folder and the database what the backup says. Raises BackupFailed, and then changes nothing."""
+    data = settings.PROVE_DATA
+    refuse_full(data)
+    staging = data / STAGING
+    staging.mkdir(parents=True, mode=0o700)
+    try:
+        with opened(file) as tar:
+            about, members, manifest = unpacked(tar, staging, progress)
+        compare(members, {name: (one.bytes, one.sha256) for name, one in manifest.members.items()})
+        drop_torn_checkpoints(staging / FILES, manifest.gone)
+        databases.load(staging / DATABASE)
+        put_in_place(staging / FILES, data)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return Restored(about.made_at, len(members) - 2, tuple(about.without))
+
+
+def refuse_full(data: Path) -> None:
+    if data.exists() and (found := sorted(path.name for path in data.iterdir())):
+        raise BackupFailed(f"{data} is not empty (it has {found[0]}): set PROVE_DATA to an empty folder")
+    databases.refuse_full()
+
+
+def unpacked(tar: tarfile.TarFile, staging: Path, progress: Progress) -> tuple[About, Found, Manifest]:
+    """Write the members below `staging`. Returns what it is about, the digests found, and the manifest."""
+    about, members = None, {}
+    for number, member in enumerate(tar):
+        progress(number)
+        if member.name == ABOUT and number == 0:
+            content, members[ABOUT] = text(tar, member)
+            about = understood(read_about(content))
+        elif about is None:
+            read_about(b"")
+        elif member.name == MANIFEST:
+            return about, members, read_manifest(text(tar, member)[0])
+        else:
+            members[member.name] = extract(tar, member, staging)
+    raise BackupFailed("the backup was cut short: it has no manifest. Take another one")
+
+
+def text(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[bytes, Member]:
+    file = tar.extractfile(member)
+    if file is None or member.size > LONGEST_TEXT:
+        raise BackupFailed(f"{member.name} in the backup is no text of ours")
+    read = Digest(file)
+    return read.read(), read.told()
+
+
+def understood(about: About) -> About:
+    """The same, when this version and this database can take it. Raises BackupFailed."""
+    if (about.format, about.data_version) != (FORMAT, DATA_VERSION):
+        raise BackupFailed(
+            f"the backup has format {about.format} and data of version {about.data_version}, this one reads "
+            f"{FORMAT} and {DATA_VERSION}: restore it with the version of PROVE Studio that made it"
+        )
+    known = MigrationLoader(None, ignore_no_migrations=True).disk_migrations
+    if unknown := [f"{app}.{name}" for app, name in about.migrations if (app, name) not in known]:
+        raise BackupFailed(f"a later version made this backup (its database has {unknown[0]}): restore it with that")
+    if about.database != connection.vendor:
+        raise BackupFailed(
+            f"the backup is of a {about.database} database and DATABASE_URL names one of {connection.vendor}: "
+            "restore it into the same kind"
+        )
+    return about
+
+
+def place(name: str, staging: Path) -> Path:
+    """Where a member goes. Raises BackupFailed for a name that leads elsewhere."""
+    path = PurePosixPath(name)
+    plain = path.parts and not path.is_absolute() and ".." not in path.parts and "\\" not in name and "\0" not in name
+    if not plain or not (name == DATABASE or name.startswith(FILES)) or str(path) != name:
+        raise BackupFailed(f"the backup names {name[:100]!r}, which is no place in a data folder: it is not of ours")
+    return staging / path
+
+
+def extract(tar: tarfile.TarFile, member: tarfile.TarInfo, staging: Path) -> Member:
+    """Write one member, which must be a plain file that is not there yet. Returns its size and digest."""
+    path = place(member.name, staging)
+    file = tar.extractfile(member) if member.isreg() else None
+    if file is None:
+        raise BackupFailed(f"{member.name} in the backup is no plain file: it is not of ours")
+    if member.size > shutil.disk_usage(staging).free:
+        raise BackupFailed(f"there is no room for {member.name} ({member.size / 1e9:.1f} GB): make room and try again")
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+    read = Digest(file)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise BackupFailed(f"the backup has {member.name} twice: it is not of ours") from None
+    with os.fdopen(descriptor, "wb") as target:
+        while chunk := read.read(CHUNK):
+            target.write(chunk)
+        os.fchmod(target.fileno(), member.mode & 0o755 | 0o600)
+        os.utime(target.fileno(), (member.mtime, member.mtime))
+    return read.told()
+
+
+def compare(found: Found, told: Found) -> None:
+    """Raises BackupFailed unless each member is what the manifest says, and none is missing."""
+    for name in sorted(found.keys() | told.keys()):
+        if found.get(name) != told.get(name):
+            raise BackupFailed(f"{name} in the backup is not what was put there: the file is damaged. Take another one")
+
+
+def drop_torn_checkpoints(files: Path, gone: list[str]) -> None:
+    """A checkpoint that was being removed while the backup was made is not half there."""
+    for name in gone:
+        if match := CHECKPOINT.match(str(PurePosixPath(name).parent)):
+            shutil.rmtree(files / match[0], ignore_errors=True)
+
+
+def put_in_place(files: Path, data: Path) -> None:
+    with suppress(FileNotFoundError):  # a site without a single file
+        for path in sorted(files.iterdir()):
+            path.rename(data / path.name)

@@ -1,0 +1,117 @@
+"""Whether the site can do its work: each thing it needs, with what is wrong and what to do about it.
+
+The answers name no address, account or path: anyone who reaches the site may read them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from prove_web.live import messages
+from training_worker import hearts
+
+LEAST_FREE_GB = 0.5
+MOST_SILENT = 30.0  # seconds; three heartbeats
+PROGRAMS = ("beat", "web-worker", "writer")  # without one of these, pages show what is no longer true
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing the site needs. `why` says what is the case, whether that is well or not."""
+
+    name: str
+    ok: bool
+    why: str
+
+
+class Wrong(Exception):
+    """What is wrong, and what to do."""
+
+
+def checks() -> list[Check]:
+    """Everything a site needs to do its work."""
+    found = [looked_at(name, look) for name, look in LOOKS.items()]
+    return found + heard()
+
+
+def looked_at(name: str, look: Callable[[], str]) -> Check:
+    try:
+        return Check(name, True, look())
+    except Wrong as wrong:
+        return Check(name, False, str(wrong))
+
+
+def database() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        raise Wrong(f"The {connection.display_name} database does not answer: is it up? See DATABASE_URL.") from None
+    return f"{connection.display_name} answers."
+
+
+@cache
+def known_migrations() -> frozenset[tuple[str, str]]:
+    return frozenset(MigrationLoader(None, ignore_no_migrations=True).disk_migrations)
+
+
+def migrations() -> str:
+    try:
+        applied = set(MigrationRecorder(connection).applied_migrations())
+    except DatabaseError:
+        raise Wrong("Unknown, because the database does not answer.") from None
+    if missing := len(known_migrations() - applied):
+        raise Wrong(f"{missing} of {len(known_migrations())} are not applied: run `manage.py migrate`.")
+    return f"All {len(known_migrations())} are applied."
+
+
+def broker() -> str:
+    try:
+        messages.broker().ping()
+    except messages.UNREACHABLE:
+        raise Wrong("The broker does not answer: is it up? See REDIS_URL.") from None
+    return "The broker answers."
+
+
+def disk() -> str:
+    free_gb = free_bytes() / 1e9
+    if free_gb < LEAST_FREE_GB:
+        raise Wrong(f"{free_gb:.1f} GB free where the data is, needs {LEAST_FREE_GB}: make room.")
+    return f"{free_gb:.1f} GB free where the data is."
+
+
+def free_bytes() -> int:
+    """Free space of the disk that the data folder is on. Raises Wrong where there is no such folder."""
+    try:
+        return shutil.disk_usage(settings.PROVE_DATA).free
+    except OSError as error:
+        raise Wrong(f"The data folder cannot be read ({error.strerror}): see PROVE_DATA.") from None
+
+
+def heard() -> list[Check]:
+    """Whether each program without which nothing moves was heard of lately."""
+    try:
+        ages = hearts.ages(messages.broker())
+    except messages.UNREACHABLE:
+        return [Check(name, False, "Unknown, because the broker does not answer.") for name in PROGRAMS]
+    return [alive(name, ages.get(name)) for name in PROGRAMS]
+
+
+def alive(name: str, age: float | None) -> Check:
+    if age is None:
+        return Check(name, False, f"Never heard of, or not for a day: start it with `manage.py program {name}`.")
+    said = f"Last heard of {age:.0f} s ago"
+    if age > MOST_SILENT:
+        return Check(name, False, f"{said}: it has stopped, or has more to do than it can; its log tells.")
+    return Check(name, True, f"{said}.")
+
+
+LOOKS = {"database": database, "migrations": migrations, "broker": broker, "disk": disk}

@@ -1,0 +1,44 @@
+"""A backup of the whole site in one file, made while it is in use."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web.operations.backups.archive import BackupFailed
+from prove_web.operations.backups.contents import PARTS
+from prove_web.operations.backups.making import Made, backup
+from training_worker.terminal import counted
+
+
+class Command(BaseCommand):
+    """`manage.py backup site.tar.zst --without rollouts`."""
+
+    help = "Write database, data folder and secrets into one file; the site may be in use."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help="the new file; its name ends in .tar.zst or .tar.gz")
+        parser.add_argument("--without", nargs="+", default=[], choices=sorted(PARTS), help="leave these out")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        file = options["file"].expanduser().absolute()
+        try:
+            with counted("backup") as progress:
+                made = backup(file, options["without"], progress)
+        except BackupFailed as why:
+            raise CommandError(str(why)) from None
+        for line in told(file, made):
+            self.stdout.write(line)
+
+
+def told(file: Path, made: Made) -> list[str]:
+    lines = [f"{file}: {made.files:,} files and the database, {made.bytes / 1e6:,.1f} MB before compression."]
+    if made.gone:
+        lines.append(f"{len(made.gone)} files were removed while it was made, and are not in it.")
+    if made.links:
+        lines.append(f"Links are not kept: {', '.join(made.links[:3])}{', ...' if len(made.links) > 3 else ''}.")
+    return [*lines, "It holds the site's secrets: keep it where only you can read it."]

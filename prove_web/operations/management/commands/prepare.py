@@ -1,0 +1,37 @@
+"""What a site needs once before its programs start: a database of this version, and an owner who can sign in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web import first_start
+from prove_web.environments import versions
+from prove_web.supervisor import checks
+from prove_web.supervisor.program import Refused
+
+
+class Command(BaseCommand):
+    """`manage.py prepare`, before each start of the programs; `serve` does it by itself."""
+
+    help = "Migrate the database and, on an empty one, make the first owner, a team and a demo project."
+    requires_system_checks = ()
+
+    def handle(self, *args: object, **options: Any) -> None:
+        try:
+            checks.data_folder(settings.PROVE_DATA)
+            checks.storage(settings.PROVE_STORAGE)
+            first_start.refuse_newer_database()
+            with checks.only_one(settings.PROVE_DATA):
+                first_start.migrate()
+                versions.record()
+                welcome = first_start.furnish()
+        except Refused as why:
+            raise CommandError(str(why)) from None
+        if welcome and welcome.password:
+            self.stdout.write(f"user name: {first_start.OWNER}   password: {welcome.password}   (shown this once)")
+        if welcome and welcome.warning:
+            self.stdout.write(f"PROVE_OWNER_PASSWORD is weak: {welcome.warning}")
+        self.stdout.write("The site is prepared.")

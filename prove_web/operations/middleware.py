@@ -1,0 +1,61 @@
+"""Around every request: its number, a count, how long it took, and a line in the log."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from inspect import iscoroutinefunction
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.decorators import sync_and_async_middleware
+
+from . import measures
+from .context import HEADER, REQUEST, request_id
+
+log = logging.getLogger("prove_web.requests")
+
+
+@sync_and_async_middleware
+def observed(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    """The first of all: what the others refuse is counted, too."""
+    if iscoroutinefunction(get_response):
+
+        async def told_async(request: HttpRequest) -> HttpResponse:
+            begun = begin(request)
+            try:
+                return end(request, await get_response(request), begun)
+            finally:
+                REQUEST.set(None)
+
+        return told_async
+
+    def told(request: HttpRequest) -> HttpResponse:
+        begun = begin(request)
+        try:
+            return end(request, get_response(request), begun)
+        finally:
+            REQUEST.set(None)
+
+    return told
+
+
+def begin(request: HttpRequest) -> float:
+    request.request_id = request_id(request)
+    REQUEST.set(request)
+    return time.perf_counter()
+
+
+def end(request: HttpRequest, response: HttpResponse, begun: float) -> HttpResponse:
+    took = time.perf_counter() - begun
+    response.headers[HEADER] = request.request_id
+    measures.answered(view_of(request), request.method or "", response.status_code, took)
+    facts = {"method": request.method, "status": response.status_code, "ms": round(1000 * took, 1)}
+    log.info("answered", extra=facts)
+    return response
+
+
+def view_of(request: HttpRequest) -> str:
+    """The name of the page; all that is no page has one together."""
+    return request.resolver_match.view_name if request.resolver_match else measures.ELSEWHERE

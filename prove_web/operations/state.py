@@ -1,0 +1,108 @@
+"""What is measured when somebody asks: jobs, queues, heartbeats, events, runs and disk, from database and broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from django.db import DatabaseError
+from django.db.models import Count, Max
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from prove_web.experiments.models import Point
+from prove_web.live import messages
+from prove_web.live.models import AT_WORK, Job, JobEvent, Kind, State
+from training_worker import hearts
+
+from .health import Wrong, free_bytes
+from .measures import registry
+
+QUEUES = ("events", "web", "synthesis", "training")
+UNKNOWN = (DatabaseError, *messages.UNREACHABLE, Wrong)
+
+
+class SiteState:
+    """A Prometheus collector. What cannot be found out is left out, and `prove_unknown` says which."""
+
+    def collect(self) -> Iterator[Metric]:
+        unknown = GaugeMetricFamily("prove_unknown", "1 for each part that could not be measured.", labels=["part"])
+        for part in PARTS:
+            try:
+                yield from part()
+                unknown.add_metric([part.__name__], 0)
+            except UNKNOWN:
+                unknown.add_metric([part.__name__], 1)
+        yield unknown
+
+
+class Everything:
+    """What this process counted and how the site stands, in place of a registry."""
+
+    def collect(self) -> Iterator[Metric]:
+        yield from registry().collect()
+        yield from SiteState().collect()
+
+
+def jobs() -> list[Metric]:
+    """All combinations, so that none of them vanishes when its number is zero."""
+    counted = {(kind, state): n for kind, state, n in Job.objects.order_by().values_list("kind", "state", Count("id"))}
+    found = GaugeMetricFamily("prove_jobs", "Jobs.", labels=["kind", "state"])
+    for kind in Kind.values:
+        for state in State.values:
+            found.add_metric([kind, state], counted.get((kind, state), 0))
+    return [found]
+
+
+def queues() -> list[Metric]:
+    found = GaugeMetricFamily("prove_queue_length", "Messages that nobody has taken yet.", labels=["queue"])
+    for queue in QUEUES:
+        found.add_metric([queue], messages.broker().llen(queue))
+    return [found]
+
+
+def heartbeats() -> list[Metric]:
+    about = "Seconds since a program was last heard of."
+    found = GaugeMetricFamily("prove_heartbeat_age_seconds", about, labels=["program"])
+    for name, age in hearts.ages(messages.broker()).items():
+        found.add_metric([name], age)
+    return [found]
+
+
+def events() -> list[Metric]:
+    """The newest event's number, which only grows; to count millions of rows each time would not be free."""
+    newest = JobEvent.objects.aggregate(newest=Max("id"))["newest"] or 0
+    return [CounterMetricFamily("prove_events_stored", "Events stored since the site began.", value=newest)]
+
+
+def runs() -> list[Metric]:
+    """Of each run at work, what its newest step says."""
+    rates = {
+        "rollouts": GaugeMetricFamily("prove_run_rollouts_per_second", "Rollouts of the newest step.", labels=RUN),
+        "tokens": GaugeMetricFamily("prove_run_tokens_per_second", "Tokens that the policy wrote.", labels=RUN),
+        "step": GaugeMetricFamily("prove_run_step", "The newest step.", labels=RUN),
+    }
+    newest = Point.objects.filter(run__job__state__in=AT_WORK).values("run").annotate(last=Max("step"))
+    for each in newest:
+        point = Point.objects.select_related("run__project__organisation").get(run=each["run"], step=each["last"])
+        labels = ["/".join(point.run.project.path), str(point.run.number)]
+        for name, value in speeds(point).items():
+            rates[name].add_metric(labels, value)
+    return list(rates.values())
+
+
+def speeds(point: Point) -> dict[str, float]:
+    """Rates of one step, as far as its metrics tell them."""
+    told, took = point.metrics, point.metrics.get("step_s") or 0
+    found = {"step": float(point.step)}
+    if took and told.get("rollouts") is not None:
+        found["rollouts"] = told["rollouts"] / took
+    if took and found.get("rollouts") and told.get("model_tokens") is not None:
+        found["tokens"] = found["rollouts"] * told["model_tokens"]
+    return found
+
+
+def disk() -> list[Metric]:
+    return [GaugeMetricFamily("prove_disk_free_bytes", "Free space where the data is.", value=free_bytes())]
+
+
+RUN = ["project", "run"]
+PARTS: tuple[Callable[[], list[Metric]], ...] = (jobs, queues, heartbeats, events, runs, disk)

@@ -1,0 +1,11 @@
+"""Addresses for those who watch over a site."""
+
+from django.urls import path
+
+from . import views
+
+urlpatterns = [
+    path("health/", views.alive, name="health"),
+    path("health/ready/", views.ready, name="ready"),
+    path("metrics", views.metrics, name="metrics"),
+]

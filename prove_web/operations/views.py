@@ -1,0 +1,51 @@
+"""Health, measurements, and the page of an error that is ours."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client.exposition import choose_encoder
+
+from prove_web.accounts.permissions import anyone
+
+from .admission import refusal
+from .health import checks
+from .state import Everything
+
+
+@anyone
+@never_cache
+@require_safe
+def alive(request: HttpRequest) -> HttpResponse:
+    """This process answers; nothing else is asked for."""
+    return JsonResponse({"ok": True})
+
+
+@anyone
+@never_cache
+@require_safe
+def ready(request: HttpRequest) -> HttpResponse:
+    """Whether the site can do its work: 200, or 503 with what is wrong."""
+    found = checks()
+    well = all(check.ok for check in found)
+    told = {check.name: {"ok": check.ok, "why": check.why} for check in found}
+    return JsonResponse({"ok": well, "checks": told}, status=200 if well else 503)
+
+
+@anyone
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """All measurements in Prometheus' formats."""
+    if why := refusal(request):
+        return HttpResponse(why + "\n", status=403, content_type="text/plain; charset=utf-8")
+    encode, kind = choose_encoder(request.headers.get("Accept", ""))
+    return HttpResponse(encode(Everything()), content_type=kind)
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    """500, with the number under which the log has the cause. It asks nothing of what may be broken."""
+    context = {"request_id": getattr(request, "request_id", ""), "nonce": str(getattr(request, "csp_nonce", ""))}
+    return HttpResponse(loader.get_template("500.html").render(context), status=500)

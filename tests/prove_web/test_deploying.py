@@ -1,0 +1,139 @@
+"""What a deployment names is there: the programs and variables of compose.yaml, and settings fit for production."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, get_commands, load_command_class
+
+from prove_web import settings as settings_module
+from prove_web.operations import ask
+from prove_web.operations.management.commands.program import wanted
+from prove_web.supervisor.programs import WEB_ALONE
+
+yaml = pytest.importorskip("yaml", reason="PyYAML comes with the trainer's packages")
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SERVICES = COMPOSE["services"]
+OURS = {name: service for name, service in SERVICES.items() if "build" in service}
+RUNNING = (ROOT / "docs" / "running.md").read_text()
+DEPLOYING = (ROOT / "docs" / "deploying.md").read_text()
+PROGRAMS = {"web", "gateway", "writer", "web-worker", "beat", "cpu-worker", "gpu-worker"}
+NOT_OURS = {"POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD"}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_each_service_runs_a_command_that_there_is(name: str, settings: Any) -> None:
+    settings.REDIS_URL = "redis://broker:6379/0"
+    command, *rest = OURS[name]["command"]
+    parser = load_command_class(get_commands()[command], command).create_parser("manage.py", command)
+    options = parser.parse_args(rest)
+    if command == "program":
+        program = wanted(options.name, options.host)
+        assert program.name == options.name and program.command[0] == sys.executable
+
+
+def test_every_program_of_a_site_has_a_service() -> None:
+    assert {service["command"][1] for service in OURS.values() if service["command"][0] == "program"} == PROGRAMS
+
+
+def test_workers_see_no_database_and_no_secret() -> None:
+    for name, service in OURS.items():
+        if service["image"] == "prove-studio-worker" or name == "gateway":
+            assert not WEB_ALONE & set(service["environment"]), name
+
+
+def test_every_variable_is_documented() -> None:
+    table = set(re.findall(r"^\| `([A-Z_]+)` \|", RUNNING + DEPLOYING, re.MULTILINE))
+    given = {variable for service in SERVICES.values() for variable in service.get("environment", {})}
+    asked = set(re.findall(r"\$\{([A-Z_]+)", (ROOT / "compose.yaml").read_text()))
+    offered = set(re.findall(r"^#?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    assert sorted((given | asked | offered) - table - NOT_OURS) == []
+    assert offered - {"COMPOSE_PROFILES"} <= asked, "what may be filled in is used"
+
+
+def test_what_services_wait_for_and_keep_is_there() -> None:
+    for name, service in SERVICES.items():
+        assert set(service.get("depends_on", {})) <= set(SERVICES), name
+        assert {volume.split(":")[0] for volume in service.get("volumes", [])} <= set(COMPOSE["volumes"]), name
+
+
+def test_what_the_image_copies_and_runs_is_there() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    for line in lines:
+        if line.startswith("COPY"):
+            *sources, _ = line.split()[2:]
+            assert all((ROOT / source).exists() for source in sources), line
+    assert 'ENTRYPOINT ["python", "manage.py"]' in lines
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {".env", ".git", "data", ".venv"} <= set(ignored), "secrets and results stay out of the image"
+
+
+def test_the_settings_and_the_page_name_the_same_variables() -> None:
+    told = set(re.findall(r"^([A-Z_]{5,}) +\S", str(settings_module.__doc__), re.MULTILINE))
+    assert "PROVE_HTTPS" in told
+    assert sorted(told - set(re.findall(r"^\| `([A-Z_]+)` \|", RUNNING, re.MULTILINE))) == []
+
+
+def test_a_program_that_is_none_is_told_which_there_are(settings: Any) -> None:
+    with pytest.raises(CommandError, match="choose one of web, gateway, writer"):
+        wanted("wirter", "127.0.0.1")
+    with pytest.raises(CommandError, match="set REDIS_URL"):
+        wanted("writer", "127.0.0.1")
+
+
+def test_a_program_becomes_what_the_site_starts_it_by(tmp_path: Path) -> None:
+    """What then says that the port is taken is the gateway itself."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        environment = {**os.environ, "PROVE_DATA": str(tmp_path), "PROVE_MCP_PORT": port}
+        command = [sys.executable, "manage.py", "program", "gateway"]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode != 0 and "in use" in done.stderr
+
+
+PRODUCTION = {"PROVE_HOSTS": "prove.example.com", "PROVE_HTTPS": "1", "PROVE_HSTS": "subdomains,preload"}
+PRODUCTION |= {"PROVE_HSTS_SECONDS": "31536000"}
+
+
+def test_django_finds_nothing_to_say_about_production(tmp_path: Path) -> None:
+    known = {name: value for name, value in os.environ.items() if name != "PROVE_DEBUG"}
+    environment = {**known, "PROVE_DATA": str(tmp_path), **PRODUCTION}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "manage.py", "check", "--deploy", "--fail-level", "INFO"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "System check identified no issues (0 silenced).\n"
+
+
+def test_https_moves_browsers_and_leaves_programs_alone(client: Any, settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT, settings.SECURE_HSTS_SECONDS = True, 60
+    answer = client.get("/sign-in/")
+    assert (answer.status_code, answer["Location"]) == (301, "https://testserver/sign-in/")
+    assert client.get("/health/").status_code == 200
+    assert client.get("/sign-in/", secure=True)["Strict-Transport-Security"] == "max-age=60"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "name"),
+    [("", "localhost"), ("a.example,b", "a.example"), (".example.com", "example.com"), ("*", "localhost")],
+)
+def test_a_site_is_asked_under_a_name_that_it_answers_to(hosts: str, name: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("PROVE_HOSTS", hosts)
+    assert ask.known_name() == name
+
+
+def test_a_site_that_does_not_answer_is_not_ready(monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.setenv("PROVE_PORT", "1")
+    assert ask.main() == 1
+    assert "nothing answers at port 1" in capsys.readouterr().out

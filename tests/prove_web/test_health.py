@@ -1,0 +1,121 @@
+"""Health: that the process answers, and whether the site can do its work, with what is wrong and what to do."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from prove_web.live import messages
+from prove_web.operations import health, tasks
+from training_worker import hearts
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture
+def all_alive(broker: str, settings: Any, tmp_path: Path) -> None:
+    settings.PROVE_DATA = tmp_path
+    for name in health.PROGRAMS:
+        hearts.beat(messages.broker(), name)
+
+
+def asked() -> tuple[int, dict[str, Any]]:
+    answer = Client().get("/health/ready/")
+    return answer.status_code, answer.json()["checks"]
+
+
+def wrong(found: dict[str, Any]) -> set[str]:
+    return {name for name, check in found.items() if not check["ok"]}
+
+
+def test_the_process_answers_without_database_or_broker(settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    answer = Client().get("/health/")
+    assert (answer.status_code, answer.json()) == (200, {"ok": True})
+    assert "no-store" in answer["Cache-Control"]
+
+
+def test_a_site_that_has_what_it_needs_is_ready(db: None, all_alive: None) -> None:
+    status, found = asked()
+    assert (status, wrong(found)) == (200, set())
+    assert set(found) == {"database", "migrations", "broker", "disk", "beat", "web-worker", "writer"}
+
+
+@pytest.mark.parametrize("program", health.PROGRAMS)
+def test_a_program_that_fell_silent_makes_the_site_unready(program: str, db: None, all_alive: None) -> None:
+    broker = messages.broker()
+    broker.hset(hearts.HEARTS, program, hearts.now(broker) - health.MOST_SILENT - 1)
+    status, found = asked()
+    assert (status, wrong(found)) == (503, {program})
+    assert "its log tells" in found[program]["why"]
+    broker.hdel(hearts.HEARTS, program)
+    status, found = asked()
+    assert (status, wrong(found)) == (503, {program})
+    assert f"manage.py program {program}" in found[program]["why"]
+
+
+def test_a_pulse_through_its_queue_is_what_makes_a_program_alive(db: None, all_alive: None) -> None:
+    messages.broker().delete(hearts.HEARTS)
+    tasks.pulse("writer")
+    tasks.ticked()
+    assert wrong(asked()[1]) == {"web-worker"}
+
+
+def test_without_a_broker_the_site_says_so_and_nothing_secret(db: None, settings: Any, tmp_path: Path) -> None:
+    settings.PROVE_DATA, settings.REDIS_URL = tmp_path, "redis://someone:hush@127.0.0.1:1/0"
+    messages.broker.cache_clear()
+    status, found = asked()
+    messages.broker.cache_clear()
+    assert (status, wrong(found)) == (503, {"broker", *health.PROGRAMS})
+    told = json.dumps(found)
+    assert "hush" not in told and "127.0.0.1" not in told and str(tmp_path) not in told
+
+
+ASKED = """
+from django.test import Client, override_settings
+with override_settings(ALLOWED_HOSTS=["testserver"]):
+    answer = Client().get("/health/ready/")
+print(answer.status_code, answer.text)
+"""
+
+
+def test_a_database_that_is_away_is_told_and_nothing_secret(tmp_path: Path) -> None:
+    away = {"PROVE_DATA": str(tmp_path), "DATABASE_URL": "postgres://someone:hush@127.0.0.1:1/site"}
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", ASKED]
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **away}, capture_output=True, text=True)
+    status, told = done.stdout.split(maxsplit=1)
+    found = json.loads(told)["checks"]
+    assert status == "503" and {"database", "migrations"} <= wrong(found) and found["disk"]["ok"]
+    assert "PostgreSQL database does not answer" in found["database"]["why"]
+    assert "hush" not in done.stdout + done.stderr
+
+
+def test_migrations_that_wait_are_counted(db: None, all_alive: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'live' AND name = '0001_initial'")
+    status, found = asked()
+    assert (status, wrong(found)) == (503, {"migrations"})
+    assert "1 of " in found["migrations"]["why"] and "manage.py migrate" in found["migrations"]["why"]
+
+
+def test_a_data_folder_that_is_gone_or_full_is_told(db: None, all_alive: None, settings: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(health, "LEAST_FREE_GB", 10**9)
+    assert "make room" in asked()[1]["disk"]["why"]
+    settings.PROVE_DATA = settings.PROVE_DATA / "nowhere"
+    status, found = asked()
+    assert (status, wrong(found)) == (503, {"disk"})
+    assert "PROVE_DATA" in found["disk"]["why"]
+
+
+def test_programs_of_long_ago_are_forgotten(broker: str) -> None:
+    known = messages.broker()
+    hearts.beat(known, "writer")
+    known.hset(hearts.HEARTS, "training@gone", hearts.now(known) - hearts.FORGET - 1)
+    assert list(hearts.ages(known)) == ["writer"]
+    assert known.hkeys(hearts.HEARTS) == ["writer"]

@@ -1,0 +1,174 @@
+"""Logs: a failing page is found in the log by the number on it; with PROVE_LOG=json every line is one object."""
+
+import io
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.http import HttpRequest, HttpResponse
+from django.test import Client
+from django.urls import path
+
+from prove_web import urls
+from prove_web.accounts.models import Project, User
+from prove_web.accounts.permissions import Action, anyone, in_project
+from prove_web.operations.logs import configuration, facts
+from prove_web.operations.middleware import observed
+from prove_web.supervisor.output import Console
+from training_worker import logs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@anyone
+def fails(request: HttpRequest) -> HttpResponse:
+    raise RuntimeError("a fault of ours")
+
+
+@in_project(Action.VIEW)
+def fails_inside(request: HttpRequest) -> HttpResponse:
+    raise RuntimeError("a fault of ours")
+
+
+urlpatterns = [
+    path("fails/", fails, name="fails"),
+    path("<slug:organisation>/<slug:project>/fails/", fails_inside, name="fails-inside"),
+    *urls.urlpatterns,
+]
+handler500 = urls.handler500
+
+
+@pytest.fixture
+def said(settings: Any) -> Iterator[io.StringIO]:
+    """What is logged as JSON, on a site that has pages that fail."""
+    settings.ROOT_URLCONF = __name__
+    heard = io.StringIO()
+    handler = logging.StreamHandler(heard)
+    handler.addFilter(logs.About(facts))
+    handler.setFormatter(logs.Json())
+    listened = [logging.getLogger(name) for name in ("django.request", "prove_web.requests")]
+    levels = [logger.level for logger in listened]
+    for logger in listened:
+        logger.addHandler(handler)
+        logger.setLevel("INFO")
+    yield heard
+    for logger, level in zip(listened, levels, strict=True):
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+def lines(heard: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in heard.getvalue().splitlines()]
+
+
+def test_a_page_that_fails_shows_the_number_under_which_the_log_has_the_cause(said: io.StringIO) -> None:
+    answer = Client(raise_request_exception=False).get("/fails/?token=hush", headers={"X-Request-ID": "from-proxy.1"})
+    assert answer.status_code == 500
+    assert answer["X-Request-ID"] == "from-proxy.1" and "<code>from-proxy.1</code>" in answer.text
+    answered, fault = sorted(lines(said), key=lambda line: line["level"], reverse=True)
+    assert (fault["level"], fault["request_id"], fault["view"]) == ("ERROR", "from-proxy.1", "fails")
+    assert fault["exc_info"].endswith("RuntimeError: a fault of ours")
+    known = {"message": "answered", "method": "GET", "status": 500, "view": "fails", "request_id": "from-proxy.1"}
+    assert known.items() <= answered.items()
+    assert "hush" not in said.getvalue(), "what follows a ? may be a secret"
+
+
+def test_a_line_tells_who_asked_and_in_which_project(
+    said: io.StringIO, project: Project, alice: User, as_user: Any
+) -> None:
+    client = as_user(alice)
+    client.raise_request_exception = False
+    client.get("/acme/demo/fails/")
+    told = {"user": alice.pk, "project": "acme/demo", "view": "fails-inside", "status": 500}
+    assert told.items() <= next(line for line in lines(said) if line["message"] == "answered").items()
+
+
+@pytest.mark.parametrize("given", ["", "x" * 65, "<script>", "a b", '"}'])
+def test_a_number_from_outside_that_is_not_short_and_plain_is_replaced(given: str) -> None:
+    told = Client().get("/health/", headers={"X-Request-ID": given})["X-Request-ID"]
+    assert told != given and len(told) == 32 and told.isalnum()
+
+
+def test_each_request_has_a_number_of_its_own() -> None:
+    assert len({Client().get("/health/")["X-Request-ID"] for _ in range(5)}) == 5
+
+
+async def answer_late(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(request.request_id)
+
+
+def test_it_is_the_same_where_answers_are_awaited(rf: Any) -> None:
+    from asgiref.sync import async_to_sync
+
+    request = rf.get("/", headers={"X-Request-ID": "abc"})
+    answer = async_to_sync(observed(answer_late))(request)
+    assert (answer.text, answer["X-Request-ID"]) == ("abc", "abc")
+
+
+def test_a_worker_tells_of_which_job_it_speaks() -> None:
+    record = logging.makeLogRecord({"name": "training_worker.jobs", "levelname": "WARNING", "msg": "late"})
+    logs.begin_job({"job": "0b5e", "attempt": 1})
+    try:
+        assert logs.About(logs.job_at_work).filter(record)
+        told = json.loads(logs.Json().format(record))
+    finally:
+        logs.end_job()
+    assert (told["job"], told["level"], told["logger"]) == ("0b5e", "WARNING", "training_worker.jobs")
+    assert logs.job_at_work(record) == {}
+
+
+def test_only_known_fields_are_told() -> None:
+    record = logging.makeLogRecord({"msg": "m", "password": "hush", "args": ()})
+    assert set(json.loads(logs.Json().format(record))) == {"timestamp", "level", "message"}
+
+
+def test_a_form_that_is_none_stops_the_start_and_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROVE_LOG", "xml")
+    with pytest.raises(ImproperlyConfigured, match="PROVE_LOG='xml' is none of text, json"):
+        configuration()
+
+
+FAILING = """
+from django.test import Client, override_settings
+with override_settings(ROOT_URLCONF="tests.prove_web.test_logs", ALLOWED_HOSTS=["testserver"]):
+    Client(raise_request_exception=False).get("/fails/", headers={"X-Request-ID": "abc"})
+    Client().get("/nothing/is/here/")
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_without_debug_the_traceback_of_a_page_is_in_the_log(form: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "PROVE_DATA": str(tmp_path), "PROVE_LOG": form, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", FAILING]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    if form == "json":
+        told = [json.loads(line) for line in done.stderr.splitlines()]
+        assert [(line["logger"], line.get("status"), "exc_info" in line) for line in told] == [
+            ("django.request", None, True),
+            ("prove_web.requests", 500, False),
+            ("prove_web.requests", 404, False),
+        ]
+    else:
+        assert done.stderr.startswith("ERROR Internal Server Error: /fails/ [request abc]\nTraceback")
+        assert done.stderr.endswith("RuntimeError: a fault of ours\n")
+
+
+def test_the_supervisor_passes_objects_on_with_the_name_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROVE_LOG", "json")
+    shown = io.StringIO()
+    console = Console(shown)
+    console.say("web", '{"level": "ERROR", "message": "broke"}')
+    console.say("gateway", "plain \x1b[31mwords")
+    console.say("broker", "17")
+    first, second, third = (json.loads(line) for line in shown.getvalue().splitlines())
+    assert first == {"level": "ERROR", "message": "broke", "program": "web"}
+    assert (second["program"], second["message"]) == ("gateway", "plain ?[31mwords")
+    assert (third["program"], third["message"]) == ("broker", "17")
