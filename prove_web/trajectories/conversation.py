@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 from training_worker.prove.formats import FORMATS, Format
-from training_worker.prove.trajectory import Evidence, Example, ExecutedCall, Failure, Message, Reward, Rollout
+from training_worker.prove.trajectory import Example, ExecutedCall, Failure, Message, Reward, Rollout
 
-from .chips import LEVELS, Chip, differences, earned, level_chip
+from .cards import CallCard, Turn
+from .chips import Chip, differences, earned, level_chip
 from .provenance import Fed, feeds_by_edges, feeds_by_values
+
+__all__ = ["CallCard", "Turn", "of_example", "of_rollout"]
 
 RECOVERIES = {
     "corrected": "Failed, then corrected",
@@ -21,67 +21,6 @@ RECOVERIES = {
     "gave_up": "Failed, and explained",
 }
 RECORDED = Chip("As recorded", "plain", "Imported: it was not run here")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallCard:
-    """One tool call. `position` counts the conversation's calls from 0, None for one that was not run at all.
-
-    `result` is what the world answered, whole. `level` is the validity it reached (0 to 3), `step` the ground-truth
-    step it stands for, from 0. `fed` names the earlier calls whose results its arguments come from.
-    `side` begins the anchors of a conversation that is not alone on its page.
-    """
-
-    position: int | None
-    tool: str
-    server: str
-    arguments: dict[str, Any] | None
-    result: str
-    level: int
-    step: int | None = None
-    chips: tuple[Chip, ...] = ()
-    notes: tuple[str, ...] = ()
-    fed: tuple[Fed, ...] = ()
-    evidence: Evidence | None = None
-    side: str = ""
-
-    @property
-    def ok(self) -> bool:
-        return self.level == len(LEVELS) - 1
-
-    @property
-    def matched(self) -> bool:
-        return self.step is not None
-
-    @property
-    def typed(self) -> dict[str, str]:
-        """The arguments as text; a text that would read as something else is quoted, so "1" is told from 1."""
-        return {name: as_text(value) for name, value in (self.arguments or {}).items()}
-
-    @property
-    def spaced(self) -> str:
-        """The result with room to break lines at, where it is JSON."""
-        return json.dumps(json.loads(self.result), ensure_ascii=False) if is_json(self.result) else self.result
-
-    @property
-    def number(self) -> int | None:
-        """The position as people count."""
-        return None if self.position is None else self.position + 1
-
-    @property
-    def anchor(self) -> str:
-        """The card's address on its page."""
-        return "" if self.position is None else f"{self.side}call-{self.number}"
-
-
-@dataclass(frozen=True)
-class Turn:
-    """What one side says, and the calls it makes with it. `raw` is the text as written where a call in it is broken."""
-
-    role: str
-    text: str
-    calls: tuple[CallCard, ...] = ()
-    raw: str = ""
 
 
 def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
@@ -225,20 +164,6 @@ def card(
         fed=tuple(fed),
         evidence=evidence,
     )
-
-
-def as_text(value: Any) -> str:
-    if isinstance(value, str) and not is_json(value):
-        return value
-    return json.dumps(value, indent=2, ensure_ascii=False)
-
-
-def is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def server_of(tool: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
-from mcp_servers.catalogue import TOOLS
+from mcp_servers.catalogue import SERVERS, TOOLS
 from training_worker.prove.importers.certify import VERDICTS
+from training_worker.prove.schemas import function, tool_schema
 from training_worker.prove.trajectory import Example
 
-from .filters import KINDS, LEVELS, SPLITS
+from .choices import KINDS, LEVELS, SPLITS
 from .models import Trajectory
 from .provenance import Fed, feeds_by_edges
 
@@ -36,11 +38,17 @@ def row_of(trajectory: Trajectory) -> Row:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tool that the model is shown; `used` by the ground truth, `known` to today's servers."""
+    """A tool that the model is shown; `used` by the ground truth, `known` to today's servers.
+
+    `schema` is all that the model sees of it, empty where that is gone. A `far` one is of a server that no tool of the
+    ground truth is of: a distractor.
+    """
 
     name: str
     used: bool
     known: bool
+    schema: str = ""
+    far: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,25 +73,54 @@ class TruthStep:
 
 @dataclass(frozen=True)
 class Facts:
-    """`verdict` is what servers that others wrote made of its calls; empty where none was asked."""
+    """`verdict` is what servers that others wrote made of its calls; empty where none was asked.
+
+    `rules` are the policies of its servers, by name, which no model is shown unless they are in the system's text.
+    """
 
     candidates: tuple[Candidate, ...]
     steps: tuple[TruthStep, ...]
     opening: str
     level: str
     verdict: str = ""
+    rules: tuple[tuple[str, str], ...] = ()
 
 
 def facts_of(example: Example) -> Facts:
-    used = {call.name for step in example.steps for call in step.calls}
-    known = () if example.source else TOOLS
     return Facts(
-        candidates=tuple(Candidate(name, name in used, name in known) for name in example.candidates),
+        candidates=candidates(example),
         steps=truth(example),
         opening=example.digests[0] if example.digests else "",
         level=dict(LEVELS)[example.level].lower(),
         verdict=VERDICTS[example.check.verdict] if example.check else "",
+        rules=tuple((name, SERVERS[name].policy) for name in example.world.servers if name in SERVERS),
     )
+
+
+def candidates(example: Example) -> tuple[Candidate, ...]:
+    """The tools that the model is shown, in the order that it sees them in."""
+    used = {call.name for step in example.steps for call in step.calls}
+    known = () if example.source else TOOLS
+    near = {TOOLS[name][0].name for name in used if name in known}
+    schemas = {name: schema for name in example.candidates if (schema := schema_shown(example, name))}
+    return tuple(
+        Candidate(
+            name=name,
+            used=name in used,
+            known=name in known,
+            schema=schemas.get(name, ""),
+            far=bool(near) and name in known and TOOLS[name][0].name not in near,
+        )
+        for name in example.candidates
+    )
+
+
+def schema_shown(example: Example, name: str) -> str:
+    """The schema of a candidate as the model is shown it; empty for one that is gone."""
+    own = [function(tool.name, tool.description, tool.parameters) for tool in example.tools if tool.name == name]
+    if example.source or name not in TOOLS:
+        return json.dumps(own[0], indent=2, ensure_ascii=False) if own else ""
+    return json.dumps(tool_schema(name, example.enums_stripped), indent=2, ensure_ascii=False)
 
 
 def truth(example: Example) -> tuple[TruthStep, ...]:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import django_filters
 from django import forms
-from django.db.models import Q, QuerySet, Value
+from django.db.models import QuerySet, Value
 from django.db.models.functions import Concat
-from django.http import QueryDict
 
-from .models import Trajectory
-
-SPLITS = (("train", "Training"), ("held_out", "Held-out"))
-KINDS = (("chain", "Chain"), ("missing_function", "Missing function"), ("irrelevance", "Irrelevance"))
-LEVELS = (("complete", "Everything"), ("missing", "All but one value"), ("minimal", "No more than needed"))
+from .asking import asked, tidy
+from .choices import KINDS, LEVELS, SPLITS
+from .models import Dataset, Trajectory
+from .paging import SORTS
+from .search import Fault, search
 
 
 class TrajectoryFilter(django_filters.FilterSet):
@@ -24,13 +23,11 @@ class TrajectoryFilter(django_filters.FilterSet):
     q = django_filters.CharFilter(
         label="Search",
         method="words",
-        widget=forms.TextInput(attrs={"type": "search", "placeholder": "Words of the first user turn"}),
+        widget=forms.TextInput(attrs={"type": "search"}),
     )
     split = django_filters.ChoiceFilter(choices=SPLITS, empty_label="Any")
     kind = django_filters.ChoiceFilter(choices=KINDS, empty_label="Any")
-    level = django_filters.ChoiceFilter(
-        choices=LEVELS, empty_label="Any", label="Told at first", field_name="record__level"
-    )
+    level = django_filters.ChoiceFilter(choices=LEVELS, empty_label="Any", label="Told at first")
     steps = django_filters.NumberFilter(widget=forms.Select, min_value=0, max_value=100, decimal_places=0)
     server = django_filters.CharFilter(field_name="servers", method="listed", widget=forms.Select, label="Server")
     tool = django_filters.CharFilter(field_name="tools", method="listed", widget=forms.Select, label="Tool")
@@ -39,11 +36,19 @@ class TrajectoryFilter(django_filters.FilterSet):
         model = Trajectory
         fields: list[str] = []
 
+    def __init__(self, data: Any, *, dataset: Dataset | None = None, rows: QuerySet | None = None):
+        """Of a data set, or of rows that were found already."""
+        every = Trajectory.objects.filter(dataset=dataset).defer("record", "rollout")
+        super().__init__(data, queryset=every if rows is None else rows)
+        self.dataset = dataset
+        self.fault: Fault | None = None
+
     def words(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        """Those whose query holds every word, or whose id does."""
-        for word in value.split():
-            rows = rows.filter(Q(query__icontains=word) | Q(example__icontains=word))
-        return rows
+        """Those that the search finds; where it is no query, none, and `fault` tells why."""
+        assert self.dataset
+        found = search(self.dataset.project, asked(self.data), self.dataset)
+        self.fault = found.fault
+        return rows.filter(pk__in=found.rows.order_by().values("pk")) if not found.fault else rows.none()
 
     def listed(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         """Those in whose comma-separated list the value is one whole entry."""
@@ -62,16 +67,11 @@ class TrajectoryFilter(django_filters.FilterSet):
 
     @property
     def narrowed(self) -> bool:
-        return bool(self.address)
+        return any(value for name, value in (self.data or {}).items() if name in self.filters)
 
     @property
     def address(self) -> str:
         """The query string that says the same, without what is empty and without the page."""
-        return tidy({name: value for name, value in (self.data or {}).items() if name in self.filters})
-
-
-def tidy(query: Mapping[str, str]) -> str:
-    """A query string without the fields that were left empty."""
-    kept = QueryDict(mutable=True)
-    kept.update({name: value for name, value in query.items() if value})
-    return kept.urlencode()
+        kept = {name: value for name, value in (self.data or {}).items() if name in self.filters}
+        sort = (self.data or {}).get("sort", "")
+        return tidy({**kept, "sort": sort if sort in SORTS else ""})

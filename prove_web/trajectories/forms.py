@@ -6,22 +6,21 @@ from typing import Any
 
 from django import forms
 from django.db import transaction
-from django.db.models import Max
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
-from prove_web.live.models import Job, Kind
 from training_worker.prove.synthesis.chains import LENGTHS
 from training_worker.prove.synthesis.recipes import PLANS, Plan
 from training_worker.warm import SERVERS as WARM_SERVERS
 
 from .models import Dataset
+from .versions import begin
 
 WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number box drops what is none before we can refuse it
 NUMBERS = ("seed", "train", "held_out", "candidates")
-OF_A_CHAIN = {"train": 200, "held_out": 40}  # what a form about one chain begins with
+OF_A_CHAIN = {"train": 200, "held_out": 40}  # what a form about one chain, or about a few tools, begins with
 
 
 def tools_of(chain: str) -> tuple[str, ...]:
@@ -39,6 +38,7 @@ class NewDataset(forms.Form):
 
     name = forms.CharField(max_length=80, required=False, help_text="Left empty, it is named by its number.")
     chain = forms.CharField(max_length=400, required=False, widget=forms.HiddenInput)
+    tools = forms.CharField(max_length=12_000, required=False, widget=forms.HiddenInput)
     recipe = forms.ChoiceField(
         required=False,
         help_text="A recipe sets all of the rest: servers, exact counts, 64 worlds to train in.",
@@ -87,8 +87,12 @@ class NewDataset(forms.Form):
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["servers"].choices = [(name, name) for name in offered(project)]
+        on = offered(project)
+        self.off = [name for name in SERVERS if name not in on]
+        self.fields["servers"].choices = [(name, name) for name in on]
         self.fields["recipe"].choices = [("", "My own, as below"), *((one.name, named(one)) for one in PLANS.values())]
+        if self.off:
+            self.fields["recipe"].help_text += f" {self.without(self.off)}"
         for name in NUMBERS:
             field = self.fields[name]
             asked = f"This takes a whole number from {field.min_value:,} to {field.max_value:,}."
@@ -101,17 +105,53 @@ class NewDataset(forms.Form):
         if self.cleaned_data.get("chain"):
             self.errors.pop("servers", None)
             self.cleaned_data["recipe"] = ""
+        if self.cleaned_data.get("tools"):
+            self.cleaned_data["recipe"] = ""
+            self.require_servers(self.cleaned_data["tools"])
         if self.cleaned_data.get("recipe"):
             for name in (*NUMBERS, "servers"):
                 self.errors.pop(name, None)
         return self.cleaned_data
+
+    @staticmethod
+    def without(off: list[str]) -> str:
+        return (
+            f"Recipes are about all servers, and {', '.join(off)} {'are' if len(off) > 1 else 'is'} switched off in "
+            "this project: switch on all under Environments, or choose your own servers below."
+        )
+
+    def clean_recipe(self) -> str:
+        """A recipe has exact counts over all servers, so that it would be another one without some."""
+        recipe = str(self.cleaned_data["recipe"])
+        if recipe and self.off and not self.data.get("chain"):
+            raise forms.ValidationError(self.without(self.off))
+        return recipe
 
     def clean_chain(self) -> tuple[str, ...]:
         """Tools in order, each after the one that leads to it; the worker refuses those that no edge joins."""
         tools = tools_of(self.cleaned_data["chain"])
         if tools and (not 2 <= len(tools) <= max(LENGTHS) or any(name not in TOOLS for name in tools)):
             raise forms.ValidationError(f"A chain has 2 to {max(LENGTHS)} tools. Choose one in the graph again.")
+        if off := sorted({TOOLS[name][0].name for name in tools} & set(self.off)):
+            raise forms.ValidationError(f"Switched off in this project: {', '.join(off)}. See Environments.")
         return tools
+
+    def clean_tools(self) -> tuple[str, ...]:
+        """Tools that every conversation is about one of, in turn."""
+        tools = tools_of(self.cleaned_data["tools"])
+        if unknown := [name for name in tools if name not in TOOLS]:
+            raise forms.ValidationError(f"There is no tool {unknown[0]}. Choose the tools again.")
+        return tools
+
+    def require_servers(self, tools: tuple[str, ...]) -> None:
+        ticked = self.cleaned_data.get("servers", [])
+        if "servers" not in self.errors and (others := [one for one in tools if TOOLS[one][0].name not in ticked]):
+            self.add_error("servers", f"{others[0]} is a tool of {TOOLS[others[0]][0].name}: tick that server too.")
+
+    @property
+    def more_of(self) -> tuple[str, ...]:
+        """The tools that more is asked for of, or none."""
+        return tools_of(str(self["tools"].value() or ""))
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -127,15 +167,12 @@ class NewDataset(forms.Form):
             about = {"chain": list(chain), "servers": [name for name in SERVERS if name in own]}
             return {key: self.cleaned_data[key] for key in NUMBERS} | about
         servers = [name for name in SERVERS if name in self.cleaned_data["servers"]]
-        return {key: self.cleaned_data[key] for key in NUMBERS} | {"servers": servers}
+        more = {"tools": list(self.cleaned_data["tools"])} if self.cleaned_data["tools"] else {}
+        return {key: self.cleaned_data[key] for key in NUMBERS} | {"servers": servers} | more
 
     @transaction.atomic
     def launch(self, project: Project, user: User) -> Dataset:
         """Make the data set, with the project's next number, and the job that fills it."""
-        Project.objects.select_for_update().get(pk=project.pk)  # of two at once, one is numbered first
-        number = (project.datasets.aggregate(last=Max("number"))["last"] or 0) + 1
-        name = self.cleaned_data["name"] or f"Data set {number}"
-        job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=self.spec(), created_by=user)
-        dataset = Dataset.objects.create(project=project, number=number, name=name, job=job)
-        enqueue(job)
+        dataset = begin(project, user, self.cleaned_data["name"], self.spec())
+        enqueue(dataset.job)
         return dataset

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice, zip_longest
 
 from django.db import transaction
 
 from prove_web.live import messages
 from prove_web.live.jobs import finish, locked
 from prove_web.live.models import Kind, State
+from training_worker.prove.curation.collected import ROLLOUTS, Collected
+from training_worker.prove.reward import PAPER, reward_of
+from training_worker.prove.reward.total import COMPONENTS
 from training_worker.prove.synthesis.folder import SPLITS, examples
-from training_worker.prove.trajectory import Example, UnreadableData, dumps
+from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, UnreadableData, dumps, read_lines
 
+from .attempts import IMPORTED
 from .models import Dataset, Trajectory
 
 BATCH = 500
@@ -24,15 +31,30 @@ def import_dataset(job_id: str) -> None:
     if dataset is None or dataset.trajectories.exists():
         return
     try:
-        found = [e for split in SPLITS for e in examples(dataset.job.out, split)]
+        with transaction.atomic():
+            job = locked(job_id)
+            if job.state == State.DONE and not dataset.trajectories.exists():
+                load(rows_of(dataset))
     except (OSError, UnreadableData) as error:
         fail(dataset, f"The data set was made, but it cannot be read here. {error}")
         return
-    with transaction.atomic():
-        job = locked(job_id)
-        if job.state == State.DONE and not dataset.trajectories.exists():
-            Trajectory.objects.bulk_create((row(dataset, example) for example in found), batch_size=BATCH)
     messages.hint(job)
+
+
+def load(rows: Iterator[Trajectory]) -> None:
+    """Insert rows as they come, so that no more than a few are in memory."""
+    while part := list(islice(rows, BATCH)):
+        Trajectory.objects.bulk_create(part)
+
+
+def rows_of(dataset: Dataset) -> Iterator[Trajectory]:
+    """What the files of a data set hold. Raises OSError, UnreadableData."""
+    if dataset.holds == Dataset.Holds.ROLLOUTS:
+        read = read_lines(Collected, dataset.job.out / ROLLOUTS)
+        yield from (attempt(dataset, replace(one, origin={IMPORTED: dict(one.origin)})) for one in read)
+        return
+    for split in SPLITS:
+        yield from (row(dataset, example) for example in examples(dataset.job.out, split))
 
 
 def fail(dataset: Dataset, why: str) -> None:
@@ -45,6 +67,7 @@ def fail(dataset: Dataset, why: str) -> None:
 
 
 def row(dataset: Dataset, example: Example) -> Trajectory:
+    """A demonstration as the database keeps it."""
     tools = [call.name for step in example.steps for call in step.calls]
     return Trajectory(
         dataset=dataset,
@@ -56,4 +79,35 @@ def row(dataset: Dataset, example: Example) -> Trajectory:
         tools=",".join(tools),
         query=example.turns[0],
         record=json.loads(dumps(example)),
+        **scores(reward_as_recorded(example)),
     )
+
+
+def attempt(dataset: Dataset, one: Collected) -> Trajectory:
+    """An attempt as the database keeps it, with the reward that it was given where it was made."""
+    made = row(dataset, one.example)
+    made.example, made.rollout, made.origin = one.id, json.loads(dumps(one.rollout)), dict(one.origin)
+    for name, value in {**dict.fromkeys(("reward", *COMPONENTS)), **scores(one.rollout.reward)}.items():
+        setattr(made, name, value)
+    return made
+
+
+def scores(reward: Reward | None) -> dict[str, float | None]:
+    """The columns of a reward; an abstention has no components."""
+    if reward is None:
+        return {}
+    parts = {} if reward.abstention else {name: getattr(reward, name) for name in COMPONENTS}
+    return {"reward": reward.total, **parts}
+
+
+def reward_as_recorded(example: Example) -> Reward | None:
+    """What its own steps earn by the paper, as far as the record tells: nothing is run. None for one of others."""
+    if not example.runs_here:
+        return None
+    calls = [
+        ExecutedCall(call, 3, text)
+        for step in example.steps
+        for call, text in zip_longest(step.calls, step.observations[: len(step.calls)], fillvalue="")
+    ]
+    made = Rollout(example=example.id, transcript=(), calls=tuple(calls), end="answered", reward=None)
+    return reward_of(example, made, PAPER)

@@ -39,7 +39,7 @@ def feeds_by_edges(example: Example) -> dict[int, tuple[Fed, ...]]:
     fed: dict[int, tuple[Fed, ...]] = {}
     for earlier, later in example.edges:
         sources = list(
-            zip(range(starts[earlier], starts[earlier + 1]), example.steps[earlier].observations, strict=True)
+            zip(range(starts[earlier], starts[earlier + 1]), example.steps[earlier].observations, strict=False)
         )
         for position, call in enumerate(example.steps[later].calls, starts[later]):
             given = [

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import Count
 
 from mcp_servers.catalogue import TOOLS
 
-from .filters import KINDS, LEVELS
-from .models import Dataset
+from .choices import KINDS, LEVELS
+from .models import Dataset, Trajectory
+from .search.nodes import valued
 
 KIND_NAMES, LEVEL_NAMES = dict(KINDS), dict(LEVELS)
+KNOB_NAMES = {
+    "distractors": "Tools of other servers",
+    "enums_stripped": "Hidden value lists",
+    "irrelevance": "Nothing fits",
+    "missing_function": "A hidden tool",
+}
 TOP = 10
 
 
@@ -49,6 +57,11 @@ class Chart:
     filter: str
     bars: tuple[Bar, ...]
     note: str = ""
+    id: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.id or self.filter
 
     @property
     def head(self) -> str:
@@ -79,26 +92,37 @@ class Stats:
     levels: Chart
     servers: Chart
     tools: Chart
+    knobs: Chart
+    personas: Chart
 
     @property
     def charts(self) -> tuple[Chart, ...]:
         levels = (self.levels,) if len(self.levels.bars) > 1 else ()
-        return (self.steps, *levels, self.kinds, self.servers, self.tools)
+        rest = (one for one in (self.knobs, self.personas) if one.bars)
+        return (self.steps, *levels, self.kinds, self.servers, self.tools, *rest)
 
 
 Counts = dict[str, Counter[str]]  # by split
 
 
-def stats(dataset: Dataset) -> Stats:
-    """Four queries, whatever the size."""
-    rows = dataset.trajectories.order_by()
-    kinds, steps, levels, servers, tools = (tally() for _ in range(5))
+def stats(dataset: Dataset, newest: int) -> Stats:
+    """Counted once for a data set that ends at this row, in four queries, whatever the size."""
+    return counted(dataset.pk, dataset.created_at.isoformat(), newest)
+
+
+@lru_cache(maxsize=64)
+def counted(dataset: int, made: str, newest: int) -> Stats:
+    rows = Trajectory.objects.filter(dataset=dataset).order_by()
+    kinds, steps, levels, servers, tools, knobs, personas = (tally() for _ in range(7))
     for split, kind, length, n in rows.values_list("split", "kind", "steps").annotate(Count("id")):
         kinds[split][kind] += n
         steps[split][str(length)] += n
-    told = rows.filter(kind="chain").values_list("split", "record__level").annotate(Count("id"))
-    for split, level, n in told:
-        levels[split][level or "complete"] += n
+    told = rows.values_list("split", "kind", "level", "persona", "knobs").annotate(Count("id"))
+    for split, kind, level, persona, turned, n in told:
+        if kind == "chain":
+            levels[split][level or "complete"] += n
+        personas[split].update({f"persona:{valued(persona)}": n} if persona else {})
+        knobs[split].update({f"knob:{one}": n for one in turned.split(",") if one})
     for counts, name in ((servers, "servers"), (tools, "tools")):
         for split, listed, n in rows.values_list("split", name).annotate(Count("id")):
             for one in set(filter(None, listed.split(","))):
@@ -113,7 +137,16 @@ def stats(dataset: Dataset) -> Stats:
         levels=chart("Told at first", "level", levels, LEVEL_NAMES),
         servers=chart("Servers in the world", "server", servers),
         tools=chart("Tools called", "tool", tools, note=never),
+        knobs=asked("Made harder by", "knob", knobs, KNOB_NAMES),
+        personas=asked("Manner of the user", "persona", personas, {}),
     )
+
+
+def asked(title: str, field: str, counts: Counts, names: Mapping[str, str]) -> Chart:
+    """A chart whose bars narrow the list by a search; their values are such as `knob:distractors`."""
+    both = (counts["train"] + counts["held_out"]).keys()
+    labels = {value: names.get(said := value.partition(":")[2].strip('"'), said) for value in both}
+    return replace(chart(title, "q", counts, labels), id=field)
 
 
 def tally() -> Counts:

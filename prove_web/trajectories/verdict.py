@@ -11,7 +11,7 @@ from mcp_servers.catalogue import SERVERS
 from training_worker.prove.importers.certify import VERDICTS
 from training_worker.prove.reward import PAPER
 from training_worker.prove.rollout import StaleExample, oracle
-from training_worker.prove.trajectory import Example, Reward, loads
+from training_worker.prove.trajectory import Example, Reward, Rollout, loads
 
 from .breakdown import Part, parts_of
 from .models import Trajectory
@@ -19,18 +19,42 @@ from .models import Trajectory
 
 @dataclass(frozen=True)
 class Verdict:
-    """`problem` says why there is no reward, or in what the replay differs from the record; empty when all is equal."""
+    """`problem` says why there is no reward, or in what the replay differs from the record; empty when all is equal.
+
+    `rollout` is the replay; `scored_by` says by which reward, empty for the paper's.
+    """
 
     reward: Reward | None = None
     problem: str = ""
     parts: tuple[Part, ...] = ()
     most: float = PAPER.largest
+    rollout: Rollout | None = None
+    scored_by: str = ""
 
 
 def example_of(trajectory: Trajectory) -> Example | None:
-    """The recorded example; None for a record that today's code cannot read."""
+    """The recorded example; None for a record that today's code cannot read, or whose parts do not fit."""
     try:
-        return loads(Example, json.dumps(trajectory.record))
+        example: Example = loads(Example, json.dumps(trajectory.record))
+    except ValidationError:
+        return None
+    return example if fits(example) else None
+
+
+def fits(example: Example) -> bool:
+    """Whether its turns, steps and edges are there that others of its parts speak of."""
+    turns, steps = range(len(example.turns)), range(len(example.steps))
+    return (
+        bool(turns)
+        and all(step.turn in turns and step.calls for step in example.steps)
+        and all(place in steps for edge in example.edges for place in edge)
+    )
+
+
+def rollout_of(trajectory: Trajectory) -> Rollout | None:
+    """The attempt that it is; None for a demonstration, and for an attempt that today's code cannot read."""
+    try:
+        return loads(Rollout, json.dumps(trajectory.rollout)) if trajectory.rollout else None
     except ValidationError:
         return None
 
@@ -49,13 +73,15 @@ def judge(example: Example) -> Verdict:
             problem="Its servers have other code now than when it was made, so it is shown as recorded, without a "
             "replay. Make a new data set to train on today's servers."
         )
+    except KeyError as gone:
+        return Verdict(problem=f"There is no tool {gone.args[0]} any more, so it cannot be replayed.")
     reward = rollout.reward
     if reward is None:
         return Verdict(problem=f"Its replay broke: {rollout.error}")
     told = [text for step in example.steps for text in step.observations]
-    same = [made.observation for made in rollout.calls] == told and rollout.digest == example.digests[-1]
+    same = [made.observation for made in rollout.calls] == told and example.digests[-1:] == (rollout.digest,)
     problem = "" if same else "Its replay ends in another world than was recorded."
-    return Verdict(reward, problem, parts_of(reward))
+    return Verdict(reward, problem, parts_of(reward), rollout=rollout)
 
 
 def not_replayed(example: Example) -> str:

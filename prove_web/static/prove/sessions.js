@@ -51,11 +51,22 @@
   const watched = document.getElementById("watched");
   if (watched) prove.live.subscribe({ session: watched.dataset.session }, news);
 
-  function news({ calls, faults }) {
+  function news({ calls, faults, again, gone }) {
+    if (gone) return announce("gone");
+    again = again ? String(again) : "";
+    if (again !== watched.dataset.again) announce("again", again);
     setTimeout(() => { // an answer to this page's own call is on its way already
       const seen = document.getElementById("calls")?.dataset;
       if (seen && (calls > Number(seen.calls) || faults !== seen.faults)) bringUp();
     }, SOON);
+  }
+
+  // Someone removed the session or began it again: that is said, and nothing of the page is taken away.
+  function announce(what, again = "") {
+    watched.dataset.again = again;
+    const shown = what === "again" && !again ? "" : what; // what began it again may be removed, too
+    for (const each of document.querySelectorAll("[data-news]")) each.hidden = each.dataset.news !== shown;
+    if (again) document.querySelector("[data-news=again] a").href = `../${again}/`;
   }
 
   async function bringUp() {

@@ -1,24 +1,39 @@
-"""Parquet, a data card and its plots for a data set that has none, or old ones."""
+"""Files for others: of a data set's folder, or of what a search finds in a project of the site."""
 
+import json
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.export.publish import publish
 
+FORMATS = ("jsonl", "parquet", "huggingface", "openai", "csv")
+
 
 class Command(BaseCommand):
-    """`manage.py export FOLDER`: what `synthesize` and `import_data` do by themselves."""
+    """`manage.py export FOLDER` publishes a folder; `--project my-team/demo --out FILE` writes what a search finds."""
 
-    help = "Write Parquet, a data card and plots beside the lines of a data set."
+    help = "Write Parquet, a data card and plots beside the lines of a data set, or a project's trajectories to a file."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="where its manifest.json is")
+        parser.add_argument("folder", type=Path, nargs="?", help="where its manifest.json is")
+        parser.add_argument("--project", help="organisation/project, whose trajectories are exported")
+        parser.add_argument("--query", default="", help="which of them, as the site's search says it; all by default")
+        parser.add_argument("--dataset", type=int, help="the number of one data set")
+        parser.add_argument("--format", choices=FORMATS, default="jsonl", help="of the file")
+        parser.add_argument("--out", type=Path, help="the file; a dash is standard output")
 
-    def handle(self, *args: object, **options: object) -> None:
+    def handle(self, *args: object, **options: Any) -> None:
+        if options["project"]:
+            self.of_project(options)
+            return
+        if options["folder"] is None:
+            raise CommandError("Name the folder of a data set, or a project with --project and a file with --out.")
         path = Path(str(options["folder"]))
         try:
             with told_in_a_line():
@@ -26,3 +41,37 @@ class Command(BaseCommand):
         except KeyError as name:
             raise CommandError(f"There is no tool {name} any more: make the data set again.") from None
         self.stdout.write(f"{path} loads with datasets.load_dataset; README.md is its card")
+
+    def of_project(self, options: dict[str, Any]) -> None:
+        from django.http import Http404
+
+        from prove_web.accounts.models import Project
+        from prove_web.trajectories.exporting import FORMATS as KNOWN
+        from prove_web.trajectories.selecting import selected
+
+        organisation, _, name = options["project"].partition("/")
+        project = Project.objects.filter(slug=name, organisation__slug=organisation).first()
+        if project is None or options["out"] is None:
+            raise CommandError("--project is organisation/project of this site, and --out names the file.")
+        try:
+            found = selected(project, {"q": options["query"], "dataset": str(options["dataset"] or "")})
+        except Http404 as why:
+            raise CommandError(str(why)) from None
+        if found.fault:
+            raise CommandError(f"--query, character {found.fault.at + 1}: {found.fault.message}")
+        about = {"project": options["project"], "found_by": found.told}
+        pieces, out = KNOWN[options["format"]].make(found.rows, about), options["out"]
+        if str(out) == "-":
+            for piece in pieces:
+                sys.stdout.buffer.write(piece)
+            return
+        partial = out.with_name(f"{out.name}.partial")
+        try:
+            with partial.open("wb") as file:
+                file.writelines(pieces)
+            partial.replace(out)
+        except OSError as error:
+            raise CommandError(f"{error.filename or out}: {error.strerror}.") from None
+        finally:
+            partial.unlink(missing_ok=True)
+        self.stdout.write(f"{found.rows.count():,} trajectories in {out} ({json.dumps(found.told)})")

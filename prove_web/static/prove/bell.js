@@ -1,0 +1,17 @@
+// The bell asks for its number now and then, and when one comes back to the page: never while nobody looks.
+(() => {
+  const EVERY = 30000;
+  const bell = document.getElementById("bell");
+  if (!bell) return;
+  let asked = Date.now();
+
+  async function ask() {
+    if (document.hidden || Date.now() - asked < EVERY / 2) return;
+    asked = Date.now();
+    const answer = await fetch(bell.dataset.bell, { redirect: "manual" }).catch(() => null);
+    if (answer?.ok && !bell.contains(document.activeElement)) bell.innerHTML = await answer.text();
+  }
+
+  setInterval(ask, EVERY);
+  document.addEventListener("visibilitychange", ask);
+})();

@@ -1,0 +1,126 @@
+// Comments beside a trajectory: they come in by themselves, a draft outlives a lost page, and each turn and call has a
+// button that begins a comment about it or leads to what was said. Turns are the user's.
+(() => {
+  const section = document.querySelector("[data-comments]");
+  if (!section || section.dataset.ready) return;
+  section.dataset.ready = "1";
+  const kept = `comment-draft:${section.dataset.person}:${section.dataset.comments}`;
+  const byId = (id) => document.getElementById(id);
+  const list = () => byId("comments-list");
+
+  // What others say. A comment that is being edited stays as it is until it is saved or left.
+  let missed = false;
+  const editing = () => list()?.querySelector(".comment-editing");
+  prove.live.subscribe({ trajectory: section.dataset.comments }, ({ stamp }) => {
+    if (list() && list().dataset.stamp !== stamp) refresh();
+  });
+
+  function refresh() {
+    missed = Boolean(editing());
+    if (missed || !list()) return;
+    const place = document.activeElement?.closest?.("#comments-list [id]")?.id;
+    htmx.ajax("GET", `${section.dataset.list}?part=list`, { target: "#comments-list", swap: "outerHTML" })
+      .then(() => place && byId(place)?.focus())
+      .catch(() => {}); // what is missed now comes with the next word
+  }
+
+  // A draft is kept as it is typed, and forgotten once it is said.
+  section.addEventListener("input", (event) => {
+    if (event.target.closest("#comment-form")) keep();
+  });
+  function keep() {
+    const [text, place] = [byId("comment-text").value, byId("comment-place").value];
+    if (text.trim()) localStorage.setItem(kept, JSON.stringify({ text, place }));
+    else localStorage.removeItem(kept);
+  }
+  function recall() {
+    const form = byId("comment-form");
+    if (!form || form.dataset.ready || byId("comment-text").value) return;
+    form.dataset.ready = "1";
+    try {
+      const draft = JSON.parse(localStorage.getItem(kept) ?? "null");
+      if (!draft) return;
+      byId("comment-text").value = draft.text;
+      byId("comment-place").value = draft.place;
+    } catch { localStorage.removeItem(kept); }
+  }
+
+  // Only the answer to the form says that its words arrived; what was typed since then stays.
+  let sent = "";
+  section.addEventListener("submit", ({ target }) => { if (target.id === "comment-form") sent = byId("comment-text").value; }, true);
+  document.addEventListener("htmx:after:swap", ({ target }) => {
+    if (target.id === "comment-form" && list() && !("fault" in list().dataset)) {
+      if (byId("comment-text").value === sent) byId("comment-text").value = "";
+      keep();
+    }
+    if (missed && !editing()) refresh();
+    settle();
+  });
+
+  section.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
+      event.preventDefault();
+      event.stopPropagation(); // the page around may have other plans with these keys
+      event.target.form.requestSubmit();
+    }
+  });
+
+  // The chips at the user's turns and at calls.
+  function settle() {
+    recall();
+    const counts = {};
+    for (const thread of section.querySelectorAll("[data-place]")) counts[thread.dataset.place] = Number(thread.dataset.count);
+    const turns = [...document.querySelectorAll(".conversation > .turn-user")];
+    turns.forEach((turn, at) => chip(turn.querySelector(".turn-role"), `turn-${at + 1}`, counts));
+    for (const call of document.querySelectorAll(".conversation article.call[id^=call-]")) {
+      chip(call.querySelector(".call-head"), call.id, counts);
+    }
+    reveal();
+  }
+
+  function chip(where, place, counts) {
+    if (!where) return;
+    const count = counts[place] ?? 0;
+    let button = where.querySelector(":scope > .comment-chip");
+    if (!count && !byId("comment-form")) return button?.remove();
+    if (!button) {
+      button = document.createElement("button");
+      button.type = "button";
+      button.className = "comment-chip";
+      button.append(document.querySelector("#comment-icon").content.cloneNode(true), document.createElement("span"));
+      button.addEventListener("click", () => about(place));
+      where.append(button);
+    }
+    const title = place.replace("-", " ");
+    button.lastElementChild.textContent = count || "";
+    button.classList.toggle("has-comments", count > 0);
+    button.setAttribute("aria-label", count ? `${count} comment${count > 1 ? "s" : ""} on ${title}` : `Comment on ${title}`);
+  }
+
+  function about(place) {
+    const select = byId("comment-place");
+    if (select) select.value = place;
+    const thread = byId(`thread-${place}`);
+    if (thread) {
+      if (thread.matches("details")) thread.open = true;
+      thread.scrollIntoView({ block: "center" });
+    }
+    const text = byId("comment-text");
+    if (!thread) text?.scrollIntoView({ block: "center" });
+    text?.focus({ preventScroll: true });
+  }
+
+  // A permalink to a comment, which was not there yet when the page was opened.
+  let shown = false;
+  function reveal() {
+    const found = location.hash.startsWith("#comment-") && byId(location.hash.slice(1));
+    if (!found || shown) return;
+    shown = true;
+    found.closest("details")?.setAttribute("open", "");
+    found.classList.add("is-target");
+    found.scrollIntoView({ block: "center" });
+    found.focus({ preventScroll: true });
+  }
+  window.addEventListener("hashchange", () => { shown = false; reveal(); });
+  settle();
+})();

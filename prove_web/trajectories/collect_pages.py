@@ -1,0 +1,47 @@
+"""Collecting rollouts of a run into a data set of attempts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from prove_web.accounts.permissions import Action, in_project
+from prove_web.experiments.detail import run_of
+from prove_web.experiments.rollouts import NoRollouts
+from prove_web.experiments.stored import StoredRun
+
+from .collecting import Wanted, collect
+from .curate_forms import Collect
+from .versions import NotMade
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_collect(request: Any, run: int) -> HttpResponse:
+    """Choose rollouts of a run by step, group and reward; `?step=` begins with that one."""
+    found = run_of(request.project, run)
+    step = request.GET.get("step", "")
+    initial = {"steps": step if step.isdecimal() else "", "name": f"Rollouts of {found.name}"[:80]}
+    form = Collect(found, request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        asked = {name: form.cleaned_data[name] for name in ("steps", "groups", "low", "high", "failing")}
+        try:
+            return redirect(collect(found, request.user, form.cleaned_data["name"], Wanted(**asked)))
+        except (NotMade, NoRollouts) as why:
+            form.add_error(None, str(why))
+    context = {"form": form, "run": found, "kept": spans(StoredRun(found).steps())}
+    return render(request, "trajectories/collect.html", context, status=422 if form.errors else 200)
+
+
+def spans(steps: list[int]) -> str:
+    """Steps in words: 1-40, 50."""
+    found: list[list[int]] = []
+    for step in steps:
+        if found and found[-1][1] == step - 1:
+            found[-1][1] = step
+        else:
+            found.append([step, step])
+    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in found)

@@ -1,0 +1,159 @@
+"""What is asked for to make a data set of others."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from prove_web.accounts.models import Project
+from prove_web.experiments.models import Run
+from prove_web.live.models import State
+from training_worker.prove.curation.splitting import By
+
+from .models import Dataset
+from .versions import LONGEST
+
+WHOLE = {"inputmode": "numeric"}
+UNITS: tuple[tuple[By, str], ...] = (("world", "Whole worlds"), ("example", "Single conversations"))
+MOST_STEPS = 500
+SPAN = re.compile(r"([0-9]{1,7})(?: *- *([0-9]{1,7}))?")
+STEPS_ASKED = "Steps are numbers and ranges, such as 1, 10-20, 350."
+
+
+def name_field(help: str = "Left empty, it is named by its number.") -> forms.CharField:
+    return forms.CharField(max_length=LONGEST, required=False, help_text=help)
+
+
+class NewVersion(forms.Form):
+    """A data set of what was found."""
+
+    name = name_field()
+
+
+class Split(forms.Form):
+    """A data set with a share of it held out."""
+
+    name = name_field()
+    percent = forms.FloatField(
+        label="Share held out, in percent",
+        min_value=0.1,
+        max_value=90,
+        initial=10,
+        widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+        help_text="About so much: a hash decides of each, so a world falls on the same side in every data set.",
+    )
+    by = forms.ChoiceField(
+        label="Held out as a whole",
+        choices=UNITS,
+        initial="world",
+        help_text="What would share its world, an identifier or its contents with the other side is left out of "
+        "training and counted; single conversations of worlds that others share leave little.",
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=999_999,
+        initial=0,
+        widget=forms.TextInput(attrs=WHOLE),
+        help_text="Another, another split.",
+    )
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        found = self.cleaned_data
+        return {"share": round(found["percent"] / 100, 6), "by": found["by"], "seed": found["seed"]}
+
+
+class Mix(forms.Form):
+    """Several data sets in one, by weight; a field for each of the project's."""
+
+    name = name_field()
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=999_999,
+        initial=0,
+        widget=forms.TextInput(attrs=WHOLE),
+        help_text="Another, another draw.",
+    )
+    most = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=1_000_000,
+        label="Most training conversations",
+        widget=forms.TextInput(attrs=WHOLE),
+        help_text="Left empty, as many as there are in these proportions, each once.",
+    )
+
+    def __init__(self, project: Project, data: QueryDict | None = None, **kwargs: Any):
+        super().__init__(data, **kwargs)
+        demonstrations = Dataset.Holds.DEMONSTRATIONS
+        self.sets = list(
+            Dataset.objects.filter(project=project, holds=demonstrations, job__state=State.DONE).select_related("job")
+        )
+        for one in self.sets:
+            self.fields[f"weight_{one.number}"] = forms.FloatField(
+                label=f"Weight of {one.name}",
+                required=False,
+                min_value=0,
+                max_value=1_000,
+                widget=forms.TextInput(attrs={"inputmode": "decimal"}),
+            )
+
+    @property
+    def rows(self) -> list[tuple[Dataset, Any]]:
+        return [(one, self[f"weight_{one.number}"]) for one in self.sets]
+
+    def clean(self) -> dict[str, Any]:
+        if len(self.weights) < 2 and not any(name.startswith("weight_") for name in self.errors):
+            raise forms.ValidationError("Give at least two data sets a weight, such as 1 and 0.5.")
+        return self.cleaned_data
+
+    @property
+    def size(self) -> int:
+        """How many trajectories there are to choose from."""
+        numbers = {number for number, _ in self.weights}
+        return sum(one.trajectories.count() for one in self.sets if one.number in numbers)
+
+    @property
+    def weights(self) -> list[tuple[int, float]]:
+        found = ((one.number, self.cleaned_data.get(f"weight_{one.number}")) for one in reversed(self.sets))
+        return [(number, weight) for number, weight in found if weight]
+
+
+class Collect(forms.Form):
+    """Which rollouts of a run become a data set."""
+
+    name = name_field()
+    steps = forms.CharField(max_length=200, help_text=STEPS_ASKED)
+    groups = forms.CharField(
+        max_length=200, required=False, help_text="Their numbers within a step; left empty, all of them."
+    )
+    low = forms.FloatField(required=False, label="Reward from", widget=forms.TextInput(attrs={"inputmode": "decimal"}))
+    high = forms.FloatField(required=False, label="Reward to", widget=forms.TextInput(attrs={"inputmode": "decimal"}))
+    failing = forms.BooleanField(required=False, label="Only those in which a call failed")
+
+    def __init__(self, run: Run, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.run = run
+
+    def clean_steps(self) -> tuple[int, ...]:
+        return numbers(self.cleaned_data["steps"])
+
+    def clean_groups(self) -> tuple[int, ...]:
+        return numbers(self.cleaned_data["groups"])
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """The numbers of a list with ranges, in order. Raises ValidationError."""
+    found = set[int]()
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        ends = SPAN.fullmatch(part)
+        if ends is None:
+            raise forms.ValidationError(f"“{part[:40]}” is none of it. {STEPS_ASKED}")
+        low, high = int(ends[1]), int(ends[2] or ends[1])
+        if high - low >= MOST_STEPS or len(found) >= MOST_STEPS:
+            raise forms.ValidationError(f"These are more than {MOST_STEPS}; choose fewer.")
+        found.update(range(low, high + 1))
+    return tuple(sorted(found))

@@ -1,0 +1,93 @@
+"""What lists and searches know of a trajectory beside its own columns: read off its record and its attempt."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+MOST_CHARACTERS = 200_000  # of words that are kept for the full text; PostgreSQL takes no more than a megabyte
+TOKEN = re.compile(r"[^\W_]+")
+
+
+def derived(record: Any, rollout: Any, origin: Any) -> dict[str, Any]:
+    """The columns of a trajectory that are read off its JSON; of what cannot be read they are empty."""
+    record, rollout, origin = (each if isinstance(each, Mapping) else {} for each in (record, rollout, origin))
+    calls, failures = calls_of(record, rollout), many(record.get("failures"))
+    return {
+        "level": text(record.get("level"), 8),
+        "persona": text(record.get("persona"), 40),
+        "knobs": ",".join(knobs(record)),
+        "distractors": number(record.get("distractors")),
+        "turns": len(many(record.get("turns"))),
+        "length": len(calls),
+        "errors": sum(one.get("level") != 3 for one in calls) if rollout else len(failures),
+        "end": text(rollout.get("end"), 16),
+        "run": number(origin.get("run")) or None,
+    }
+
+
+def calls_of(record: Mapping[str, Any], rollout: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tool calls of the attempt, or of the demonstration where there is none."""
+    made = many(rollout.get("calls")) if rollout else [c for s in many(record.get("steps")) for c in of_step(s)]
+    return [one for one in made if isinstance(one, Mapping)]
+
+
+def of_step(step: Any) -> list[Any]:
+    return many(step.get("calls")) if isinstance(step, Mapping) else []
+
+
+def knobs(record: Mapping[str, Any]) -> Iterator[str]:
+    """The robustness knobs that were turned, by the names that manifests use."""
+    if number(record.get("distractors")):
+        yield "distractors"
+    if record.get("enums_stripped") is True:
+        yield "enums_stripped"
+    if record.get("kind") in ("irrelevance", "missing_function"):
+        yield str(record["kind"])
+
+
+def words(example: str, record: Any, rollout: Any) -> str:
+    """What the full text is searched in, as tokens between spaces: id, user turns, calls with arguments, results."""
+    record, rollout = (each if isinstance(each, Mapping) else {} for each in (record, rollout))
+    parts = [record.get("turns"), record.get("steps"), record.get("failures"), record.get("answers")]
+    parts += [rollout.get("transcript"), rollout.get("calls")]
+    found = " ".join(token for part in (example, *parts) for said in spoken(part) for token in tokens(said))
+    return found[:MOST_CHARACTERS].rpartition(" ")[0] if len(found) > MOST_CHARACTERS else found
+
+
+def spoken(value: Any) -> Iterator[str]:
+    """Every text and number in a value, in order, and the names of arguments; not the keys of our own vocabulary."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            if key == "arguments" and isinstance(one, Mapping):
+                yield from one.keys()
+            if key not in ("role", "recovery", "level", "turn", "step"):
+                yield from spoken(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from spoken(one)
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def tokens(said: str) -> list[str]:
+    """The words of a text as they are compared: letters and digits, without case and accents."""
+    plain = unicodedata.normalize("NFKD", said.casefold())
+    return TOKEN.findall("".join(one for one in plain if not unicodedata.combining(one)))
+
+
+def many(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def text(value: Any, most: int) -> str:
+    return value[:most] if isinstance(value, str) else ""
+
+
+def number(value: Any) -> int:
+    """A count, within what a column takes; 0 for what is none."""
+    return value if isinstance(value, int) and 0 <= value < 2**15 else 0

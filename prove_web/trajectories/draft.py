@@ -1,0 +1,162 @@
+"""What someone typed into the page that mends a trajectory: its fields, read and written back, in any order of rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from training_worker.prove.synthesis.mending import Mended, Wanted
+
+from .typed import LONGEST, NotArguments, arguments_of
+
+MOST_ROWS = 40
+
+
+@dataclass(frozen=True)
+class Row:
+    """A call as typed; `key` names its fields for as long as it is edited, `turn` counts from 0."""
+
+    key: int
+    turn: int
+    tool: str
+    arguments: str
+    was: int | None = None
+    joined: bool = False
+    fault: str = ""
+
+    @property
+    def lines(self) -> int:
+        return min(14, self.arguments.count("\n") + 1)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What is typed: the user's turns, the closing words, and the calls in order, turn by turn."""
+
+    turns: tuple[str, ...]
+    answers: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def fault(self) -> str:
+        """Why it cannot be run as it is typed; empty where it can be tried."""
+        if any(row.fault for row in self.rows):
+            return "Arguments below are not as they have to be."
+        if len(self.rows) > MOST_ROWS:
+            return f"There are {len(self.rows)} calls; {MOST_ROWS} are the most. Delete some."
+        if any(len(said) > LONGEST for said in (*self.turns, *self.answers)):
+            return f"A text below is longer than {LONGEST:,} characters, which is the most. Shorten it."
+        return ""
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        """Turn by turn, as the page has them, each call with the number that people count it by."""
+        numbers = {row.key: number for number, row in enumerate(self.rows, 1)}
+        return [
+            {
+                "number": at + 1,
+                "said": said,
+                "answer": self.answers[at],
+                "rows": [{"row": row, "number": numbers[row.key]} for row in self.rows if row.turn == at],
+            }
+            for at, said in enumerate(self.turns)
+        ]
+
+
+def draft_of(wanted: Mended) -> Draft:
+    rows = tuple(
+        Row(key, one.turn, one.tool, json.dumps(one.arguments, indent=2, ensure_ascii=False), one.was, one.joined)
+        for key, one in enumerate(wanted.calls, 1)
+    )
+    answers = (*wanted.answers, *("" for _ in wanted.turns[len(wanted.answers) :]))
+    return Draft(wanted.turns, answers, rows)
+
+
+def read(post: Any, turns: int) -> Draft:
+    """What was sent, for a conversation of so many user turns; whatever it is, it is kept."""
+    keys = list(dict.fromkeys(key for key in post.getlist("row") if key.isdecimal() and len(key) < 6))
+    rows = [row_of(post, key, turns) for key in keys]
+    return Draft(
+        turns=tuple(text(post, f"say-{at + 1}") for at in range(turns)),
+        answers=tuple(text(post, f"answer-{at + 1}") for at in range(turns)),
+        rows=tuple(sorted(rows, key=lambda row: row.turn)),
+    )
+
+
+def row_of(post: Mapping[str, str], key: str, turns: int) -> Row:
+    typed = text(post, f"arguments-{key}")
+    return Row(
+        key=int(key),
+        turn=min(number(post.get(f"turn-{key}")) or 0, turns - 1),
+        tool=text(post, f"tool-{key}").strip()[:200],
+        arguments=typed,
+        was=number(post.get(f"was-{key}")),
+        joined=f"joined-{key}" in post,
+        fault=fault_of(typed),
+    )
+
+
+def text(post: Mapping[str, str], name: str) -> str:
+    """As typed, with the ends of lines that are ours and without what no database takes."""
+    return post.get(name, "").replace("\r\n", "\n").replace("\0", "")
+
+
+def number(given: str | None) -> int | None:
+    return int(given) if given and given.isdecimal() and len(given) < 6 else None
+
+
+def fault_of(typed: str) -> str:
+    """What is wrong with arguments as typed; empty where they are an object."""
+    try:
+        arguments_of(typed)
+    except NotArguments as why:
+        return str(why)
+    return ""
+
+
+def wanted_of(draft: Draft, steps: int) -> Mended:
+    """What is wanted; `steps` are those of the old conversation. Only for one without a fault."""
+    calls = tuple(
+        Wanted(
+            row.tool,
+            arguments_of(row.arguments),
+            row.turn,
+            row.was if row.was is not None and row.was < steps else None,
+            row.joined,
+        )
+        for row in draft.rows
+    )
+    return Mended(tuple(map(str.strip, draft.turns)), tuple(map(str.strip, draft.answers)), calls)
+
+
+def changed(draft: Draft, do: str) -> Draft:
+    """The draft after a button that moves, removes or adds a call; the draft itself for any other."""
+    what, _, rest = do.partition("-")
+    key = number(rest)
+    if key is None:
+        return draft
+    match what:
+        case "delete":
+            return replace(draft, rows=tuple(row for row in draft.rows if row.key != key))
+        case "add" if key <= len(draft.turns) and len(draft.rows) < MOST_ROWS:
+            new = Row(max((row.key for row in draft.rows), default=0) + 1, max(key - 1, 0), "", "{}")
+            return replace(draft, rows=tuple(sorted([*draft.rows, new], key=lambda row: row.turn)))
+        case "up" | "down":
+            return replace(draft, rows=moved(draft.rows, key, -1 if what == "up" else 1, len(draft.turns)))
+    return draft
+
+
+def moved(rows: tuple[Row, ...], key: int, by: int, turns: int) -> tuple[Row, ...]:
+    """With a call one place up or down; beyond the first or last of its turn it goes to the turn next to it."""
+    order = list(rows)
+    at = next((at for at, row in enumerate(order) if row.key == key), None)
+    if at is None:
+        return rows
+    mine, other = order[at], order[at + by] if 0 <= at + by < len(order) else None
+    if other is not None and other.turn == mine.turn:
+        order[at], order[at + by] = other, mine
+    elif 0 <= mine.turn + by < turns:
+        order[at] = replace(mine, turn=mine.turn + by)
+    return tuple(order)

@@ -1,0 +1,32 @@
+"""Trajectories to take away, exactly as they were found: the choice of a format, and the file itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, in_project
+
+from .exporting import FORMATS, file_name, gathered, sent
+from .selecting import selected
+
+
+@in_project(Action.VIEW)
+@require_safe
+def export(request: Any) -> HttpResponse:
+    """What can be taken away of what an address speaks of; with `format`, that file."""
+    selection = selected(request.project, request.GET)
+    format = FORMATS.get(request.GET.get("format", ""))
+    if format is None or selection.fault:
+        context = {"selection": selection, "count": selection.rows.count(), "formats": FORMATS.values()}
+        return render(request, "trajectories/export.html", context, status=400 if selection.fault else 200)
+    about = {"project": str(request.project), "found_by": selection.told}
+    pieces = gathered(format.make(selection.rows, about))
+    body = sent(pieces) if isinstance(request, ASGIRequest) else pieces
+    name = file_name(selection.name, format.ending)
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    return StreamingHttpResponse(body, content_type=format.type, headers=headers)

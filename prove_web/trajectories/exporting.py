@@ -1,0 +1,185 @@
+"""Trajectories as files, exactly as a search found them, read from the database while they are sent."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db.models import QuerySet
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from training_worker.prove.curation.collected import ROLLOUTS, Collected
+from training_worker.prove.curation.files import write_streamed
+from training_worker.prove.export import lines
+from training_worker.prove.export.publish import publish
+from training_worker.prove.trajectory import Example
+
+from .attempts import asked_for, exchanged
+from .models import Trajectory
+from .picking import UNREADABLE, own_id
+
+TOGETHER = 200  # rows in memory at a time
+CHUNK = 1 << 18
+COLUMNS = (
+    *("dataset__number", "example", "split", "kind", "steps", "servers", "tools", "query"),
+    *("reward", "validity", "coverage", "efficiency", "name", "arguments"),
+)
+About = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file; `make` gives its pieces."""
+
+    name: str
+    title: str
+    told: str
+    ending: str
+    type: str
+    make: Callable[[QuerySet, About], Iterator[bytes]]
+
+
+def file_name(name: str, ending: str) -> str:
+    """A name that every file system takes and no shell or page trips over."""
+    safe = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
+    return f"{safe or 'trajectories'}{ending}"
+
+
+def found(rows: QuerySet, left_out: Counter[str]) -> Iterator[Example | Collected]:
+    """The trajectories in the order they were made, each under an id of its own; what cannot be read is counted."""
+    ids = set[str]()
+    for row in fetched(rows):
+        own_id(row, ids)  # they may be of several data sets
+        if one := exchanged(row):
+            yield one
+        else:
+            left_out[UNREADABLE] += 1
+
+
+def fetched(rows: QuerySet) -> Iterator[Trajectory]:
+    """All rows, some at a time, each after the last: no cursor is held open while a slow reader takes them."""
+    left, last = rows.order_by("pk").defer(None), 0
+    while part := list(left.filter(pk__gt=last)[:TOGETHER]):
+        yield from part
+        last = part[-1].pk
+
+
+def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same in pieces large enough to be worth sending."""
+    held, size = list[bytes](), 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size >= CHUNK:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
+
+
+async def sent(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces as an ASGI server takes them, made in the thread of the request, which has its own connection."""
+    following = sync_to_async(lambda: next(pieces, None), thread_sensitive=True)
+    while (piece := await following()) is not None:
+        yield piece
+
+
+def jsonl(rows: QuerySet, about: About) -> Iterator[bytes]:
+    left_out = Counter[str]()
+    return lines.jsonl(found(rows, left_out), {**about, "left_out": left_out})
+
+
+def openai(rows: QuerySet, about: About) -> Iterator[bytes]:
+    return lines.openai(found(rows, Counter()), about)
+
+
+def parquet(rows: QuerySet, about: About) -> Iterator[bytes]:
+    left_out = Counter[str]()
+    return lines.parquet(found(rows, left_out), {**about, "left_out": left_out})
+
+
+def table(rows: QuerySet, about: About) -> Iterator[bytes]:
+    """What the list shows, without the records."""
+    return lines.table(["dataset", *COLUMNS[1:]], cells(rows))
+
+
+def cells(rows: QuerySet) -> Iterator[tuple[Any, ...]]:
+    left, last = rows.order_by("pk").values_list("pk", *COLUMNS), 0
+    while part := list(left.filter(pk__gt=last)[: 10 * TOGETHER]):
+        yield from (row[1:] for row in part)
+        last = part[-1][0]
+
+
+def hugging_face(rows: QuerySet, about: About) -> Iterator[bytes]:
+    """A zip of a folder that `datasets.load_dataset` takes: lines, Parquet, manifest, card and plots.
+
+    Attempts are lines of a file beside those of what they were asked.
+    """
+    with tempfile.TemporaryDirectory(prefix="export") as name:
+        folder, left_out = Path(name), Counter[str]()
+        examples = asked_for(found(rows, left_out), folder / ROLLOUTS)
+        write_streamed(folder, "export", dict(about), examples, left_out, servers=fingerprint(tuple(SERVERS)))
+        with suppress(KeyError):  # a tool that is gone has no schema to publish; the lines are all there
+            publish(folder)
+        outbox = lines.Outbox()
+        with zipfile.ZipFile(outbox, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+                with path.open("rb") as source, archive.open(str(path.relative_to(folder)), "w") as target:
+                    while piece := source.read(CHUNK):
+                        target.write(piece)
+                        yield outbox.taken()
+        yield outbox.taken()
+
+
+FORMATS = {
+    one.name: one
+    for one in (
+        Format(
+            name="jsonl",
+            title="JSON lines",
+            told="All that is known of each, and a last line with the digest. It can be imported again.",
+            ending=".jsonl",
+            type="application/x-ndjson",
+            make=jsonl,
+        ),
+        Format(
+            name="parquet",
+            title="Parquet",
+            told="Columns to filter by, messages and tools, and the whole record.",
+            ending=".parquet",
+            type="application/vnd.apache.parquet",
+            make=parquet,
+        ),
+        Format(
+            name="huggingface",
+            title="Hugging Face folder",
+            told="A zip with both splits, card and plots, for datasets.load_dataset; attempts are in rollouts.jsonl.",
+            ending=".zip",
+            type="application/zip",
+            make=hugging_face,
+        ),
+        Format(
+            name="openai",
+            title="OpenAI chat",
+            told="Messages with tool calls, and tools: what fine-tuning takes.",
+            ending=".openai.jsonl",
+            type="application/x-ndjson",
+            make=openai,
+        ),
+        Format(
+            name="csv",
+            title="CSV of the table",
+            told="A row each, for a spreadsheet, without the conversations.",
+            ending=".csv",
+            type="text/csv; charset=utf-8",
+            make=table,
+        ),
+    )
+}

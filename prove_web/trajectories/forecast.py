@@ -1,0 +1,141 @@
+"""What a data set will be like, before it is made: a few conversations drawn at once, and what they tell of all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import networkx as nx
+from django.conf import settings
+
+from training_worker.prove.graph import along, graph_path, part, read
+from training_worker.prove.synthesis.conversation import Recipe
+from training_worker.prove.synthesis.knobs import Knobs
+from training_worker.prove.synthesis.recipes import PLANS
+from training_worker.prove.synthesis.trial import Trial, trial
+from training_worker.prove.trajectory import Example
+
+MOST, PATIENCE = 24, 1.5  # draws, and seconds
+SHOWN = 3
+
+
+class NoForecast(Exception):
+    """Nothing can be told before it is made; the message says why."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """`draws` are asked for; `trial` is what came of a few. `exact`: as many are made, whatever it takes to draw."""
+
+    draws: int
+    trial: Trial
+    tools: int
+    cores: int
+    exact: bool
+
+    @property
+    def kept(self) -> int:
+        """How many conversations there will be, about."""
+        return self.draws if self.exact else round(self.draws * self.trial.kept)
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes on all cores of a machine like this one."""
+        drawn = self.draws / self.trial.kept if self.exact and self.trial.kept else self.draws
+        return drawn * self.trial.each / self.cores
+
+    @cached_property
+    def times(self) -> list[float]:
+        """In how many conversations each tool will come, the rarest first."""
+        often = self.kept / self.trial.chains
+        return sorted(self.trial.met[name] * often for name in self.trial.met)
+
+    @property
+    def covered(self) -> int:
+        """How many of the tools will come at least once, as far as chance can tell."""
+        return sum(times >= 1 for times in self.times)
+
+    @property
+    def typical(self) -> float:
+        return median(self.times) if self.times else 0.0
+
+    @property
+    def examples(self) -> list[Example]:
+        """A few of different lengths to look at."""
+        by_length = {len(example.steps): example for example in reversed(self.trial.examples)}
+        return [by_length[length] for length in sorted(by_length, reverse=True)[:SHOWN]]
+
+    @property
+    def dropped(self) -> list[tuple[str, int]]:
+        return [(said(reason), count) for reason, count in self.trial.dropped.most_common(4)]
+
+
+def forecast(spec: Mapping[str, Any]) -> Forecast:
+    """What a data set of this specification will be like. Raises NoForecast."""
+    path = graph_path(Path(settings.PROVE_DATA) / "graph")
+    if not path.exists():
+        raise NoForecast("The dependency graph of today's servers is not built yet; that is done first, in a minute.")
+    try:
+        return drawn(json.dumps(spec, sort_keys=True), str(path))
+    except (ValueError, KeyError) as error:
+        raise NoForecast(f"Nothing can be drawn for this: {error}") from None
+
+
+@lru_cache(maxsize=64)
+def drawn(spec: str, path: str) -> Forecast:
+    asked, cores = json.loads(spec), os.cpu_count() or 1
+    if plan := PLANS.get(asked.get("recipe", "")):
+        graph = plan.graph(whole(path), "train")
+        draws, about, recipe = sum(plan.train.values()) + sum(plan.held_out.values()), (), plan.recipe
+    else:
+        graph = part(whole(path), asked["servers"])
+        graph = along(graph, asked["chain"]) if "chain" in asked else graph
+        draws, about = asked["train"] + asked["held_out"], tuple(asked.get("tools", ()))
+        recipe = Recipe(knobs=Knobs(most=asked["candidates"]))
+    if not len(graph):
+        raise NoForecast("These servers have no tools in the dependency graph.")
+    return Forecast(draws, trial(graph, recipe, about, MOST, PATIENCE), len(graph), cores, exact=plan is not None)
+
+
+@lru_cache(maxsize=2)
+def whole(path: str) -> nx.DiGraph:
+    if (graph := read(Path(path))) is None:
+        raise NoForecast("The file of the dependency graph cannot be read; build the graph again.")
+    return graph
+
+
+KINDS = {
+    "NothingFits": "The world shows nothing that fits",
+    "StepRefused": "A tool refused",
+    "Rejected": "Rejected when checked",
+    "Stuck": "The conversation got stuck",
+}
+
+
+def said(reason: str) -> str:
+    """A reason in the words of a page."""
+    kind, _, rest = reason.partition(": ")
+    return f"{KINDS.get(kind, kind)}: {rest}" if rest else KINDS.get(kind, kind)
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Why trials were dropped, and how often; `share` is of the most frequent reason."""
+
+    reason: str
+    count: int
+    share: float
+
+
+def drops(told: Mapping[str, Any]) -> list[Drop]:
+    """The reasons as an event or a result tells them, the most frequent first."""
+    counts = Counter({str(reason): int(count) for reason, count in told.items()})
+    most = max(counts.values(), default=1)
+    return [Drop(said(reason), count, count / most) for reason, count in counts.most_common()]

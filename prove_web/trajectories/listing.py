@@ -1,0 +1,123 @@
+"""A page of trajectories as people see it: what each says, earns and was made of it; and the counts to refine by."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Count, QuerySet
+
+from prove_web.accounts.models import Project
+from prove_web.review.models import Comment, Item
+from prove_web.review.standing import Standing, standings
+from prove_web.review.told import told
+from training_worker.prove.reward import PAPER
+
+from .choices import KINDS, SPLITS
+from .facts import Row, row_of
+from .models import Trajectory
+from .paging import Page
+from .search.nodes import AllOf, AnyOf, Asked, written
+from .search.parsing import parse
+
+SHOWN_VALUES = 12
+TITLES = {"server": "Server", "kind": "Kind", "split": "Split", "label": "Label"}
+NAMES = {**dict(SPLITS), **dict(KINDS)}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the list. `share` is the reward's of the largest there is; `labels` are settled or given, `comments`
+    counts the open ones."""
+
+    row: Row
+    share: float | None
+    labels: tuple[str, ...] = ()
+    comments: int = 0
+    standing: Standing | None = None
+
+    @property
+    def trajectory(self) -> Trajectory:
+        return self.row.trajectory
+
+
+def lines(page: Page) -> list[Line]:
+    """The rows of a page, with what reviewers made of them; five queries, however many."""
+    ids = [row.pk for row in page.rows]
+    comments = Comment.objects.filter(trajectory__in=ids, resolved_at=None, removed_at=None).order_by()
+    counts = dict(comments.values_list("trajectory").annotate(Count("pk")))
+    labels, accepted = labels_of(ids), standings(page.rows)
+    return [
+        Line(row_of(row), share(row.reward), tuple(sorted(labels[row.pk])), counts.get(row.pk, 0), accepted.get(row.pk))
+        for row in page.rows
+    ]
+
+
+def share(reward: float | None) -> float | None:
+    return None if reward is None else min(1.0, max(0.0, reward / PAPER.largest))
+
+
+def labels_of(ids: Iterable[int]) -> dict[int, set[str]]:
+    """By trajectory: the verdict that was settled on, or those of complete reviews where none was."""
+    found: dict[int, set[str]] = defaultdict(set)
+    settled = Item.objects.filter(trajectory__in=ids).exclude(verdict="")
+    for pk, verdict in settled.values_list("trajectory", "verdict"):
+        found[pk].add(verdict)
+    done = told().filter(item__trajectory__in=ids, item__verdict="")
+    for pk, answers in done.values_list("item__trajectory", "answers"):
+        if isinstance(verdict := answers.get("verdict"), str):
+            found[pk].add(verdict)
+    return found
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """One value that a list can be narrowed to, how many of it have that, and the query that says so.
+
+    `on` where the query says so already; then its `query` is the one without."""
+
+    label: str
+    count: int
+    query: str
+    on: bool = False
+
+
+@dataclass(frozen=True)
+class Facet:
+    """The values of one property."""
+
+    name: str
+    title: str
+    values: tuple[Refinement, ...]
+
+
+def facets(project: Project, rows: QuerySet[Trajectory], query: str) -> tuple[Facet, ...]:
+    """Counted over all of the rows, in two queries."""
+    counts: dict[str, Counter[str]] = {name: Counter() for name in TITLES}
+    groups = rows.order_by().values_list("split", "kind", "servers").annotate(Count("pk"))
+    for split, kind, servers, count in groups:
+        counts["split"][split] += count
+        counts["kind"][kind] += count
+        for server in set(filter(None, servers.split(","))):
+            counts["server"][server] += count
+    settled = Item.objects.filter(queue__project=project, trajectory__in=rows.order_by().values("pk")).order_by()
+    for verdict, count in settled.values_list("verdict").annotate(Count("trajectory", distinct=True)):
+        counts["label"][verdict] = count
+    counts["label"].pop("", None)
+    return tuple(Facet(name, TITLES[name], refinements(name, each, query)) for name, each in counts.items() if each)
+
+
+def refinements(name: str, counts: Counter[str], query: str) -> tuple[Refinement, ...]:
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:SHOWN_VALUES]
+    return tuple(refinement(Asked(name, ":", value), count, query) for value, count in ordered)
+
+
+def refinement(term: Asked, count: int, query: str) -> Refinement:
+    node = parse(query)
+    parts = node.nodes if isinstance(node, AllOf) else (node,)
+    label = NAMES.get(term.value, term.value)
+    if term in parts:
+        return Refinement(label, count, written(AllOf(tuple(one for one in parts if one != term))), on=True)
+    own = f"({query.strip()})" if isinstance(node, AnyOf) else query.strip()
+    return Refinement(label, count, f"{own} {written(term)}".strip())

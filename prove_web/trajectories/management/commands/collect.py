@@ -1,0 +1,49 @@
+"""A data set of a run's rollouts, in the terminal."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django import forms
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web.experiments.models import Run
+from prove_web.experiments.rollouts import NoRollouts
+from prove_web.live.models import State
+from prove_web.trajectories.collecting import Wanted, collect
+from prove_web.trajectories.curate_forms import STEPS_ASKED, numbers
+from prove_web.trajectories.versions import NotMade
+
+
+class Command(BaseCommand):
+    """`manage.py collect my-team/demo 3 --steps 1,10-20 --failing`: attempts of run 3, to read and judge."""
+
+    help = "Collect rollouts of a run into a data set of attempts."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", help="organisation/project")
+        parser.add_argument("run", type=int, help="the run's number")
+        parser.add_argument("--steps", required=True, help=STEPS_ASKED)
+        parser.add_argument("--groups", default="", help="their numbers within a step; all by default")
+        parser.add_argument("--low", type=float, help="the least reward")
+        parser.add_argument("--high", type=float, help="the most reward")
+        parser.add_argument("--failing", action="store_true", help="only those in which a call failed")
+        parser.add_argument("--name", default="", help="of the data set; its number by default")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        organisation, _, project = options["project"].partition("/")
+        runs = Run.objects.select_related("job", "dataset", "project__organisation")
+        where = {"project__slug": project, "project__organisation__slug": organisation}
+        run = runs.filter(number=options["run"], **where).first()
+        if run is None:
+            raise CommandError(f"There is no run {options['run']} in {options['project']}.")
+        try:
+            steps, groups = numbers(options["steps"]), numbers(options["groups"])
+            wanted = Wanted(steps, groups, options["low"], options["high"], options["failing"])
+            made = collect(run, None, options["name"], wanted)
+        except (NotMade, NoRollouts) as why:
+            raise CommandError(str(why)) from None
+        except forms.ValidationError as why:
+            raise CommandError(" ".join(why.messages)) from None
+        count = made.trajectories.count()
+        told = f"{count:,} rollouts" if made.job.state == State.DONE else "queued; it is made by the site's web worker"
+        self.stdout.write(f"data set {made.number}, {made.name}: {told}")

@@ -1,0 +1,32 @@
+"""Fills a project with many trajectories, to try the library at its size."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web.accounts.models import Project
+from prove_web.trajectories.many import load
+
+
+class Command(BaseCommand):
+    help = (
+        "Put many trajectories into a project, to see how fast its pages are: synthesized ones, repeated with new ids."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", help="its address, such as my-team/demo")
+        parser.add_argument("--count", type=int, default=100_000)
+        parser.add_argument("--different", type=int, default=1_000, help="how many are synthesized, to be repeated")
+
+    def handle(self, *, project: str, count: int, different: int, **options: Any) -> None:
+        if count < 1 or different < 1:
+            raise CommandError("--count and --different take a number from 1.")
+        organisation, _, slug = project.partition("/")
+        found = Project.objects.filter(organisation__slug=organisation, slug=slug).first()
+        if found is None:
+            raise CommandError(f"There is no project “{project}”. Name one as its address does: my-team/demo.")
+        for loaded in load(found, count, different):
+            self.stdout.write(f"{loaded:,} of {count:,}")

@@ -1,0 +1,163 @@
+"""Times the library at its size: a site of its own is filled, and each kind of page asked for many times."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from functools import partial
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.http import QueryDict
+from django.test import Client
+from django.utils.http import urlencode
+
+from prove_web.accounts.models import Membership, Organisation, Project, User
+from prove_web.accounts.roles import Role
+from prove_web.trajectories.many import load
+from prove_web.trajectories.models import Trajectory
+from prove_web.trajectories.neighbours import neighbours
+from prove_web.trajectories.paging import SORTS
+
+COMMON = ("account", "calendar", "now", "order", "lead", "device")
+SCORES = ("coverage<1", "reward<0.5", "reward<1 steps>3", "component:arguments<1 -split:train", "validity<1")
+FIELDS = ("tool:get_event", "tool:list_*", "server:email kind:chain", "has:rollout length>4", "knob:distractors")
+ORDERS = tuple(SORTS)
+Address = Callable[[random.Random], str]
+
+
+class Command(BaseCommand):
+    help = "Time the library's pages with many trajectories, on a site of its own: milliseconds by kind, as JSON."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--count", type=int, default=100_000)
+        parser.add_argument("--different", type=int, default=1_000, help="how many are synthesized, to be repeated")
+        parser.add_argument("--times", type=int, default=40, help="how often each kind of page is asked for")
+        parser.add_argument("--here", action="store_true", help="on the database that is set, which is filled first")
+
+    def handle(self, *, count: int, different: int, times: int, here: bool, **options: Any) -> None:
+        if min(count, different, times) < 1:
+            raise CommandError("--count, --different and --times take a number from 1.")
+        if here:
+            self.stdout.write(json.dumps(measured(count, different, times)))
+            return
+        with TemporaryDirectory() as folder:
+            environment = {**os.environ, "PROVE_DATA": folder}
+            environment.pop("DATABASE_URL", None)
+            run(environment, "migrate", "--verbosity", "0")
+            asked = ("--count", str(count), "--different", str(different), "--times", str(times))
+            self.stdout.write(run(environment, "time_trajectories", "--here", *asked).strip())
+
+
+def run(environment: dict[str, str], *words: str) -> str:
+    """Raises CommandError."""
+    command = [sys.executable, "manage.py", *words]
+    done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise CommandError(f"{words[0]} failed: {(done.stderr.strip().splitlines() or ['without a word'])[-1]}")
+    return done.stdout
+
+
+def measured(count: int, different: int, times: int) -> dict[str, dict[str, float]]:
+    """Milliseconds of each kind of page, from the request to the whole answer within one process.
+
+    The rows next to one are looked up alone: the rest of a trajectory's page replays it."""
+    client, root = ready(count, different)
+    spread = Trajectory.objects.filter(pk__in=sampled(count)).select_related("dataset__project__organisation")
+    found = {}
+    rows = list(spread)
+    for kind, address in kinds(rows).items():
+        found[kind] = repeated(times, partial(asked, client, root, address, random.Random(kind)))
+    found["next and previous"] = repeated(times, partial(beside, rows, random.Random("beside")))
+    return found
+
+
+def beside(rows: list[Trajectory], draw: random.Random) -> None:
+    query = {"in": "all", "q": draw.choice(("", *COMMON, *SCORES)), "sort": draw.choice(ORDERS)}
+    neighbours(QueryDict(urlencode(query)), draw.choice(rows))
+
+
+def repeated(times: int, work: Callable[[], object]) -> dict[str, float]:
+    wall, cpu = zip(*[timed(work) for _ in range(times + 1)][1:], strict=True)  # the first reads the disk
+    return {"pages": times, **summary("", wall), **summary("cpu ", cpu)}
+
+
+def summary(name: str, took: Sequence[float]) -> dict[str, float]:
+    p95 = statistics.quantiles(took, n=20)[-1] if len(took) > 1 else took[0]
+    return {f"{name}median": round(statistics.median(took), 1), f"{name}p95": round(p95, 1)}
+
+
+def ready(count: int, different: int) -> tuple[Client, str]:
+    """A project with so many trajectories, and someone who may see it; what is there from before is used again."""
+    team, _ = Organisation.objects.get_or_create(slug="bench", defaults={"name": "Bench"})
+    project, made = Project.objects.get_or_create(organisation=team, slug="load", defaults={"name": "Load"})
+    owner, _ = User.objects.get_or_create(username="bench", defaults={"email": "bench@localhost"})
+    Membership.objects.get_or_create(organisation=team, user=owner, defaults={"role": Role.OWNER})
+    for _ in load(project, count, different) if made else ():
+        pass
+    client = Client(headers={"host": "localhost"})
+    client.force_login(owner)
+    return client, "/bench/load/"
+
+
+def sampled(count: int) -> list[int]:
+    rows = Trajectory.objects.order_by("pk").values_list("pk", flat=True)
+    return list(rows)[:: max(1, count // 200)]
+
+
+def kinds(spread: list[Trajectory]) -> dict[str, Address]:
+    """How each kind of page is asked for; `spread` are rows from everywhere."""
+
+    def counts(draw: random.Random) -> str:
+        return f"trajectories/?{urlencode({'part': 'facets', 'q': draw.choice(('', *COMMON, *SCORES))})}"
+
+    def found(*queries: str) -> Address:
+        return lambda draw: f"trajectories/?{urlencode({'q': draw.choice(queries), 'sort': draw.choice(ORDERS)})}"
+
+    def after(*queries: str) -> Address:
+        def address(draw: random.Random) -> str:
+            place = {"after": draw.choice(spread).pk, "q": draw.choice(queries), "sort": draw.choice(ORDERS)}
+            return f"trajectories/?{urlencode(place)}"
+
+        return address
+
+    return {
+        "list": found(""),
+        "deep page": after("", *SCORES),
+        "rare words": lambda draw: f"trajectories/?{urlencode({'q': draw.choice(spread).example})}",
+        "common words": found(*COMMON),
+        "a word of all": found("many"),
+        "phrase and field": found('"my account" reward<1', "calendar -tool:get_event", "order length>2"),
+        "scores": found(*SCORES),
+        "fields": found(*FIELDS),
+        "facets": lambda draw: (
+            f"trajectories/?{urlencode({'part': 'facets', 'q': draw.choice(('', *COMMON, *SCORES))})}"
+        ),
+        "data set": lambda draw: f"datasets/{draw.choice(spread).dataset.number}/?sort={draw.choice(ORDERS)}",
+        "completion": lambda draw: f"trajectories/completion/?q=tool:{draw.choice('abcdefgilmst')}&at=6",
+    }
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Milliseconds by the clock, and of this process's work, which other programs do not lengthen."""
+    began, worked = time.perf_counter(), time.process_time()
+    work()
+    return 1000 * (time.perf_counter() - began), 1000 * (time.process_time() - worked)
+
+
+def asked(client: Client, root: str, address: Address, draw: random.Random) -> None:
+    """Raises CommandError."""
+    url = root + address(draw)
+    answer = client.get(url)
+    if answer.status_code != 200:
+        raise CommandError(f"{url} was answered {answer.status_code}.")

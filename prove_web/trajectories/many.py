@@ -1,0 +1,81 @@
+"""Filling a project with a great many trajectories, to see how fast lists and searches are: real ones, repeated."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from django.db import transaction
+
+from prove_web.accounts.models import Project
+from training_worker.prove.graph import build
+from training_worker.prove.reward import PAPER, reward_of
+from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.trajectory import Example, ExecutedCall, Rollout, dumps
+
+from .importing import row, scores
+from .models import Dataset, Trajectory
+from .versions import begin, finished
+
+SERVERS = ("banking", "calendar", "email", "shopping", "crm", "iot_devices", "filesystem", "team_chat")
+BATCH = 1_000
+KEPT = 0.7  # of the calls of a demonstration, in an attempt
+
+
+def load(project: Project, count: int, different: int) -> Iterator[int]:
+    """Put so many trajectories into two new data sets of a project: demonstrations, and attempts at them.
+
+    The demonstrations are `different` synthesized ones over and over under new ids; the attempts leave calls out,
+    and are scored as any attempt is. Yields how many there are after each batch.
+    """
+    examples = tuple(islice(synthesized(), different))
+    demos = empty(project, Dataset.Holds.DEMONSTRATIONS, "Many demonstrations")
+    attempts = empty(project, Dataset.Holds.ROLLOUTS, "Many attempts")
+    draw = random.Random(0)
+    for first in range(0, count, BATCH):
+        Trajectory.objects.bulk_create(
+            one(attempts if number % 2 else demos, examples[number // 2 % different], number, draw)
+            for number in range(first, min(first + BATCH, count))
+        )
+        yield min(first + BATCH, count)
+
+
+def synthesized() -> Iterator[Example]:
+    graph, index = build(servers=SERVERS), 0
+    while True:
+        if example := make(index, "train", graph, Recipe())[0]:
+            yield example
+        index += 1
+
+
+def empty(project: Project, holds: str, name: str) -> Dataset:
+    with transaction.atomic():
+        dataset = begin(project, None, name, {}, holds=holds)
+        finished(dataset, {})
+    return dataset
+
+
+def one(dataset: Dataset, example: Example, number: int, draw: random.Random) -> Trajectory:
+    example = replace(example, id=f"many-{number:06d}", split="held_out" if number % 10 > 7 else "train")
+    made = row(dataset, example)
+    if dataset.holds == Dataset.Holds.ROLLOUTS:
+        rollout = attempt(example, draw)
+        made.rollout = json.loads(dumps(rollout))
+        for name, value in scores(rollout.reward).items():
+            setattr(made, name, value)
+    return made
+
+
+def attempt(example: Example, draw: random.Random) -> Rollout:
+    """The calls of the demonstration, some left out."""
+    calls = [
+        ExecutedCall(call, 3, said)
+        for step in example.steps
+        for call, said in zip(step.calls, step.observations, strict=True)
+        if draw.random() < KEPT
+    ]
+    made = Rollout(example=example.id, transcript=(), calls=tuple(calls), end="answered", reward=None)
+    return replace(made, reward=reward_of(example, made, PAPER))

@@ -1,0 +1,124 @@
+"""Pages of a list of trajectories that are as quick at its end as at its start: each begins behind a known row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import F, FloatField, Q, QuerySet, Value
+from django.db.models.functions import Cast, Coalesce
+
+from prove_web.accounts.models import Project
+
+from .models import Trajectory
+
+SIZE = 50
+MOST_COUNTED = 10_000  # more than these are not counted: that would take as long as reading them all
+FAR = 1e9  # a score that is not there comes last in either direction
+DEFERRED = ("record", "rollout")
+SORTS = {
+    "made": "Oldest first",
+    "-made": "Newest first",
+    "-reward": "Highest reward first",
+    "reward": "Lowest reward first",
+    "-length": "Most calls first",
+    "length": "Fewest calls first",
+    "-errors": "Most failed calls first",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A row's place in a list: what it is sorted by, and its number."""
+
+    key: float
+    pk: int
+
+
+@dataclass(frozen=True)
+class Order:
+    """By one property, and by number where that is equal."""
+
+    name: str = "made"
+
+    @property
+    def backwards(self) -> bool:
+        return self.name.startswith("-")
+
+    def key(self) -> Coalesce:
+        """As a number; written so that no index by number is walked past the records in its stead."""
+        column = self.name.removeprefix("-")
+        column = "pk" if column == "made" else column
+        return Coalesce(Cast(F(column), FloatField()), Value(-FAR if self.backwards else FAR))
+
+    def sorted(self, rows: QuerySet[Trajectory], *, turned: bool = False) -> QuerySet[Trajectory]:
+        sign = "-" if self.backwards != turned else ""
+        return rows.alias(key=self.key()).order_by(f"{sign}key", f"{sign}pk")
+
+    def place(self, pk: int) -> Place:
+        """Where a row stands in the list."""
+        if self.name.removeprefix("-") == "made":
+            return Place(float(pk), pk)
+        return Place(Trajectory.objects.filter(pk=pk).values_list(self.key(), flat=True)[0], pk)
+
+    def behind(self, rows: QuerySet[Trajectory], place: Place, *, before: bool = False) -> QuerySet[Trajectory]:
+        """The rows that come after a place, nearest first, or those before it."""
+        lookup = "lt" if self.backwards != before else "gt"
+        later = Q(**{f"key__{lookup}": place.key}) | Q(key=place.key, **{f"pk__{lookup}": place.pk})
+        return self.sorted(rows, turned=before).filter(later)
+
+
+def order_of(query: Mapping[str, str], usual: str = "made") -> Order:
+    """As an address asks for it; what it cannot mean changes nothing."""
+    asked = query.get("sort", "")
+    return Order(asked if asked in SORTS else usual)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A stretch of a list. `earlier` and `later` name the rows to go on from, None at the ends of the list.
+
+    `count` is of the whole list, up to 10,000; with `more` there are more than that.
+    """
+
+    rows: tuple[Trajectory, ...]
+    count: int
+    more: bool
+    earlier: int | None
+    later: int | None
+
+
+def page_of(project: Project, rows: QuerySet[Trajectory], query: Mapping[str, str], order: Order) -> Page:
+    """The page that an address asks for by `after` or `before`, the number of a row of the project; else the first."""
+    pk, before = cursor(project, query)
+    found = order.sorted(rows) if pk is None else order.behind(rows, order.place(pk), before=before)
+    ids = list(found.values_list("pk", flat=True)[: SIZE + 1])
+    further, ids = len(ids) > SIZE, ids[:SIZE]
+    ids = ids[::-1] if before else ids
+    shown = Trajectory.objects.defer(*DEFERRED).select_related("dataset").in_bulk(ids)
+    count = counted(rows)
+    back, on = (further, True) if before else (pk is not None, further)
+    return Page(
+        rows=tuple(shown[pk] for pk in ids if pk in shown),
+        count=min(count, MOST_COUNTED),
+        more=count > MOST_COUNTED,
+        earlier=ids[0] if ids and back else None,
+        later=ids[-1] if ids and on else None,
+    )
+
+
+def cursor(project: Project, query: Mapping[str, str]) -> tuple[int | None, bool]:
+    """The number of the row that a page begins behind, and whether it lies before it.
+
+    A row of another project is none: where it would stand tells its reward.
+    """
+    before = "before" in query
+    asked = query.get("before" if before else "after", "")
+    known = asked.isascii() and asked.isdecimal() and len(asked) <= 18
+    there = known and Trajectory.objects.filter(pk=int(asked), dataset__project=project).exists()
+    return (int(asked), before) if there else (None, False)
+
+
+def counted(rows: QuerySet[Trajectory]) -> int:
+    """How many there are; beyond 10,000 only that there are more."""
+    return rows.order_by().values("pk")[: MOST_COUNTED + 1].count()

@@ -1,0 +1,163 @@
+"""The first rows of a file that is to be imported, as they would come in, and how it seems to be meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from training_worker.prove.curation.collected import Collected
+from training_worker.prove.importers.columns import FIELDS, guessed, said
+from training_worker.prove.importers.incoming import (
+    COLUMNS,
+    OURS,
+    TITLES,
+    Asked,
+    Fault,
+    Found,
+    Left,
+    Told,
+    format_of,
+    outcome,
+    rows_of,
+)
+from training_worker.prove.importers.packed import plain_files
+from training_worker.prove.trajectory import BadLine, UnreadableData
+
+from .filters import SPLITS
+from .uploads import HEAD, Upload
+from .versions import LONGEST
+
+SHOWN, COLUMN = 20, "column_"
+SEEN = 4_000  # characters of a cell on the page
+
+
+@dataclass(frozen=True)
+class Previewed:
+    """A row as it would come in: what it makes, or why nothing; `about` is its first user turn or how it begins."""
+
+    number: int
+    what: str
+    about: str
+    tools: int = 0
+    calls: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first rows as the file has them. `problem` says why there are none."""
+
+    unit: str = "row"
+    rows: list[tuple[int, Any]] = field(default_factory=list)
+    problem: str = ""
+
+    @property
+    def first(self) -> dict[str, Any]:
+        return next((row for _, row in self.rows if not isinstance(row, BadLine)), {})
+
+
+def sample(upload: Upload) -> Sample:
+    """Read no more of it than the first rows."""
+    try:
+        files = heads(upload)
+        unit, found = rows_of(files[0])
+        rows = list(islice(found, SHOWN))
+    except (UnreadableData, OSError) as why:
+        return Sample(problem=str(why).replace(str(upload.content), "The file").replace(str(upload.folder), ""))
+    return Sample(unit, rows) if rows else Sample(problem="There are no rows in it.")
+
+
+def heads(upload: Upload) -> list[Path]:
+    """What of it is unpacked for a preview; unpacked once."""
+    folder = upload.folder / HEAD
+    there = sorted(folder.glob("plain-*"))
+    return there or plain_files(upload.content, folder, head=True)
+
+
+class Import(forms.Form):
+    """How a file is to be read; for a table, which column is what."""
+
+    name = forms.CharField(max_length=LONGEST, required=False, help_text="Left empty, it is named by its number.")
+    format = forms.ChoiceField(choices=list(TITLES.items()), label="Format")
+    split = forms.ChoiceField(
+        choices=[("", "As the file or its format says"), *SPLITS], required=False, help_text="Benchmarks are held out."
+    )
+    keep_good = forms.BooleanField(
+        required=False,
+        label="If rows are bad, import the good ones",
+        help_text="Otherwise nothing comes in. Either way a report names each bad row.",
+    )
+
+    def __init__(self, columns: list[str], data: QueryDict | None = None, **kwargs: Any):
+        super().__init__(data, **kwargs)
+        told = guessed(columns)
+        for name, help in FIELDS.items():
+            self.fields[COLUMN + name] = forms.ChoiceField(
+                label=name.capitalize(),
+                required=False,
+                choices=[("", "None"), *((column, column) for column in columns)],
+                initial=told.get(name, ""),
+                help_text=help,
+            )
+
+    @property
+    def table(self) -> bool:
+        return self["format"].value() == COLUMNS
+
+    @property
+    def of_columns(self) -> list[Any]:
+        return [self[COLUMN + name] for name in FIELDS]
+
+    @property
+    def plain(self) -> list[Any]:
+        return [self[name] for name in ("name", "format", "split", "keep_good")]
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("format") == COLUMNS and not {"messages", "query"} & set(self.mapped):
+            raise forms.ValidationError("Say which column has what the user says, or the whole conversation.")
+        return self.cleaned_data
+
+    @property
+    def mapped(self) -> dict[str, str]:
+        found = {name: self.cleaned_data.get(COLUMN + name) for name in FIELDS}
+        return {name: column for name, column in found.items() if column}
+
+    @property
+    def asked(self) -> Asked:
+        format = self.cleaned_data["format"]
+        return Asked(format, self.mapped if format == COLUMNS else {}, self.cleaned_data["split"] or None)
+
+
+def suggested(upload: Upload, first: dict[str, Any]) -> dict[str, Any]:
+    """What the form begins with."""
+    return {"name": Path(upload.name).stem[:LONGEST], "format": format_of(first, upload.name) if first else OURS}
+
+
+def previewed(found: Sample, asked: Asked) -> list[Previewed]:
+    return [shown(outcome(row, number, found.unit, asked), number) for number, row in found.rows]
+
+
+def shown(one: Fault | Left | Found | Told, number: int) -> Previewed:
+    match one:
+        case Fault():
+            return Previewed(number, "bad", one.start, why=one.reason)
+        case Left():
+            return Previewed(number, "left out", "", why=one.reason)
+        case Told():
+            return Previewed(number, "end", "The digest of the lines before")
+    example = one.example
+    what = "attempt" if isinstance(one.made, Collected) else example.kind.replace("_", " ")
+    why = "" if one.same_code else "made with other code of its servers: no run takes it"
+    calls = said(example.steps)[:SEEN]
+    return Previewed(number, what, example.turns[0][:SEEN], len(example.candidates), calls, why)
+
+
+def holds_attempts(found: Sample) -> bool:
+    """Whether the first row that is good is an attempt."""
+    read = (outcome(row, number, found.unit, Asked(OURS)) for number, row in found.rows)
+    return next((isinstance(one.made, Collected) for one in read if isinstance(one, Found)), False)

@@ -1,0 +1,113 @@
+"""The fields that a query may ask for: what each means, which values it takes, and the rows that it leaves."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from prove_web.accounts.models import Project
+from training_worker.prove.reward.total import COMPONENTS
+
+from .. import choices
+from ..models import Dataset, Trajectory
+from .comparing import Rows, among, any_of, chosen, chosen_entry, either, listed, score, text, whole
+from .nodes import Asked, BadQuery
+from .reviewed import having, labelled, queued, reviewed
+from .values import ENDS, KNOBS
+
+EQUAL, COMPARED = (":", "=", "!="), (":", "=", "!=", "<", "<=", ">", ">=")
+COMPONENT = re.compile(rf"({'|'.join(COMPONENTS)})(:|=|!=|<=?|>=?)(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Field:
+    """`rows` gives the condition; `means` says what the field is about, `example` how it is written."""
+
+    means: str
+    example: str
+    rows: Rows
+    compared: bool = False
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        return COMPARED if self.compared else EQUAL
+
+
+def condition(project: Project, asked: Asked) -> Q:
+    """The rows that a field leaves. Raises BadQuery, which names what may stand there."""
+    field = FIELDS.get(asked.field)
+    if field is None:
+        raise BadQuery(asked.at, unknown(asked))
+    if asked.op not in field.ops:
+        at = asked.at + len(asked.field)
+        raise BadQuery(at, f"“{asked.field}” is not a number: it takes {' '.join(EQUAL)}, such as {field.example}.")
+    if asked.op == "!=" and not field.compared:
+        return ~field.rows(project, asked)
+    return field.rows(project, asked)
+
+
+def unknown(asked: Asked) -> str:
+    near = difflib.get_close_matches(asked.field, FIELDS, n=1)
+    hint = f"Did you mean “{near[0]}”?" if near else f"There are {', '.join(FIELDS)}."
+    return f"There is no field “{asked.field}”. {hint} To find the words themselves, put them into quotation marks."
+
+
+def component(project: Project, asked: Asked) -> Q:
+    """`component:coverage<1` says the same as `coverage<1`."""
+    found = COMPONENT.fullmatch(asked.value)
+    if not found:
+        names = ", ".join(COMPONENTS)
+        raise BadQuery(asked.ends, f"A component and a comparison stand here, such as coverage<1. There are {names}.")
+    name, op, value = found.groups()
+    return score(name)(project, Asked(asked.field, op, value, ends=asked.ends + found.start(3)))
+
+
+def status(project: Project, asked: Asked) -> Q:
+    failed = {"ok": Q(errors=0), "error": Q(errors__gt=0)}
+    return either(failed[among(asked, one, failed)] for one in any_of(asked))
+
+
+def dataset(project: Project, asked: Asked) -> Q:
+    return Q(dataset__in=Dataset.objects.filter(whole("number")(project, asked), project=project).values("pk"))
+
+
+def edits(project: Project, asked: Asked) -> Q:
+    """Those that are edited forms of a trajectory, by its id."""
+    of = Trajectory.objects.filter(dataset__project=project, example__in=any_of(asked))
+    return Q(parent__in=of.values("pk"))
+
+
+def names(choices: tuple[tuple[str, str], ...]) -> list[str]:
+    return [name for name, _ in choices]
+
+
+FIELDS = {
+    "tool": Field("a tool that is called", "tool:transfer_money", listed("tools")),
+    "server": Field("a server of the world", "server:banking", listed("servers")),
+    "split": Field("train or held_out", "split:held_out", chosen("split", names(choices.SPLITS))),
+    "kind": Field("what it is an example of", "kind:missing_function", chosen("kind", names(choices.KINDS))),
+    "level": Field("how much the user tells at first", "level:minimal", chosen("level", names(choices.LEVELS))),
+    "persona": Field("in whose manner the user speaks", "persona:hurried", text("persona")),
+    "knob": Field("what was made harder", "knob:distractors", chosen_entry("knobs", KNOBS)),
+    "status": Field("whether a call failed", "status:error", status),
+    "end": Field("how an attempt ended", "end:tokens", chosen("end", ENDS)),
+    "steps": Field("ground-truth steps", "steps>3", whole("steps"), True),
+    "turns": Field("user turns", "turns:2", whole("turns"), True),
+    "length": Field("tool calls", "length>5", whole("length"), True),
+    "errors": Field("calls that failed", "errors>1", whole("errors"), True),
+    "distractors": Field("candidate tools of other servers", "distractors>2", whole("distractors"), True),
+    "reward": Field("the total reward", "reward<0.5", score("reward"), True),
+    **{name: Field(f"the {name} component", f"{name}<1", score(name), True) for name in COMPONENTS},
+    "component": Field("a component, compared", "component:coverage<1", component),
+    "label": Field("what reviewers say", "label:accept", labelled),
+    "reviewer": Field("who has reviewed it", "reviewer:bob", reviewed),
+    "queue": Field("the number of a review queue", "queue:2", queued, True),
+    "dataset": Field("the number of a data set", "dataset:3", dataset, True),
+    "run": Field("the number of the run that attempted it", "run:4", whole("run"), True),
+    "parent": Field("the id of what it is an edit of", "parent:train-0-000012", edits),
+    "id": Field("its id", "id:train-0-000012", text("example")),
+    "has": Field("what there is of it", "has:comment", having),
+}

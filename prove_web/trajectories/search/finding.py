@@ -1,0 +1,63 @@
+"""The trajectories of a project that a search finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from prove_web.accounts.models import Project
+from prove_web.live.models import State
+
+from ..models import Dataset, Trajectory
+from .fields import condition
+from .fulltext import saying
+from .nodes import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
+from .parsing import parse
+
+
+@dataclass(frozen=True)
+class Found:
+    """`rows` without their records; none when there is a `fault`."""
+
+    rows: QuerySet[Trajectory]
+    fault: Fault | None = None
+
+
+def search(project: Project, query: str, dataset: Dataset | None = None) -> Found:
+    """The trajectories of a project, or of one data set, that a query finds; an empty query finds all."""
+    whole = project.datasets.filter(job__state=State.DONE)  # while a job fills one, some of its rows are there
+    among = [dataset.pk] if dataset else whole.order_by().values("pk")
+    rows = Trajectory.objects.filter(dataset__in=among).defer("record", "rollout")
+    try:
+        return Found(rows.filter(wanted(project, parse(query))))
+    except BadQuery as bad:
+        return Found(rows.none(), bad.fault)
+
+
+def wanted(project: Project, node: Node) -> Q:
+    """The condition that a tree says. Raises BadQuery."""
+    match node:
+        case Text():
+            return saying([node])
+        case Asked():
+            return condition(project, node)
+        case Not(inner):
+            return ~wanted(project, inner)
+        case AnyOf(nodes):
+            one = Q(pk__in=[])
+            for each in nodes:
+                one |= wanted(project, each)
+            return one
+        case AllOf(nodes):
+            return each_of(project, nodes)
+
+
+def each_of(project: Project, nodes: tuple[Node, ...]) -> Q:
+    """All of them; their words in one look into the full text."""
+    texts = [node for node in nodes if isinstance(node, Text)]
+    every = saying(texts) if texts else Q()
+    for node in nodes:
+        if not isinstance(node, Text):
+            every &= wanted(project, node)
+    return every

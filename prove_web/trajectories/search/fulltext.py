@@ -1,0 +1,43 @@
+"""Words and phrases in what trajectories say: SQLite's FTS5 or PostgreSQL's text search, by the connection.
+
+Both get tokens of letters and digits alone (derived.py), each quoted, so nothing that is typed is read as their syntax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db import connection
+from django.db.models import Q
+from django.db.models.expressions import RawSQL
+
+from ..derived import tokens
+from .nodes import BadQuery, Text
+
+SQLITE = "SELECT rowid FROM trajectories_fulltext WHERE trajectories_fulltext MATCH %s"
+POSTGRESQL = "SELECT trajectory_id FROM trajectories_words WHERE tokens @@ to_tsquery('simple', %s)"
+
+
+def saying(texts: Iterable[Text]) -> Q:
+    """Those trajectories that say each of the texts. Raises BadQuery."""
+    sqlite = connection.vendor == "sqlite"
+    asked = [(as_fts5 if sqlite else as_tsquery)(*phrase(text)) for text in texts]
+    sql, match = (SQLITE, " AND ".join(asked)) if sqlite else (POSTGRESQL, " & ".join(asked))
+    return Q(pk__in=RawSQL(sql, [match]))
+
+
+def phrase(text: Text) -> tuple[list[str], bool]:
+    """The tokens of a text, and whether the last is the beginning of a word. Raises BadQuery."""
+    found = tokens(text.text)
+    if not found:
+        raise BadQuery(text.at, f"“{text.text}” has no letter or digit that could be found. Leave it out.")
+    return found, not text.quoted and text.text.endswith("*")
+
+
+def as_fts5(found: list[str], begins: bool) -> str:
+    return f'"{" ".join(found)}"' + ("*" if begins else "")
+
+
+def as_tsquery(found: list[str], begins: bool) -> str:
+    *first, last = (f"'{token}'" for token in found)
+    return f"({' <-> '.join([*first, last + (':*' if begins else '')])})"

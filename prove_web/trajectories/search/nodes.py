@@ -1,0 +1,94 @@
+"""What a query asks for, as a tree, and its text."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a query: `at` is the place of its first character, from 0."""
+
+    at: int
+    message: str
+
+    def around(self, query: str) -> tuple[str, str, str]:
+        """The query before the place, the character there (a space at the end), and what comes after."""
+        return query[: self.at], query[self.at : self.at + 1] or " ", query[self.at + 1 :]
+
+
+class BadQuery(Exception):
+    """A query that says nothing; its `fault` tells where and what may stand there."""
+
+    def __init__(self, at: int, message: str):
+        super().__init__(message)
+        self.fault = Fault(at, message)
+
+
+@dataclass(frozen=True)
+class Text:
+    """Words that have to occur, as a phrase when there are several. `at` is the place of its first character."""
+
+    text: str
+    quoted: bool = False
+    at: int = dataclasses.field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A field compared with a value, such as `steps>3`; `at` and `ends` are the places of both."""
+
+    field: str
+    op: str
+    value: str
+    at: int = dataclasses.field(default=0, compare=False)
+    ends: int = dataclasses.field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class Not:
+    node: Node
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """Each of them; none: everything."""
+
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """At least one of them."""
+
+    nodes: tuple[Node, ...]
+
+
+Node = Text | Asked | Not | AllOf | AnyOf
+
+
+def written(node: Node) -> str:
+    """The query that reads as this."""
+    match node:
+        case Text(text, quoted):
+            return f'"{text}"' if quoted else text
+        case Asked(name, op, value):
+            return f"{name}{op}{valued(value)}"
+        case Not(inner):
+            return f"-{bracketed(inner)}"
+        case AllOf(nodes):
+            return " ".join(
+                written(one) if isinstance(one, Text | Asked | Not) else f"({written(one)})" for one in nodes
+            )
+        case AnyOf(nodes):
+            return " OR ".join(f"({written(one)})" if isinstance(one, AnyOf) else written(one) for one in nodes)
+
+
+def bracketed(node: Node) -> str:
+    return written(node) if isinstance(node, Text | Asked | Not) else f"({written(node)})"
+
+
+def valued(value: str) -> str:
+    """A value, in quotation marks where it would not be read as one without."""
+    return value if value and not any(one.isspace() or one in "()" for one in value) else f'"{value}"'

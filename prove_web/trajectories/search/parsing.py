@@ -1,0 +1,118 @@
+"""Reading a query: text to tree, and what is wrong with a text that is none."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken, v_args
+
+from .nodes import AllOf, AnyOf, Asked, BadQuery, Node, Not, Text
+
+MOST = 1_000  # characters
+DEEPEST = 12  # brackets and negations within each other
+END = "$END"
+ODD = re.compile("[\0\ud800-\udfff]")  # what no database takes as text
+
+
+def parse(query: str) -> Node:
+    """The tree of a query. Raises BadQuery."""
+    if len(query) > MOST:
+        raise BadQuery(MOST, f"A query has at most {MOST:,} characters. Leave out what comes after.")
+    if odd := ODD.search(query):
+        raise BadQuery(odd.start(), "This character cannot be searched for. Leave it out.")
+    try:
+        return reader().parse(query)  # type: ignore[return-value]
+    except UnexpectedInput as wrong:
+        raise explained(wrong, query) from None
+
+
+@cache
+def reader() -> Lark:
+    grammar = files(__package__).joinpath("query.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer="contextual", transformer=Build())
+
+
+@v_args(inline=True)
+class Build(Transformer[Token, Node]):
+    """Nodes from the rules of query.lark."""
+
+    def start(self, node: Node | None = None) -> Node:
+        return node or AllOf(())
+
+    def any_of(self, *nodes: Node) -> Node:
+        return nodes[0] if len(nodes) == 1 else within(AnyOf(nodes))
+
+    def all_of(self, *nodes: Node) -> Node:
+        return nodes[0] if len(nodes) == 1 else within(AllOf(nodes))
+
+    def negated(self, node: Node) -> Node:
+        return within(Not(node))
+
+    def phrase(self, token: Token) -> Node:
+        return Text(token[1:-1], True, at=token.start_pos or 0)
+
+    def word(self, token: Token) -> Node:
+        return Text(str(token), at=token.start_pos or 0)
+
+    def asked(self, name: Token, op: Token, value: Token) -> Node:
+        said = value[1:-1] if value.type == "PHRASE" else str(value)
+        ends = (value.start_pos or 0) + (value.type == "PHRASE")
+        return Asked(name.lower(), str(op), said, at=name.start_pos or 0, ends=ends)
+
+
+def within(node: Node) -> Node:
+    """The node. Raises BadQuery where it is deeper than anyone means."""
+    if deep(node) > DEEPEST:
+        raise BadQuery(0, f"Brackets and negations go at most {DEEPEST} deep. Say it with fewer.")
+    return node
+
+
+def deep(node: Node) -> int:
+    match node:
+        case Not(inner):
+            return 1 + deep(inner)
+        case AllOf(nodes) | AnyOf(nodes):
+            return 1 + max(map(deep, nodes), default=0)
+    return 0
+
+
+def explained(wrong: UnexpectedInput, query: str) -> BadQuery:
+    """The fault in people's words; its place lies in the text, or just behind it."""
+    end = len(query)
+    match wrong:
+        case UnexpectedCharacters(pos_in_stream=at):
+            if query[at] == '"':
+                return BadQuery(at, "This quotation mark is never closed. Put another one behind the phrase.")
+            return BadQuery(at, f"“{query[at]}” cannot stand here.")
+        case UnexpectedToken(token=Token(type=kind)) if kind != END:
+            at = int(wrong.token.start_pos or 0)
+            return BadQuery(at, out_of_place(str(wrong.token), wrong.accepts or set()))
+        case UnexpectedToken() | UnexpectedEOF():
+            return BadQuery(end, unfinished(query, expected(wrong)))
+    return BadQuery(end, "This is no query.")
+
+
+def expected(wrong: Any) -> set[str]:
+    return set(getattr(wrong, "accepts", None) or getattr(wrong, "expected", None) or ())
+
+
+def out_of_place(said: str, accepted: set[str]) -> str:
+    if said == ")":
+        opened = "RPAR" in accepted
+        return (
+            "Something has to stand between the brackets." if opened else "No bracket is open here. Leave this one out."
+        )
+    if "VALUE" in accepted:
+        return f"A value has to stand here, such as a word or a number; “{said}” is none."
+    return f"“{said}” cannot stand here: a word, a “phrase” or a field such as tool:name can."
+
+
+def unfinished(query: str, accepted: set[str]) -> str:
+    if "VALUE" in accepted:
+        return f"“{query.split()[-1]}” has no value yet. Write one behind it."
+    if "RPAR" in accepted:
+        return "A bracket is still open. Close it with “)”."
+    return "Something has to come behind this: a word, a “phrase” or a field such as tool:name."

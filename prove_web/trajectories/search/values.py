@@ -1,0 +1,68 @@
+"""The values that a field can be completed with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from mcp_servers.catalogue import SERVERS, TOOLS
+from prove_web.accounts.models import Project, User
+from prove_web.review.models import Queue
+from prove_web.review.schema import VERDICTS, BadSchema, read_schema
+from training_worker.prove.reward.total import COMPONENTS
+from training_worker.prove.synthesis.language import PERSONAS
+
+from .. import choices
+from .reviewed import HAS
+
+KNOBS = ("distractors", "enums_stripped", "irrelevance", "missing_function")
+ENDS = ("answered", "assistant_turns", "calls", "tokens", "infrastructure")
+STATUSES = ("ok", "error")
+MOST = 200  # queues and people that are looked at
+
+
+def labels(project: Project) -> list[str]:
+    """Verdicts, and the choices that the project's queues offer."""
+    found = dict.fromkeys(VERDICTS)
+    for schema in Queue.objects.filter(project=project).values_list("schema", flat=True)[:MOST]:
+        try:
+            found |= dict.fromkeys(choice for one in read_schema(schema).questions for choice in one.choices)
+        except BadSchema:
+            continue
+    return list(found)
+
+
+def people(project: Project) -> list[str]:
+    members = User.objects.filter(memberships__organisation=project.organisation_id)
+    return list(members.order_by("username").values_list("username", flat=True)[:MOST])
+
+
+def numbers(name: str) -> Callable[[Project], list[str]]:
+    def found(project: Project) -> list[str]:
+        return [str(one) for one in getattr(project, name).values_list("number", flat=True)[:MOST]]
+
+    return found
+
+
+def fixed(values: Iterable[str]) -> Callable[[Project], list[str]]:
+    found = list(values)
+    return lambda project: found
+
+
+VALUES: dict[str, Callable[[Project], list[str]]] = {
+    "tool": fixed(TOOLS),
+    "server": fixed(SERVERS),
+    "split": fixed(name for name, _ in choices.SPLITS),
+    "kind": fixed(name for name, _ in choices.KINDS),
+    "level": fixed(name for name, _ in choices.LEVELS),
+    "persona": fixed(PERSONAS),
+    "knob": fixed(KNOBS),
+    "status": fixed(STATUSES),
+    "end": fixed(ENDS),
+    "component": fixed(f"{name}<1" for name in COMPONENTS),
+    "has": fixed(HAS),
+    "label": labels,
+    "reviewer": people,
+    "queue": numbers("queues"),
+    "dataset": numbers("datasets"),
+    "run": numbers("runs"),
+}

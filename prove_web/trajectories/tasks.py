@@ -1,0 +1,86 @@
+"""What pages about data sets have done on the queue `web`: it needs the database, which no worker of the engine has."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.db import close_old_connections, transaction
+
+import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
+from prove_web.celery import app
+from prove_web.live.models import Job, State
+from prove_web.live.record import record
+from training_worker.prove.events import now
+from training_worker.prove.trajectory import UnreadableData
+
+OFTEN = 1.0  # seconds between two words on progress
+
+
+class Stopped(Exception):
+    """A job that is to be left where it stands: a person asked for it, or another attempt has begun."""
+
+
+class Telling:
+    """Tells how an attempt at a job goes, as a worker's events do, but straight to the database."""
+
+    def __init__(self, job: Job):
+        self.job, self.seq, self.told_at = job, 0, -OFTEN
+
+    def __call__(self, kind: str, **data: Any) -> None:
+        """Raises Stopped."""
+        self.seq += 1
+        event = {"seq": self.seq, "at": now(), "kind": kind, "data": data}
+        job = record(str(self.job.pk), self.job.attempt, [event])
+        if job is None or job.attempt != self.job.attempt or job.stop:
+            raise Stopped
+
+    def progress(self, done: int, total: int, line: str) -> None:
+        """Raises Stopped."""
+        at = time.monotonic()
+        if at - self.told_at >= OFTEN:
+            self.told_at = at
+            self("progress", done=done, total=total, line=line, seconds_left=None)
+
+
+@app.task(name="prove_web.trajectories.curate")
+def curate(job: str, attempt: int) -> None:
+    """Make the data set of a job from what there is, unless this attempt has begun before."""
+    close_old_connections()
+    if found := claimed(job, attempt):
+        work(found)
+
+
+def claimed(job_id: str, attempt: int) -> Job | None:
+    with transaction.atomic():
+        job = Job.objects.select_for_update().filter(pk=job_id, attempt=attempt, state=State.QUEUED).first()
+        if job:
+            job.state = State.STARTING
+            job.save(update_fields=["state"])
+    return job
+
+
+def work(job: Job) -> None:
+    """All of an attempt, and how it ended."""
+    from prove_web.experiments.rollouts import NoRollouts
+
+    from .curating import fill
+    from .models import Dataset
+    from .versions import NotMade
+
+    tell, dataset = Telling(job), Dataset.objects.select_related("job", "parent__job", "project").get(job=job)
+    try:
+        tell("started", host="web")
+        result = fill(dataset, tell.progress)
+        over = {"state": State.DONE, "error": "", "result": result}
+    except Stopped:
+        over = {"state": State.STOPPED, "error": "", "result": {}}
+    except (NotMade, NoRollouts, UnreadableData) as why:
+        over = {"state": State.FAILED, "error": str(why), "result": {}}
+    except OSError as error:
+        told = f"{error.filename or 'The data folder'}: {error.strerror}. Make room or put it right, then resume."
+        over = {"state": State.FAILED, "error": told, "result": {}}
+    if over["state"] != State.DONE and Job.objects.filter(pk=job.pk, attempt=job.attempt).exists():
+        dataset.trajectories.all().delete()
+    tell.seq += 1
+    record(str(job.pk), job.attempt, [{"seq": tell.seq, "at": now(), "kind": "ended", "data": over}])

@@ -1,0 +1,115 @@
+"""The tokens of a trajectory, on request: as a policy's own tokenizer and chat template spell it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.models import model_folders
+from training_worker.prove.schemas import tools_shown
+from training_worker.prove.trajectory import Example, Rollout, dumps
+
+from .recorded import recorded
+from .verdict import example_of, rollout_of
+from .views.finding import one_trajectory
+
+WARM = "warm"
+PATIENCE = 180.0  # seconds
+AT_ONCE = 2  # children: each takes a second or two of a core, and some hundred megabytes
+MOST_SHOWN = 20_000  # tokens
+room = BoundedSemaphore(AT_ONCE)
+
+
+class NotSpelled(Exception):
+    """There are no tokens to show; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """`tokens` are pairs of the text and whether the model speaks it."""
+
+    tokens: tuple[tuple[str, bool], ...]
+
+    @property
+    def spoken(self) -> int:
+        return sum(mine for _, mine in self.tokens)
+
+    @property
+    def shown(self) -> list[tuple[str, bool]]:
+        """With a mark for the end of a line, which is a token like any other."""
+        mark = "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}\n"
+        return [(text.replace("\n", mark), mine) for text, mine in self.tokens[:MOST_SHOWN]]
+
+    @property
+    def more(self) -> int:
+        return max(0, len(self.tokens) - MOST_SHOWN)
+
+
+@in_project(Action.VIEW)
+@require_safe
+def tokens(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
+    """A fragment; `?model=` names a model's folder, else it is the shipped policy's tokenizer."""
+    found = one_trajectory(request.project, dataset, example)
+    models = model_folders(Path(settings.PROVE_DATA))
+    model = request.GET.get("model", WARM)
+    context: dict[str, Any] = {"trajectory": found, "model": model, "models": [WARM, *models]}
+    made = example_of(found)
+    try:
+        if made is None:
+            raise NotSpelled("Its record cannot be read, so there is nothing to spell.")
+        folder = models.get(model) or settings.BASE_DIR / "training_worker" / "trainer" / WARM
+        context["spelled"] = spelled(str(folder), asked(made, rollout_of(found) or recorded(made)))
+    except NotSpelled as why:
+        context["why"] = str(why)
+    return render(request, "trajectories/tokens.html", context)
+
+
+def asked(example: Example, rollout: Rollout) -> str:
+    """What a model is shown before it speaks, and what follows. Raises NotSpelled where a tool is gone."""
+    said = rollout.transcript
+    first = next((at for at, one in enumerate(said) if one.role == "assistant"), len(said))
+    try:
+        tools = tools_shown(example)
+    except KeyError as name:
+        raise NotSpelled(f"There is no tool {name} any more, so what the model was shown is not known.") from None
+    opening, rest = ([json.loads(dumps(one)) for one in part] for part in (said[:first], said[first:]))
+    return json.dumps({"opening": opening, "rest": rest, "tools": list(tools)})
+
+
+@lru_cache(maxsize=32)
+def spelled(folder: str, question: str) -> Spelled:
+    """By a child process: the site itself loads no model library. Raises NotSpelled."""
+    command = [sys.executable, "-m", "training_worker.trainer.spelling", folder]
+    if not room.acquire(timeout=PATIENCE):
+        raise NotSpelled("Others are looking at tokens just now. Try again in a moment.")
+    try:
+        done = subprocess.run(
+            command, cwd=settings.BASE_DIR, input=question, capture_output=True, text=True, timeout=PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        raise NotSpelled(f"Its tokens were not there after {PATIENCE:.0f} seconds.") from None
+    finally:
+        room.release()
+    if done.returncode:
+        raise NotSpelled(reason(done.stderr))
+    return Spelled(tuple((str(text), bool(mine)) for text, mine in json.loads(done.stdout)))
+
+
+def reason(told: str) -> str:
+    """The last line of what the child said, without names of modules."""
+    last = (told.strip().splitlines() or ["It ended without a word."])[-1]
+    if "No module named" in last:
+        return "The packages of the trainer are not installed here, so nothing can be spelled: run `make setup`."
+    return last.rpartition("Error: ")[2]

@@ -1,0 +1,55 @@
+"""Arguments of a tool call as someone typed them: a JSON object that a world, a page and a database can take."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+LONGEST = 20_000  # characters
+DEEPEST = 50  # lists and objects within each other
+NO_TEXT = re.compile("[\0\ud800-\udfff]")  # what no database or page takes as text
+
+
+class NotArguments(Exception):
+    """What was typed is no object that a tool can be given; the message says why."""
+
+
+def arguments_of(typed: str) -> dict[str, Any]:
+    """Raises NotArguments."""
+    if len(typed) > LONGEST:
+        raise NotArguments(f"The arguments have {len(typed):,} characters; {LONGEST:,} are the most.")
+    try:
+        given = json.loads(typed or "{}", parse_constant=refused, parse_float=finite)
+    except (ValueError, RecursionError) as error:
+        where = f", line {error.lineno}, character {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise NotArguments(f"The arguments are not JSON{where}. Write an object, such as {{}}.") from None
+    if not isinstance(given, dict):
+        raise NotArguments('The arguments have to be an object of names and values, such as {"id": "…"}.')
+    layers = list(walked(given))
+    if len(layers) > DEEPEST:
+        raise NotArguments(f"The arguments have more than {DEEPEST} lists and objects within each other.")
+    if any(isinstance(one, str) and NO_TEXT.search(one) for layer in layers for one in layer):
+        raise NotArguments("A text in the arguments has a character that is none, such as \\u0000. Leave it out.")
+    return given
+
+
+def refused(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def finite(digits: str) -> float:
+    if not math.isfinite(number := float(digits)):
+        raise ValueError(f"{digits} is too large")
+    return number
+
+
+def walked(value: Any) -> Iterator[list[Any]]:
+    """All that is in a value, layer by layer: what can be read may nest too deep to be walked through by calls."""
+    layer = [value]
+    while layer:
+        yield layer
+        inner = [one for one in layer if isinstance(one, dict | list)]
+        layer = [part for one in inner for part in ([*one, *one.values()] if isinstance(one, dict) else one)]

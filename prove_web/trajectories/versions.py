@@ -1,0 +1,144 @@
+"""A new data set of trajectories there are: chosen, put into files and rows of its own, and never changed again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max, QuerySet
+from django.utils import timezone
+
+from prove_web.accounts.models import Project, User
+from prove_web.live.jobs import enqueue
+from prove_web.live.models import CURATE, Job, Kind, State
+
+from .models import Dataset, Trajectory
+
+CHOSEN = "chosen.json"  # in the job's folder: the rows it is made of
+AT_ONCE = 500  # so many are put together while a page waits
+REPLAY = 20  # rows that are copied in the time that one attempt is run again
+LONGEST = 80  # characters of a name
+DEMONSTRATIONS = Dataset.Holds.DEMONSTRATIONS.value
+
+
+class NotMade(ValueError):
+    """A data set that cannot be made of these trajectories; the message says why and what to do."""
+
+
+def make_version(
+    project: Project,
+    user: User | None,
+    name: str,
+    rows: QuerySet[Trajectory],
+    *,
+    parent: Dataset | None = None,
+    origin: Mapping[str, Any],
+    demonstrations: bool = False,
+) -> Dataset:
+    """The data set of these rows, in the order they were made; of many a job makes it.
+
+    What repeats another is left out and counted. With `demonstrations`, attempts become such: their calls that worked
+    are the ground truth, if a fresh world agrees. Raises NotMade when there are none, or attempts among demonstrations.
+    """
+    holds = DEMONSTRATIONS if demonstrations and rows.exists() else held_by(rows)
+    chosen = list(dict.fromkeys(rows.order_by("pk").values_list("pk", flat=True)))
+    spec = {CURATE: {"how": "version", "demonstrations": demonstrations}}
+    replays = rows.order_by().filter(rollout__isnull=False).count() if demonstrations else 0
+    size = len(chosen) + REPLAY * replays
+    return launch(project, user, name, spec, chosen, holds=holds, parent=parent, origin=origin, size=size)
+
+
+def launch(
+    project: Project,
+    user: User | None,
+    name: str,
+    spec: dict[str, Any],
+    chosen: Sequence[Any],
+    *,
+    holds: str = DEMONSTRATIONS,
+    parent: Dataset | None = None,
+    origin: Mapping[str, Any],
+    size: int | None = None,
+) -> Dataset:
+    """Begin the data set, and fill it: at once where that is quick. `size` is of the work. Raises NotMade."""
+    from .curating import curate_now
+
+    with transaction.atomic():
+        dataset = begin(project, user, name, spec, holds=holds, parent=parent, origin=origin)
+        try:
+            keep_chosen(dataset.job, chosen)
+            if (len(chosen) if size is None else size) > AT_ONCE:
+                enqueue(dataset.job)
+            else:
+                curate_now(dataset)
+        except BaseException as error:
+            shutil.rmtree(dataset.job.folder, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise NotMade(
+                    f"The data folder takes nothing more ({error.strerror}). Ask who runs the site."
+                ) from None
+            raise
+    return dataset
+
+
+def begin(
+    project: Project,
+    user: User | None,
+    name: str,
+    spec: dict[str, Any],
+    *,
+    holds: str = DEMONSTRATIONS,
+    parent: Dataset | None = None,
+    origin: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """An empty data set with the project's next number, and its job in the queue. Call it in a transaction."""
+    Project.objects.select_for_update().get(pk=project.pk)  # of two at once, one is numbered first
+    number = (project.datasets.aggregate(last=Max("number"))["last"] or 0) + 1
+    name = name.strip()[:LONGEST] or f"Data set {number}"
+    job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=spec, created_by=user)
+    rest = {"holds": holds, "parent": parent, "origin": dict(origin or {})}
+    return Dataset.objects.create(project=project, number=number, name=name, job=job, **rest)
+
+
+def finished(dataset: Dataset, result: dict[str, Any]) -> None:
+    """Say that it was made just now."""
+    job, now = dataset.job, timezone.now()
+    job.state, job.result = State.DONE, result
+    job.started_at, job.ended_at = job.started_at or now, now
+    job.save()
+
+
+def held_by(rows: QuerySet[Trajectory]) -> str:
+    """What a data set of these rows holds. Raises NotMade."""
+    kinds = set(rows.order_by().values_list("dataset__holds", flat=True).distinct())
+    if not kinds:
+        raise NotMade("Nothing was found, so there is nothing to make a data set of. Search for something else.")
+    if len(kinds) > 1:
+        raise NotMade(
+            "Some of these are demonstrations and some are a policy's attempts, and a data set holds one or the "
+            "other. Narrow the search to one of them, say with is:rollout or to one data set."
+        )
+    return str(kinds.pop())
+
+
+def keep_chosen(job: Job, chosen: Sequence[Any]) -> None:
+    """Write down the rows, so that whatever is found later, the data set is made of these."""
+    job.folder.mkdir(parents=True, exist_ok=True)
+    path = job.folder / CHOSEN
+    partial = Path(f"{path}.partial")
+    partial.write_text(json.dumps(chosen), "utf-8")
+    partial.replace(path)
+
+
+def chosen_for(job: Job) -> list[Any]:
+    """The rows that were written down. Raises NotMade."""
+    try:
+        return list(json.loads((job.folder / CHOSEN).read_text("utf-8")))
+    except (OSError, ValueError):
+        raise NotMade(
+            f"The list of what “{job.title}” was to be made of is gone from the data folder. Make it anew."
+        ) from None

@@ -1,0 +1,99 @@
+"""The page of all trajectories of a project: search, refine, sort, and keep what was asked as a view for the team."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from prove_web.accounts.models import SavedView
+from prove_web.accounts.permissions import Action, in_project
+
+from ..asking import ALL, address, asked
+from ..listing import facets, lines
+from ..paging import SORTS, order_of, page_of
+from ..search import search
+from ..search.completing import complete
+
+USUAL = "-made"
+PAGE = "trajectories"
+MOST_TYPED = 1_100
+
+
+@in_project(Action.VIEW)
+@require_GET
+def trajectories(request: Any) -> HttpResponse:
+    query = asked(request.GET)
+    found = search(request.project, query)
+    order = order_of(request.GET, USUAL)
+    if request.GET.get("part") == "facets":
+        counted = () if found.fault else facets(request.project, found.rows, query)
+        return render(request, "trajectories/facets.html", {"facets": counted})
+    page = page_of(request.project, found.rows, request.GET, order)
+    late = page.more  # many are counted while people look at the first of them
+    context = {
+        "query": query,
+        "fault": found.fault,
+        "marked": found.fault and found.fault.around(query),
+        "narrowed": bool(query.strip()),
+        "page": page,
+        "lines": lines(page),
+        "facets": () if found.fault or late else facets(request.project, found.rows, query),
+        "late": late,
+        "order": order.name,
+        "sorts": SORTS,
+        "address": address(request.GET),
+        "link": address(request.GET, **ALL),
+        "sought": address(request.GET),
+        "views": SavedView.objects.filter(project=request.project, page=PAGE).select_related("made_by"),
+        "any": bool(page.rows) or request.project.datasets.exists(),
+    }
+    return render(request, "trajectories/trajectories.html", context)
+
+
+@in_project(Action.VIEW)
+@require_GET
+def trajectory_completion(request: Any) -> HttpResponse:
+    """What may stand at a place of a query, as JSON."""
+    query, at = asked(request.GET)[:MOST_TYPED], request.GET.get("at", "")
+    place = int(at) if at.isascii() and at.isdecimal() and len(at) < 6 else len(query)
+    return JsonResponse(asdict(complete(request.project, query, place)))
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def trajectory_views(request: Any) -> HttpResponse:
+    """Keep a search under a name; one that is there under it is replaced."""
+    back = reverse("trajectories", args=request.project.path)
+    query, name = address(request.POST), request.POST.get("name", "").replace("\0", "").strip()
+    if not name or len(name) > 80:
+        messages.error(request, "A view needs a name of at most 80 characters. Nothing was kept.")
+    else:
+        kept = {"query": query, "made_by": request.user}
+        SavedView.objects.update_or_create(project=request.project, page=PAGE, name=name, defaults=kept)
+        messages.success(request, f"Kept as “{name}” for the team.")
+    return redirect(f"{back}?{query}".removesuffix("?"))
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def trajectory_view(request: Any, view: int) -> HttpResponse:
+    """Rename a view, or remove it."""
+    kept = get_object_or_404(SavedView, pk=view, project=request.project, page=PAGE)
+    name = request.POST.get("name", "").replace("\0", "").strip()
+    others = SavedView.objects.filter(project=request.project, page=PAGE, name=name).exclude(pk=kept.pk)
+    if "remove" in request.POST:
+        kept.delete()
+        messages.success(request, f"“{kept.name}” is no longer among the team's views.")
+    elif not name or len(name) > 80 or others.exists():
+        messages.error(request, "A view needs a name of its own of at most 80 characters. It keeps the one it has.")
+    else:
+        kept.name = name
+        kept.save(update_fields=["name"])
+    back = reverse("trajectories", args=request.project.path)
+    return redirect(f"{back}?{kept.query}".removesuffix("?"))

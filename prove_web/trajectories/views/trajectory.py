@@ -1,0 +1,30 @@
+"""The page of one trajectory with all that is known of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from prove_web.accounts.permissions import Action, in_project
+from prove_web.review.comments import blind_since
+
+from ..facts import row_of
+from ..linked import links
+from ..neighbours import neighbours
+from ..reading import reading
+from .finding import one_trajectory
+
+
+@in_project(Action.VIEW)
+@require_GET
+def trajectory(request: Any, dataset: int, example: str) -> HttpResponse:
+    found = one_trajectory(request.project, dataset, example)
+    around = neighbours(request.GET, found)
+    context = {"trajectory": found, "dataset": found.dataset, "row": row_of(found), "around": around}
+    blind = blind_since(found, request.user) is not None
+    context |= reading(found, blind=blind)
+    context |= links(request, found, context["example"], blind=blind)
+    return render(request, "trajectories/trajectory.html", context)

@@ -1,0 +1,134 @@
+"""The page that answers "what if this call had not been made, or another in its place": run anew, nothing is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from mcp_servers.catalogue import SERVERS
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.review.comments import blind_since
+from training_worker.prove.counterfactual import Counterfactual, Edit, counterfactual
+from training_worker.prove.reward import RewardConfig
+from training_worker.prove.rollout import Attempt
+from training_worker.prove.trajectory import Example, Reward, Rollout, ToolCall, UnreadableData
+
+from .breakdown import parts_of
+from .models import Trajectory
+from .reading import done
+from .typed import NotArguments, arguments_of
+from .verdict import example_of
+
+UNPROCESSABLE = 422
+BLIND = "You have yet to review this without knowing its reward. Complete your review, then ask again."
+
+
+class NotPossible(Exception):
+    """There is nothing to compare; the message says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A part of the total, in points, before and after."""
+
+    title: str
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        return self.after - self.before
+
+
+@in_project(Action.VIEW)
+@require_http_methods(["GET", "POST"])
+def what_if(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
+    """Of a trajectory, be it a demonstration or an attempt."""
+    rows = Trajectory.objects.select_related("dataset__project__organisation")
+    found = get_object_or_404(rows, dataset__project=request.project, dataset__number=dataset, example=example)
+    if request.method == "GET":
+        return redirect(found)
+    made = example_of(found)
+    if made is None:
+        return answered(request, found.get_absolute_url(), "This trajectory cannot be read, so nothing of it is run.")
+    if blind_since(found, request.user) is not None:
+        return answered(request, found.get_absolute_url(), BLIND)
+    rollout, _, config, _ = done(found, made)
+    return compared(request, rollout, made, config, found.get_absolute_url())
+
+
+def compared(
+    request: ProjectRequest, rollout: Rollout, example: Example, config: RewardConfig, back: str
+) -> HttpResponse:
+    """The fragment, or without htmx a page of its own with it; 422 where what was asked cannot be run."""
+    try:
+        edit = edit_of(request, rollout)
+        found = run(example, rollout, edit, config)
+    except NotPossible as why:
+        return answered(request, back, str(why))
+    shown = {"found": found, "edit": edit, "number": edit.position + 1, "was": rollout.calls[edit.position]}
+    shown |= {"rows": differences(found, config), "moved": [one for one in found.moved if one.before and one.differs]}
+    shown |= {"own": [one for one in found.moved if one.before is None], "other": redone(found, rollout)}
+    return page(request, {**shown, "before": total(found.before.reward), "after": total(found.after.reward)}, back)
+
+
+def edit_of(request: ProjectRequest, rollout: Rollout) -> Edit:
+    """What was asked for. Raises NotPossible."""
+    number = request.POST.get("call", "")
+    if not (number.isdecimal() and len(number) < 6 and 1 <= int(number) <= len(rollout.calls)):
+        raise NotPossible(f"There is no call {number[:20]!r} here. Load the page again.")
+    if request.POST.get("do") == "drop":
+        return Edit(int(number) - 1)
+    tool = request.POST.get("tool", "").strip()[:200]
+    try:
+        return Edit(int(number) - 1, ToolCall(tool, arguments_of(request.POST.get("arguments", ""))))
+    except NotArguments as why:
+        raise NotPossible(str(why)) from None
+
+
+def run(example: Example, rollout: Rollout, edit: Edit, config: RewardConfig) -> Counterfactual:
+    """Raises NotPossible."""
+    if missing := [name for name in example.world.servers if name not in SERVERS]:
+        raise NotPossible(f"There is no server {', '.join(missing)} any more, so nothing can be run.")
+    if not rollout.valid:
+        raise NotPossible("This attempt failed for no fault of the policy; it has no score to compare with.")
+    try:
+        Attempt(example)
+    except UnreadableData as error:
+        raise NotPossible(f"{error} Until then nothing of it can be run.") from None
+    except KeyError as error:
+        raise NotPossible(f"There is no tool {error.args[0]} any more, so nothing can be run.") from None
+    return counterfactual(example, rollout, edit, config)
+
+
+def differences(found: Counterfactual, config: RewardConfig) -> list[Difference]:
+    """The parts of both totals, by title; nothing for an abstention, whose reward is one number."""
+    before, after = (
+        {part.title: part.adds for part in parts_of(one, config)} if one else {}
+        for one in (found.before.reward, found.after.reward)
+    )
+    titles = dict.fromkeys([*before, *after])
+    return [Difference(title, before.get(title, 0.0), after.get(title, 0.0)) for title in titles]
+
+
+def redone(found: Counterfactual, rollout: Rollout) -> bool:
+    """Whether today's servers answer the unedited calls otherwise than was recorded."""
+    return [one.observation for one in found.before.calls] != [one.observation for one in rollout.calls]
+
+
+def total(reward: Reward | None) -> float | None:
+    return reward.total if reward else None
+
+
+def answered(request: ProjectRequest, back: str, why: str) -> HttpResponse:
+    return page(request, {"why": why}, back, UNPROCESSABLE)
+
+
+def page(request: ProjectRequest, shown: dict[str, Any], back: str, status: int = 200) -> HttpResponse:
+    if request.htmx:
+        return render(request, "trajectories/what_if.html", shown)
+    return render(request, "trajectories/what_if_page.html", {**shown, "back": back}, status=status)
