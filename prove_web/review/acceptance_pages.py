@@ -1,0 +1,61 @@
+"""The panel beside a trajectory that verifies and accepts it, and tells of how it was accepted before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from prove_web.accounts.models import Project
+from prove_web.accounts.permissions import Action, in_project
+from prove_web.trajectories.models import Trajectory
+
+from .accepting import Drifted, NotChecked, accept
+from .comments import blind_since
+from .standing import standings, today
+
+
+@in_project(Action.VIEW)
+@require_GET
+def acceptance(request: Any, dataset: int, example: str) -> HttpResponse:
+    return panel(request, one_of(request.project, dataset, example))
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def trajectory_accept(request: Any, dataset: int, example: str) -> HttpResponse:
+    """Replay and accept; what drifted, or why nothing was replayed, is shown in the answer."""
+    found = one_of(request.project, dataset, example)
+    if blind_since(found, request.user):
+        return panel(request, found)
+    try:
+        accepted = accept(found, request.user, reason=request.POST.get("reason", "").replace("\0", ""))
+    except Drifted as drifted:
+        asked = "reason" in request.POST
+        return panel(request, found, checked=drifted.checked, reason_missing=asked)
+    except NotChecked as why:
+        return panel(request, found, problem=str(why))
+    if not request.htmx:
+        messages.success(request, f"{found.example} is accepted.")
+        return redirect(f"{found.get_absolute_url()}#acceptance")
+    return panel(request, found, accepted=accepted)
+
+
+def panel(request: Any, trajectory: Trajectory, **now: Any) -> HttpResponse:
+    """The panel alone to htmx, else a page with it; to those who have yet to review blind, that it waits for them."""
+    blind = blind_since(trajectory, request.user) is not None
+    context: dict[str, Any] = {"trajectory": trajectory, "blind": blind, **now}
+    if not blind:
+        history = trajectory.acceptances.select_related("accepted_by", "item__queue__project__organisation")
+        code = today(trajectory.servers)
+        context["history"] = [{"acceptance": one, "same": one.fingerprint == code} for one in history]
+        context["standing"] = standings([trajectory]).get(trajectory.pk)
+    return render(request, "review/acceptance_now.html" if request.htmx else "review/acceptance_page.html", context)
+
+
+def one_of(project: Project, dataset: int, example: str) -> Trajectory:
+    rows = Trajectory.objects.select_related("dataset__project__organisation")
+    return get_object_or_404(rows, dataset__project=project, dataset__number=dataset, example=example)

@@ -1,0 +1,106 @@
+"""The page that settles what reviewers disagree about: their answers side by side, and the adjudicator's own."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .accepting import Drifted, NotChecked
+from .beside import agreed, beside
+from .item_page import (
+    CONFLICTING,
+    Refusal,
+    edit_address,
+    given,
+    item_of,
+    refusal,
+    shown_item,
+    told,
+    told_why,
+    wants_json,
+)
+from .markdown import shown
+from .models import Item, Queue
+from .queue_pages import one_queue
+from .reviewing import Refused, finish, mine, save_draft
+from .schema import read_schema
+from .settling import complete
+from .shape import Shape, shape_of
+from .sheet import sheet
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD"])
+def following(request: ProjectRequest, queue: int) -> HttpResponse:
+    """Go to the first item in conflict, behind the one that the address names."""
+    found = one_queue(request.project, queue)
+    after = request.GET.get("after", "")
+    return redirect(onward(request, found, int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0))
+
+
+def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
+    """The address of the next item in conflict; of the queue, which then says that there is none."""
+    rows = queue.items.filter(state=Item.State.CONFLICT).order_by("position")
+    item = rows.filter(position__gt=after).first() or rows.first()
+    if item is None:
+        messages.success(request, "No item of this queue is in conflict.")
+        return str(queue.get_absolute_url())
+    return reverse("review-adjudicate", args=[*request.project.path, queue.number, item.position])
+
+
+@in_project(Action.LAUNCH)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def adjudicate(request: ProjectRequest, queue: int, position: int) -> HttpResponse:
+    """One item, what its reviewers say of it, and the form that settles it."""
+    item = item_of(request, queue, position)
+    shape = shape_of(item.trajectory)
+    if item.state == Item.State.OPEN:
+        why = f"Item {item.position} is still being reviewed; there is nothing to settle yet."
+        if request.method == "POST" and wants_json(request):
+            return told_why(Refusal(why, status=CONFLICTING))
+        messages.info(request, why)
+        return redirect(item.queue)
+    return sent(request, item, shape) if request.method == "POST" else page(request, item, shape)
+
+
+def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
+    """Keep the draft, or settle the item."""
+    filled, action = given(request, item, shape), request.POST.get("action", "")
+    try:
+        if action == "draft":
+            return told(save_draft(item, request.user, filled, adjudicates=True))
+        finish(item, request.user, filled, request.POST.get("reason", ""), adjudicates=True)
+    except (Refused, Drifted, NotChecked) as why:
+        refused = refusal(why)
+        return told_why(refused) if action == "draft" or wants_json(request) else page(request, item, shape, refused)
+    address = onward(request, item.queue, item.position)
+    return JsonResponse({"next": address}) if wants_json(request) else redirect(address)
+
+
+def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | None = None) -> HttpResponse:
+    """The page; a form that nobody began holds what all reviewers agree on."""
+    schema = read_schema(item.queue.schema)
+    own = mine(item, request.user, adjudicates=True)
+    reviews = list(complete(item).order_by("done_at", "pk").select_related("reviewer"))
+    posted = dict(request.POST.lists()) if refused else None if own else agreed(reviews)
+    context = {
+        **shown_item(item, blind=False),
+        "sheet": sheet(schema, shape, own, posted, refused.faults if refused else None),
+        "review": own,
+        "refused": refused,
+        "instructions": shown(item.queue.instructions),
+        "others": reviews,
+        "answers": beside(schema, shape, reviews),
+        "edit": edit_address(item),
+        "conflicts": item.queue.items.filter(state=Item.State.CONFLICT).count(),
+        "reason": request.POST.get("reason", ""),
+        "kind": "adjudicate",
+    }
+    return render(request, "review/adjudicate.html", context, status=refused.status if refused else 200)

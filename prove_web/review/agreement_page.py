@@ -1,0 +1,122 @@
+"""The page of agreement: what is asked of it, and what it shows; the address holds both queue and question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.models import Project, User
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .agreement import ENOUGH, START, Figures, Pair, Period, over_time, pairs, summary
+from .answers import collected
+from .coefficients import Estimate, reading
+from .models import Queue
+from .plot import Box, Plot, room
+
+STATISTICS = {
+    "percent": "Percent",
+    "kappa": "Cohen\N{RIGHT SINGLE QUOTATION MARK}s kappa",
+    "alpha": "Krippendorff\N{RIGHT SINGLE QUOTATION MARK}s alpha",
+    "ac1": "Gwet\N{RIGHT SINGLE QUOTATION MARK}s AC1",
+}
+SHADES = ("poor", "slight", "fair", "moderate", "substantial", "almost perfect")
+MOST_PERIODS = 26
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Two reviewers in the matrix; no figures where they shared nothing."""
+
+    figures: Figures | None
+    estimate: Estimate | None = None
+    beyond_chance: bool = True  # percent is not, so the usual words do not fit it
+
+    @property
+    def word(self) -> str:
+        return reading(self.estimate.value) if self.estimate and self.beyond_chance else ""
+
+    @property
+    def shade(self) -> int:
+        return SHADES.index(reading(self.estimate.value)) if self.estimate else 0
+
+
+@in_project(Action.VIEW)
+@require_safe
+def agreement(request: ProjectRequest) -> HttpResponse:
+    """`?queue=` one queue alone, `?question=` whose pairs and course are shown, `?by=` day or week, `?as=` which figure
+    the pairs are compared by."""
+    queue = queue_of(request.project, request.GET.get("queue", ""))
+    found = [each for each in collected(request.project, queue) if each.given]
+    chosen = next((one for one in found if one.facet.key == request.GET.get("question")), found[0] if found else None)
+    by = by if (by := request.GET.get("by", "")) in START else "week"
+    statistic = named if (named := request.GET.get("as", "")) in STATISTICS else "ac1"
+    context: dict[str, Any] = {
+        "queues": request.project.queues.all(),
+        "queue": queue,
+        "rows": summary(found),
+        "facets": [each.facet for each in found],
+        "chosen": chosen.facet if chosen else None,
+        "by": by,
+        "statistic": statistic,
+        "statistics": STATISTICS,
+        "enough": ENOUGH,
+        "shades": SHADES,
+    }
+    if chosen:
+        periods = over_time(chosen, by)[-MOST_PERIODS:]
+        context |= {"matrix": matrix(pairs(chosen), statistic), "periods": periods, "plot": course(periods)}
+    return render(request, "review/agreement.html", context)
+
+
+def queue_of(project: Project, number: str) -> Queue | None:
+    """The queue of this number; None for all of them."""
+    if not number:
+        return None
+    found = project.queues.filter(number=int(number)).first() if number.isdecimal() and len(number) < 10 else None
+    if found is None:
+        raise Http404("There is no such queue in this project.")
+    return found
+
+
+def matrix(found: Sequence[Pair], statistic: str) -> list[tuple[str, list[tuple[str, Cell]]]]:
+    """Every reviewer beside every other, by name."""
+    users = {one for pair in found for one in (pair.one, pair.other)}
+    names = dict(User.objects.filter(pk__in=users).values_list("pk", "username"))
+    order = sorted(users, key=lambda one: (names.get(one, ""), one))
+    known = {frozenset((pair.one, pair.other)): pair.figures for pair in found}
+    rows = []
+    for one in order:
+        cells = [(names.get(other, "?"), cell(known.get(frozenset((one, other))), statistic)) for other in order]
+        rows.append((names.get(one, "?"), cells))
+    return rows
+
+
+def cell(figures: Figures | None, statistic: str) -> Cell:
+    return Cell(figures, getattr(figures, statistic) if figures else None, statistic != "percent")
+
+
+def course(periods: Sequence[Period]) -> Plot | None:
+    """Percent and AC1 over time; None unless two periods have enough."""
+    known = [(place, each) for place, each in enumerate(periods) if each.figures.enough]
+    if len(known) < 2:
+        return None
+    ends = [end for _, each in known for one in (each.figures.ac1, each.figures.percent) for end in ends_of(one)]
+    box = Box((0, len(periods) - 1), room(ends, (0.0, 1.0)))
+    lines = []
+    for name, title in (("percent", "Percent"), ("ac1", "AC1")):
+        told = [(place, one) for place, each in known if (one := getattr(each.figures, name))]
+        spans = [(place, one.low, one.high) for place, one in told if one.low is not None]
+        lines.append(box.line(title, [(place, one.value) for place, one in told], spans))
+    step = -(-len(periods) // 6)
+    across = [(box.across(place), f"{each.start:%d %b}") for place, each in enumerate(periods) if not place % step]
+    return Plot("Agreement over time", lines, across, box.ticks_up())
+
+
+def ends_of(one: Estimate | None) -> list[float]:
+    return [end for end in (one.value, one.low, one.high) if end is not None] if one else []

@@ -1,0 +1,142 @@
+"""The page of the reward as an annotator, and the queue that its disagreements make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts.models import Project
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .agreement import ENOUGH
+from .agreement_page import queue_of
+from .annotator import PARTS, Annotator, Cut, Judged, annotator, cut, judged
+from .disagreements import disagreements
+from .disagreements import queue_of as make_queue
+from .models import Queue
+from .plot import Box, Plot, room
+
+ROWS = 25
+TITLES = {"reward": "The whole reward"} | {name: name.capitalize() for name in PARTS[1:]}
+SIDES = {"": "All of them", "low": "People accept, it scores low", "high": "People do not, it scores high"}
+
+
+class Asked:
+    """What an address asks for: which verdicts, which part of the reward, from which threshold on, and which side."""
+
+    def __init__(self, project: Project, given: QueryDict):
+        self.queue: Queue | None = queue_of(project, given.get("queue", ""))
+        self.basis = "reviews" if given.get("basis") == "reviews" else "settled"
+        self.fix = given.get("fix") != "out"
+        self.part = part if (part := given.get("part_of", "")) in PARTS else "reward"
+        self.side = side if (side := given.get("side", "")) in SIDES else ""
+        self.units = judged(project, self.queue, self.basis, self.fix)
+        self.given = number(given.get("at", ""))
+
+    def threshold(self, found: Annotator) -> float:
+        """The one that was asked for, else the best, else the middle of what the paper's reward can be."""
+        if self.given is not None:
+            return self.given
+        return found.best.threshold if found.best else 0.65
+
+    @property
+    def how(self) -> dict[str, Any]:
+        return {"part": self.part, "side": self.side, "basis": self.basis, "fix": self.fix}
+
+
+def number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if isfinite(found) and abs(found) < 1e6 else None
+
+
+@in_project(Action.VIEW)
+@require_safe
+def reward_annotator(request: ProjectRequest) -> HttpResponse:
+    """`?queue=`, `?basis=` settled or reviews, `?fix=out`, `?part_of=` the reward, `?at=` a threshold, `?side=`."""
+    asked = Asked(request.project, request.GET)
+    found = [annotator(asked.units, part) for part in PARTS]
+    chosen = found[PARTS.index(asked.part)]
+    threshold = asked.threshold(chosen)
+    differ = disagreements(asked.units, asked.part, threshold, asked.side)
+    context = {
+        "asked": asked,
+        "queues": request.project.queues.all(),
+        "found": [(one, TITLES[one.part]) for one in found],
+        "chosen": chosen,
+        "title": TITLES[asked.part],
+        "titles": TITLES,
+        "threshold": threshold,
+        "written": repr(threshold),
+        "at": now(asked.units, asked.part, threshold),
+        "sides": SIDES,
+        "differ": len(differ),
+        "page": Paginator([(one, one.scores[asked.part]) for one in differ], ROWS).get_page(request.GET.get("page")),
+        "enough": ENOUGH,
+        **(pictures(chosen, threshold) if chosen.enough else {}),
+    }
+    return render(request, "review/annotator.html", context)
+
+
+def now(units: Sequence[Judged], part: str, threshold: float) -> Cut | None:
+    """Agreement at the threshold as it stands."""
+    import numpy as np
+
+    having = [one for one in units if part in one.scores]
+    if len(having) < ENOUGH:
+        return None
+    return cut(np.array([o.accepted for o in having]), np.array([o.scores[part] for o in having]), threshold)
+
+
+def pictures(found: Annotator, threshold: float) -> dict[str, Plot]:
+    """The sweep of thresholds, and the ROC curve."""
+    places = [one.threshold for one in found.cuts]
+    low, high = room(places, (places[0], places[0] + 0.01))
+    told = {
+        "Percent": [(one.threshold, one.percent.value) for one in found.cuts],
+        "AC1": [(one.threshold, one.ac1.value) for one in found.cuts],
+        "Alpha": [(one.threshold, one.alpha.value) for one in found.cuts if one.alpha],
+    }
+    box = Box((low, high), room([y for line in told.values() for _, y in line], (0.0, 1.0)))
+    mark = box.across(threshold) if low <= threshold <= high else None
+    lines = [box.line(name, points) for name, points in told.items()]
+    sweep = Plot("Agreement by threshold", lines, box.ticks_across(), box.ticks_up(), mark)
+    return {"sweep": sweep} | ({"roc": roc(found)} if found.auc else {})
+
+
+def roc(found: Annotator) -> Plot:
+    box = Box((0.0, 1.0), (0.0, 1.0))
+    curve = [(one.false_alarms, one.hits) for one in reversed(found.cuts)]
+    line = box.line("ROC", [(0.0, 0.0), *((x, y) for x, y in curve if x is not None and y is not None)])
+    diagonal = f"{box.across(0)},{box.up(0)} {box.across(1)},{box.up(1)}"
+    return Plot("ROC curve", [line], box.ticks_across(), box.ticks_up(), None, diagonal)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def disagreement_queue(request: ProjectRequest) -> HttpResponse:
+    """Make a queue of the disagreements that the page shows."""
+    asked = Asked(request.project, request.POST)
+    threshold = asked.threshold(annotator(asked.units, asked.part))
+    found = disagreements(asked.units, asked.part, threshold, asked.side)
+    try:
+        queue = make_queue(request.project, request.user, found, {**asked.how, "threshold": threshold})
+    except ValueError as why:
+        messages.warning(request, str(why))
+    else:
+        size = queue.items.count()
+        messages.success(request, f"“{queue.name}” has {size} trajector{'y' if size == 1 else 'ies'} to look at again.")
+        return redirect(queue)
+    given = request.POST.copy()
+    given.pop("csrfmiddlewaretoken", None)
+    return redirect(f"{reverse('reward-annotator', args=request.project.path)}?{given.urlencode()}")

@@ -1,0 +1,11 @@
+from django.apps import AppConfig
+
+
+class ReviewConfig(AppConfig):
+    """Reviewing trajectories: queues, labels, adjudication, comments."""
+
+    name = "prove_web.review"
+    label = "review"
+
+    def ready(self) -> None:
+        from . import telling  # noqa: F401  what is told as items and jobs are saved

@@ -1,0 +1,114 @@
+"""The comments beside a trajectory: the panel, and what is done in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from prove_web.accounts.permissions import Action, in_project
+from prove_web.live.deltas import trajectory_now
+from prove_web.trajectories.models import Trajectory
+
+from . import comments as saying
+from .acceptance_pages import one_of
+from .comments import NotSaid, blind_since, people, threads
+from .models import Comment
+from .places import places, read_place
+
+NOT_YOURS = "Only who wrote a comment may change or remove it. Answer it, or resolve its thread."
+
+
+@in_project(Action.VIEW)
+@require_GET
+def comments(request: Any, dataset: int, example: str) -> HttpResponse:
+    """A page; to htmx the panel, or with `?part=list` only what was said."""
+    found = one_of(request.project, dataset, example)
+    return shown(request, found, whole=request.GET.get("part") != "list")
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def comment_add(request: Any, dataset: int, example: str) -> HttpResponse:
+    found, text = one_of(request.project, dataset, example), request.POST.get("text", "")
+    place = read_place(request.POST.get("place", ""))
+    try:
+        if place not in places(found):
+            raise NotSaid(f"This trajectory has no {place.title.lower()}; choose what the comment is about.")
+        saying.say(found, request.user, text, place)
+    except NotSaid as why:
+        return shown(request, found, fault=str(why), typed=text, chosen=place.key)
+    return answered(request, found)
+
+
+@in_project(Action.ANNOTATE)
+@require_http_methods(["GET", "HEAD", "POST"])
+def comment_edit(request: Any, dataset: int, example: str, comment: int) -> HttpResponse:
+    """A form in the place of the comment, and what comes of it."""
+    found = one_of(request.project, dataset, example)
+    said = get_object_or_404(Comment, trajectory=found, pk=comment, removed_at=None)
+    if said.author_id != request.user.pk:
+        return shown(request, found, fault=NOT_YOURS)
+    fault = ""
+    if request.method == "POST":
+        said.text = request.POST.get("text", "")
+        try:
+            saying.rewrite(said, said.text)
+            return answered(request, found)
+        except NotSaid as why:
+            fault = str(why)
+    context = {"trajectory": found, "comment": said, "fault": fault}
+    if not request.htmx:
+        return render(request, "review/comment_edit_page.html", context, status=422 if fault else 200)
+    response = render(request, "review/comment_edit.html", context)
+    response["HX-Retarget"], response["HX-Reswap"] = f"#comment-{said.pk}", "innerHTML"
+    return response
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def comment_remove(request: Any, dataset: int, example: str, comment: int) -> HttpResponse:
+    """With `undo`, put it back."""
+    found = one_of(request.project, dataset, example)
+    said = get_object_or_404(Comment, trajectory=found, pk=comment)
+    if said.author_id != request.user.pk:
+        return shown(request, found, fault=NOT_YOURS)
+    act = saying.put_back if request.POST.get("undo") else saying.remove
+    act(said)
+    return answered(request, found)
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def thread_resolve(request: Any, dataset: int, example: str) -> HttpResponse:
+    """With `undo`, open it again."""
+    found = one_of(request.project, dataset, example)
+    place = read_place(request.POST.get("place", ""))
+    saying.resolve(found, request.user, place, undo=bool(request.POST.get("undo")))
+    return answered(request, found)
+
+
+def answered(request: Any, trajectory: Trajectory) -> HttpResponse:
+    if request.htmx:
+        return shown(request, trajectory)
+    path = [*trajectory.dataset.project.path, trajectory.dataset.number, trajectory.example]
+    return redirect(reverse("comments", args=path))
+
+
+def shown(request: Any, trajectory: Trajectory, *, whole: bool = False, **now: Any) -> HttpResponse:
+    found = threads(trajectory, request.user)
+    context = {
+        "trajectory": trajectory,
+        "threads": found,
+        "open": sum(thread.count for thread in found if not thread.resolved),
+        "blind": blind_since(trajectory, request.user) is not None,
+        "stamp": trajectory_now(str(trajectory.pk))["stamp"],
+        **now,
+    }
+    if whole or not request.htmx:
+        context |= {"places": places(trajectory), "people": people(trajectory), "longest": saying.LONGEST}
+    part = ("panel" if whole else "list") if request.htmx else "page"
+    return render(request, f"review/comments_{part}.html", context, status=200 if request.htmx or not now else 422)

@@ -1,0 +1,193 @@
+"""What people say of a trajectory: threads at its places, who may see which, and who hears of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from prove_web.accounts.models import Membership, User
+from prove_web.accounts.permissions import role_in
+from prove_web.accounts.roles import Action
+from prove_web.live import messages
+from prove_web.trajectories.models import Trajectory
+
+from .comment_text import mentioned, render
+from .models import Comment, Hold, Item, Notification, Review
+from .notifying import notify
+from .places import WHOLE, Place
+
+LONGEST = 5_000  # characters
+UNDO = timedelta(minutes=15)  # for which an author is offered to undo a removal
+
+
+class NotSaid(Exception):
+    """A comment that cannot be kept; the message says why."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A comment as a person sees it; `mine` it is theirs to edit and remove."""
+
+    comment: Comment
+    html: SafeString
+    mine: bool
+
+
+@dataclass(frozen=True)
+class Thread:
+    """The comments at one place; `count` those that are not removed."""
+
+    place: Place
+    said: tuple[Said, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(not one.comment.removed_at for one in self.said)
+
+    @property
+    def resolved(self) -> bool:
+        kept = [one.comment for one in self.said if not one.comment.removed_at]
+        return bool(kept) and all(one.resolved_at for one in kept)
+
+
+def visible_comments(trajectory: Trajectory, user: User) -> QuerySet[Comment]:
+    """The comments of a trajectory that this person may see now, oldest first.
+
+    While an item of a blind queue waits for their answers, those are their own and those from before the queue.
+    """
+    rows = trajectory.comments.filter(removed_at=None).select_related("author")
+    since = blind_since(trajectory, user)
+    return rows.filter(Q(author=user) | Q(made_at__lt=since)) if since else rows
+
+
+def blind_since(trajectory: Trajectory, user: User) -> datetime | None:
+    """When the oldest blind queue was made that waits for this person's answers about a trajectory; None for none.
+
+    It waits while the item is open and the queue too, and their review is not complete: for those who were assigned,
+    have begun or skipped it or are at it, and where reviewers pull items for every annotator, who may be next. Who may
+    adjudicate is blind only when they take part.
+    """
+    role = role_in(user, trajectory.dataset.project.organisation)
+    mine = Review.objects.filter(item=OuterRef("pk"), reviewer=user, adjudicates=False)
+    held = Hold.objects.filter(item=OuterRef("pk"), reviewer=user, until__gt=timezone.now())
+    concerned = (
+        Q(Exists(mine))
+        | Q(Exists(held))
+        | Q(Exists(Item.assigned.through.objects.filter(item=OuterRef("pk"), user=user)))
+    )
+    if role and role.covers(Action.ANNOTATE) and not role.covers(Action.LAUNCH):
+        concerned |= Q(queue__pull=True)
+    items = Item.objects.filter(concerned, trajectory=trajectory, state=Item.State.OPEN)
+    items = items.filter(queue__blind=True, queue__closed_at=None)
+    items = items.exclude(Exists(mine.filter(state=Review.State.DONE)))
+    return items.order_by("queue__created_at").values_list("queue__created_at", flat=True).first()
+
+
+def threads(trajectory: Trajectory, user: User) -> list[Thread]:
+    """What a person may see, by place; with what they removed a moment ago, to undo it."""
+    names = people(trajectory)
+    undone = trajectory.comments.filter(author=user, removed_at__gt=timezone.now() - UNDO).select_related("author")
+    seen = sorted([*visible_comments(trajectory, user), *undone], key=lambda one: (place_of(one).order, one.pk))
+    return [
+        Thread(place, tuple(Said(one, render(one.text, names), one.author_id == user.pk) for one in group))
+        for place, group in groupby(seen, key=place_of)
+    ]
+
+
+def place_of(comment: Comment) -> Place:
+    return Place(comment.turn, comment.call)
+
+
+def people(trajectory: Trajectory) -> list[str]:
+    """The names of the team, which a comment may mention."""
+    members = Membership.objects.filter(organisation=trajectory.dataset.project.organisation_id, user__is_active=True)
+    return list(members.order_by("user__username").values_list("user__username", flat=True))
+
+
+@transaction.atomic
+def say(trajectory: Trajectory, user: User, text: str, place: Place = WHOLE) -> Comment:
+    """Keep a comment, and tell whom it mentions and who spoke in its thread before. Raises NotSaid."""
+    comment = Comment(trajectory=trajectory, author=user, text=tidy(text), turn=place.turn, call=place.call)
+    comment.save()
+    tell(comment)
+    return comment
+
+
+@transaction.atomic
+def rewrite(comment: Comment, text: str) -> None:
+    """Another text for a comment; who was told of it is not told again. Raises NotSaid."""
+    comment.text, comment.edited_at = tidy(text), timezone.now()
+    comment.save(update_fields=["text", "edited_at"])
+    tell(comment)
+
+
+def tidy(text: str) -> str:
+    text = text.replace("\0", "").replace("\r\n", "\n").strip()
+    if not text:
+        raise NotSaid("There is nothing to say yet; write a comment first.")
+    if len(text) > LONGEST:
+        raise NotSaid(f"A comment has {LONGEST:,} characters at most, and this one {len(text):,}. Say it in two.")
+    return text
+
+
+def tell(comment: Comment) -> None:
+    """Notify those whom it mentions and those who spoke in its thread before: each once, and never with its words.
+
+    Who reviews blind hears of no reply, since it would tell that others had something to say.
+    """
+    trajectory, author = comment.trajectory, comment.author
+    project, url = trajectory.dataset.project, address(comment)
+    where = f"{place_of(comment).title.lower()} of {trajectory.example}"
+    team = User.objects.filter(memberships__organisation=project.organisation_id, is_active=True).exclude(pk=author.pk)
+    names = {*mentioned(comment.text)}
+    meant = [one for one in team if one.username.lower() in names]
+    comment.mentions.set(meant)
+    told = {*Notification.objects.filter(url=url).values_list("user_id", flat=True), *(one.pk for one in meant)}
+    notify(unheard(meant, url), project, f"{author} mentioned you at {where}", url)
+    earlier = trajectory.comments.filter(turn=comment.turn, call=comment.call, removed_at=None, pk__lt=comment.pk)
+    spoke = team.filter(pk__in=earlier.values("author")).exclude(pk__in=told)
+    hearing = [one for one in spoke if visible_comments(trajectory, one).filter(pk=comment.pk).exists()]
+    notify(hearing, project, f"{author} replied to you at {where}", url)
+    messages.hint_trajectory(trajectory.pk)
+
+
+def unheard(people: list[User], url: str) -> list[User]:
+    """Those who were never told of what is at an address."""
+    told = set(Notification.objects.filter(url=url, user__in=people).values_list("user_id", flat=True))
+    return [one for one in people if one.pk not in told]
+
+
+def address(comment: Comment) -> str:
+    """Its permalink."""
+    return f"{comment.trajectory.get_absolute_url()}#comment-{comment.pk}"
+
+
+@transaction.atomic
+def remove(comment: Comment) -> None:
+    """Take a comment back; who has not read yet that they are told of it is not told any more."""
+    comment.removed_at = timezone.now()
+    comment.save(update_fields=["removed_at"])
+    Notification.objects.filter(url=address(comment), read_at=None).delete()
+    messages.hint_trajectory(comment.trajectory_id)
+
+
+@transaction.atomic
+def put_back(comment: Comment) -> None:
+    """Undo a removal."""
+    comment.removed_at = None
+    comment.save(update_fields=["removed_at"])
+    tell(comment)
+
+
+def resolve(trajectory: Trajectory, user: User, place: Place, undo: bool = False) -> None:
+    """Close a thread, as far as this person sees it, or open it again; a new comment opens it, too."""
+    keys = visible_comments(trajectory, user).filter(turn=place.turn, call=place.call).values_list("pk", flat=True)
+    rows = Comment.objects.filter(pk__in=list(keys), resolved_at__isnull=not undo)
+    rows.update(resolved_at=None if undo else timezone.now())
+    messages.hint_trajectory(trajectory.pk)

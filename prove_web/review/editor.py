@@ -1,0 +1,144 @@
+"""The questions of a queue as a form edits them: a line each, or all of them as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from .schema import PLAIN, BadSchema, LabelSchema, Question, read_schema
+
+MOST_QUESTIONS = 20
+LONGEST_JSON = 50_000
+KINDS = {"choice": "One of several", "tags": "Any of several", "rating": "A grade", "text": "Words"}
+SCOPES = {"trajectory": "the whole trajectory", "turn": "each turn", "call": "each call"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One question as it is typed; `choices` with commas between them."""
+
+    name: str = ""
+    title: str = ""
+    kind: str = "choice"
+    scope: str = "trajectory"
+    choices: str = ""
+    most: str = "5"
+    required: str = ""
+    help: str = ""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The question as the schema stores it. A name that is left out is made of the title."""
+        chosen = [choice.strip() for choice in self.choices.split(",") if choice.strip()]
+        return {
+            "name": self.name.strip() or named(self.title),
+            "title": self.title.strip(),
+            "kind": self.kind,
+            "scope": self.scope,
+            "choices": chosen if self.kind in ("choice", "tags") else [],
+            "most": self.most.strip() if self.kind == "rating" and self.most.strip() else Line.most,
+            "required": bool(self.required),
+            "help": self.help.strip(),
+        }
+
+
+PARTS = tuple(field.name for field in fields(Line))
+
+
+def named(title: str) -> str:
+    """A short name that a title suggests."""
+    words = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")
+    return (words if words[:1].isalpha() else f"q_{words}")[:30].rstrip("_")
+
+
+def line_of(question: Question) -> Line:
+    choices, required = ", ".join(question.choices), "on" if question.required else ""
+    return Line(**{**question.model_dump(), "choices": choices, "most": str(question.most), "required": required})
+
+
+@dataclass(frozen=True)
+class Editor:
+    """What the form holds: lines after the verdict, and with `as_json` the text that stands for all."""
+
+    lines: tuple[Line, ...]
+    text: str = ""
+    as_json: bool = False
+    fault: str = ""
+
+    @classmethod
+    def of(cls, schema: LabelSchema = PLAIN) -> Editor:
+        """As lines; as JSON what lines cannot say, such as a choice with a comma in it."""
+        lines = cls(tuple(line_of(one) for one in schema.questions[1:]), spelled(schema))
+        return lines if lines.says(schema) else replace(lines, as_json=True)
+
+    @classmethod
+    def posted(cls, post: Mapping[str, str]) -> Editor:
+        """The form as it was sent, whatever is in it."""
+        numbers = sorted({int(found[1]) for name in post if (found := re.fullmatch(r"q-(\d{1,2})-title", name))})
+        lines = (Line(**{part: kept(post.get(f"q-{at}-{part}", "")) for part in PARTS}) for at in numbers)
+        return cls(tuple(lines)[:MOST_QUESTIONS], kept(post.get("questions", ""))[:LONGEST_JSON], "questions" in post)
+
+    def changed(self, post: Mapping[str, str]) -> Editor:
+        """As a button changes it: a line added, removed or moved, or JSON instead of lines and back."""
+        lines = list(self.lines)
+        at = int(post.get("remove") or post.get("up") or post.get("down") or -1) if numbers_only(post) else -1
+        if "switch" in post:
+            return self.switched()
+        if "add" in post and len(lines) < MOST_QUESTIONS - 1:
+            lines.append(Line())
+        elif "remove" in post and 0 <= at < len(lines):
+            del lines[at]
+        elif "up" in post and 0 < at < len(lines):
+            lines[at - 1 : at + 1] = lines[at], lines[at - 1]
+        elif "down" in post and 0 <= at < len(lines) - 1:
+            lines[at : at + 2] = lines[at + 1], lines[at]
+        return replace(self, lines=tuple(lines))
+
+    def switched(self) -> Editor:
+        """The other way to edit the same; what cannot be read stays as it is, with what is wrong."""
+        try:
+            schema = self.schema()
+        except BadSchema as wrong:
+            return replace(self, fault=str(wrong))
+        other = Editor.of(schema)
+        if self.as_json and other.as_json:
+            return replace(other, fault="A line cannot say all of this, such as a choice with a comma in it.")
+        return replace(other, as_json=not self.as_json)
+
+    def says(self, schema: LabelSchema) -> bool:
+        """Whether these are the questions that it holds."""
+        try:
+            return self.schema() == schema
+        except BadSchema:
+            return False
+
+    def schema(self) -> LabelSchema:
+        """The questions. Raises BadSchema."""
+        if not self.as_json:
+            first = PLAIN.questions[0].model_dump()
+            return read_schema({"questions": [first, *(line.data for line in self.lines)]})
+        try:
+            data = json.loads(self.text)
+        except (ValueError, RecursionError) as wrong:
+            raise BadSchema(f"This is not JSON: {wrong}.") from None
+        return read_schema({"questions": data})
+
+    @property
+    def rows(self) -> list[tuple[int, dict[str, str]]]:
+        return [(at, asdict(line)) for at, line in enumerate(self.lines)]
+
+
+def kept(text: str) -> str:
+    """Without zero bytes, which a database refuses."""
+    return text.replace("\0", "")
+
+
+def spelled(schema: LabelSchema) -> str:
+    return json.dumps(schema.model_dump(mode="json")["questions"], indent=2, ensure_ascii=False)
+
+
+def numbers_only(post: Mapping[str, str]) -> bool:
+    return all(re.fullmatch(r"\d{0,2}", post.get(name, "")) for name in ("remove", "up", "down"))

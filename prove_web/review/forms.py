@@ -1,0 +1,161 @@
+"""What is asked for to make a queue, and to change one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+
+from prove_web.accounts.models import Project, User
+from prove_web.experiments.models import Run
+from prove_web.live.models import State
+from prove_web.trajectories.models import Dataset
+from prove_web.trajectories.search import Found, search
+
+from .holding import ANNOTATORS
+from .models import Item, Queue
+from .sampling import HALF, MOST_ITEMS, By, How, Sampling, sample
+
+WHOLE = forms.TextInput(attrs={"inputmode": "numeric"})  # a number box drops what is none before we can refuse it
+OFFERED = 200  # data sets and runs in a list
+
+
+def whole(least: int, most: int, **rest: Any) -> forms.IntegerField:
+    """A whole number within limits, which every fault names."""
+    asked = f"This takes a whole number from {least:,} to {most:,}."
+    field = forms.IntegerField(min_value=least, max_value=most, widget=WHOLE, **rest)
+    field.error_messages = {"required": asked, "invalid": asked}
+    for limit in field.validators:
+        limit.message = asked
+    return field
+
+
+class QueueForm(forms.Form):
+    """How items are reviewed: what can be changed later too."""
+
+    name = forms.CharField(max_length=80, help_text="What the team calls it.")
+    instructions = forms.CharField(
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="Shown beside every item. Markdown: **bold**, lists, links, `code`.",
+    )
+    reviewers = whole(1, 20, label="Reviewers an item", initial=1, help_text="1 to 20 people judge each item.")
+    people = forms.MultipleChoiceField(
+        label="Assign to",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Items are dealt out among those ticked. With nobody ticked, whoever is free takes the next one.",
+        error_messages={"invalid_choice": "Someone ticked is no longer in the team, or may not annotate."},
+    )
+    blind = forms.BooleanField(
+        required=False,
+        initial=True,
+        help_text="Nobody sees the reward or the answers of others before their own are complete.",
+    )
+    hold_minutes = whole(
+        1, 1440, label="Minutes an item is held", initial=15, help_text="1 to 1,440 without a word from the reviewer."
+    )
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.project = project
+        rows = project.organisation.memberships.filter(role__in=ANNOTATORS).select_related("user")
+        self.members = {str(row.user_id): row.user for row in rows.order_by("user__username")}
+        self.fields["people"].choices = [(key, user.get_username()) for key, user in self.members.items()]
+
+    def clean_name(self) -> str:
+        return " ".join(self.cleaned_data["name"].split())
+
+    @property
+    def chosen(self) -> list[User]:
+        return [self.members[key] for key in self.cleaned_data["people"]]
+
+    def what(self) -> dict[str, Any]:
+        """The fields of a queue, as they are kept."""
+        return {
+            name: self.cleaned_data[name] for name in ("name", "instructions", "reviewers", "blind", "hold_minutes")
+        }
+
+
+class NewQueue(QueueForm):
+    """A queue with what is reviewed in it: what a search finds, and which of that."""
+
+    query = forms.CharField(
+        label="Search",
+        required=False,
+        max_length=2_000,
+        help_text="As in the library; left empty, every trajectory.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    dataset = forms.TypedChoiceField(label="Data set", required=False, coerce=int, empty_value=None)
+    how = forms.ChoiceField(label="Which of them", choices=How.choices, initial=How.ALL)
+    n = whole(1, MOST_ITEMS, label="How many", initial=100, required=False, help_text=f"1 to {MOST_ITEMS:,}.")
+    by = forms.ChoiceField(label="Groups by", choices=By.choices, initial=By.KIND, required=False)
+    run = forms.TypedChoiceField(label="Run", required=False, coerce=int, empty_value=None)
+    seed = whole(0, 1_000_000, initial=0, required=False, help_text="The same seed draws the same trajectories.")
+
+    def __init__(self, project: Project, *args: Any, **kwargs: Any):
+        super().__init__(project, *args, **kwargs)
+        sets, runs = Dataset.objects.filter(project=project), Run.objects.filter(project=project)
+        self.fields["dataset"].choices = [("", "All data sets"), *self.offered(sets, "dataset")]
+        self.fields["run"].choices = [("", "Choose a run"), *self.offered(runs, "run")]
+
+    def offered(self, rows: QuerySet, field: str) -> Iterator[tuple[int, str]]:
+        """The newest ones, and the one that was asked for."""
+        asked = str((self.data if self.is_bound else self.initial).get(field) or "")
+        names = dict(rows.values_list("number", "name")[:OFFERED])
+        if asked.isdecimal() and len(asked) < 10:
+            names |= dict(rows.filter(number=asked).values_list("number", "name"))
+        return ((number, f"#{number} {name}") for number, name in names.items())
+
+    def found(self) -> Found:
+        """What the search finds in data sets that are made, of the form as it was sent.
+
+        One in the making is made anew when it fails, and what people said of its trajectories would be gone.
+        """
+        data = self.cleaned_data
+        chosen = data.get("dataset")
+        of = Dataset.objects.filter(project=self.project, number=chosen).first() if chosen else None
+        found = search(self.project, data.get("query", ""), of)
+        return replace(found, rows=found.rows.filter(dataset__job__state=State.DONE))
+
+    def rule(self) -> Sampling:
+        data = self.cleaned_data
+        how, by = How(data["how"]), By(data.get("by") or By.KIND)
+        most = MOST_ITEMS if how == How.ALL else data.get("n") or MOST_ITEMS
+        return Sampling(how, most, by, data.get("seed") or 0, data.get("run"))
+
+    def clean(self) -> dict[str, Any]:
+        data = self.cleaned_data
+        if data.get("how") in (How.RANDOM, How.STRATIFIED) and data.get("n") is None and "n" not in self.errors:
+            self.add_error("n", f"This takes a whole number from 1 to {MOST_ITEMS:,}.")
+        if data.get("how") == How.FAILING and not data.get("run"):
+            self.add_error("run", "Choose the run whose failures count.")
+        if "query" in data and "dataset" in data and (fault := self.found().fault):
+            self.add_error("query", f"At character {fault.at + 1}: {fault.message}")
+        return data
+
+    def drawn(self) -> list[int]:
+        """The trajectories to review, in order."""
+        return sample(self.found().rows, self.rule(), self.project)
+
+    def drawing(self) -> dict[str, Any]:
+        """Where the items come from, as the queue keeps it."""
+        rule, data = self.rule(), self.cleaned_data
+        used: dict[str, Any] = {"how": rule.how} | ({} if rule.how == How.ALL else {"n": rule.n, "seed": rule.seed})
+        used |= {"by": rule.by} if rule.how == How.STRATIFIED else {}
+        used |= {"run": rule.run} if rule.how == How.FAILING else {}
+        used |= {"reward": HALF} if rule.how == How.DISAGREEMENTS else {}
+        return {"source": {"query": data["query"], "dataset": data["dataset"]}, "sampling": used}
+
+
+def as_initial(queue: Queue) -> dict[str, Any]:
+    """What the form of a queue begins with."""
+    rows = Item.assigned.through.objects.filter(item__queue=queue, item__state=Item.State.OPEN)
+    people = [str(key) for key in rows.values_list("user", flat=True).distinct()]
+    names = ("name", "instructions", "reviewers", "blind", "hold_minutes")
+    return {name: getattr(queue, name) for name in names} | {"people": people}

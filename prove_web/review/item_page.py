@@ -1,0 +1,110 @@
+"""What the pages of one item share: finding it, reading what a form sends, and answering when that is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.http import JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+
+from prove_web.accounts.permissions import ProjectRequest
+from prove_web.trajectories.facts import row_of
+from prove_web.trajectories.reading import reading
+
+from .accepting import Checked, Drifted, NotChecked
+from .answering import Read, read, values
+from .models import Item, Review
+from .reviewing import Given, Kept, Refused, Stale, Wrong
+from .schema import FIX, read_schema
+from .shape import Shape
+
+MOST_REVISIONS = 10**9
+DAY = 86_400.0
+UNPROCESSABLE, CONFLICTING = 422, 409
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a form was not taken, for its page: `other` is what was saved elsewhere, `checked` a replay that drifted."""
+
+    fault: str = ""
+    faults: dict[str, str] = field(default_factory=dict)
+    other: Review | None = None
+    checked: Checked | None = None
+    status: int = UNPROCESSABLE
+
+
+def item_of(request: ProjectRequest, queue: int, position: int) -> Item:
+    rows = Item.objects.select_related(
+        "queue__project__organisation",
+        "settled_by",
+        "trajectory__dataset__project__organisation",
+        "trajectory__dataset__job",
+    )
+    found: Item = get_object_or_404(rows, queue__project=request.project, queue__number=queue, position=position)
+    return found
+
+
+def given(request: ProjectRequest, item: Item, shape: Shape) -> Given:
+    """What the form says. Numbers that are none count as none."""
+    answers: Read = read(read_schema(item.queue.schema), shape, dict(request.POST.lists()))
+    revision = number(request.POST.get("revision", ""), MOST_REVISIONS)
+    return Given(answers, int(revision), number(request.POST.get("seconds", ""), DAY))
+
+
+def number(text: str, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0 <= value <= most else 0.0
+
+
+def refusal(why: Refused | Drifted | NotChecked) -> Refusal:
+    """A refusal as its page shows it."""
+    if isinstance(why, Drifted):
+        return Refusal("It is not accepted yet: its replay on today's servers differs.", checked=why.checked)
+    if isinstance(why, Wrong):
+        return Refusal(str(why), why.faults)
+    if isinstance(why, Stale):
+        return Refusal(str(why), other=why.review, status=CONFLICTING)
+    if isinstance(why, NotChecked):
+        return Refusal(f"It is not accepted yet. {why}")
+    return Refusal(str(why), status=CONFLICTING)
+
+
+def wants_json(request: ProjectRequest) -> bool:
+    return request.headers.get("Accept", "").startswith("application/json")
+
+
+def told(kept: Kept) -> JsonResponse:
+    """A draft is kept."""
+    saved = kept.review.saved_at.isoformat()
+    return JsonResponse({"revision": kept.review.revision, "saved": saved, "extra": kept.extra})
+
+
+def told_why(refused: Refusal) -> JsonResponse:
+    """A form was not taken, told to the page's script; what was saved elsewhere comes as the fields that say it."""
+    data: dict[str, Any] = {"fault": refused.fault, "faults": refused.faults}
+    if refused.other:
+        fields = values(refused.other.answers) | {"comment": [refused.other.comment]}
+        data |= {"revision": refused.other.revision, "fields": fields, "state": refused.other.state}
+    return JsonResponse(data, status=refused.status)
+
+
+def shown_item(item: Item, blind: bool) -> dict[str, Any]:
+    """What every page of an item shows of its trajectory."""
+    return {"item": item, "queue": item.queue, "row": row_of(item.trajectory), **reading(item.trajectory, blind=blind)}
+
+
+def edit_address(item: Item) -> str:
+    """Where the trajectory is mended; the page comes back here."""
+    path, trajectory = item.queue.project.path, item.trajectory
+    page = reverse("trajectory-fix", args=[*path, trajectory.dataset.number, trajectory.example])
+    return f"{page}?item={item.queue.number}/{item.position}"
+
+
+def fix_chosen(review: Review | None) -> bool:
+    return review is not None and review.answers.get("verdict") == FIX

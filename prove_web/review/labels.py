@@ -1,0 +1,120 @@
+"""The labels of a queue as files: a line for each review, exactly of the items that a filter leaves."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Prefetch, QuerySet
+
+from prove_web.trajectories.search import search
+from training_worker.prove.export.lines import harmless
+
+from .models import Item, Queue, Review
+from .schema import read_schema
+
+FIRST = ("position", "dataset", "trajectory", "state", "verdict_settled", "reviewer", "adjudicates", "extra", "review")
+LAST = ("turns", "calls", "corrected", "comment", "seconds", "completed_at")
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """Which items of a queue are meant; `reviewer` has complete or skipped reviews in them."""
+
+    state: str = ""
+    verdict: str = ""
+    reviewer: str = ""
+    query: str = ""
+
+    @property
+    def address(self) -> dict[str, str]:
+        """The fields of an address that say the same, without empty ones."""
+        found = {"state": self.state, "verdict": self.verdict, "reviewer": self.reviewer, "q": self.query}
+        return {name: value for name, value in found.items() if value}
+
+
+@dataclass(frozen=True)
+class Left:
+    """The items that a filter leaves; `fault` is what is wrong with its search, which then narrows nothing."""
+
+    rows: QuerySet[Item]
+    fault: str = ""
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def narrowed(queue: Queue, by: Narrowed) -> Left:
+    """The items of a queue that a filter leaves, in order."""
+    rows, fault = queue.items.all(), ""
+    rows = rows.filter(state=by.state) if by.state else rows
+    rows = rows.filter(verdict=by.verdict) if by.verdict else rows
+    if by.reviewer:
+        theirs = Review.objects.filter(reviewer__username=by.reviewer, item__queue=queue, adjudicates=False)
+        rows = rows.filter(pk__in=theirs.values("item"))
+    if by.query:
+        found = search(queue.project, by.query)
+        fault = f"At character {found.fault.at + 1}: {found.fault.message}" if found.fault else ""
+        rows = rows if found.fault else rows.filter(trajectory__in=found.rows.order_by().values("pk"))
+    return Left(rows, fault)
+
+
+def labels(queue: Queue, rows: QuerySet[Item]) -> Iterator[dict[str, Any]]:
+    """Each complete or skipped review of these items, with what became of the item."""
+    reviews = Review.objects.exclude(state=Review.State.DRAFT).select_related("reviewer").order_by("done_at", "pk")
+    items = rows.select_related("trajectory__dataset").defer("trajectory__record", "trajectory__rollout")
+    for item in items.prefetch_related(Prefetch("reviews", reviews)).iterator(chunk_size=500):
+        counted = 0
+        for review in item.reviews.all():
+            decides = review.state == Review.State.DONE and not review.adjudicates
+            counted += decides
+            yield line(item, review, extra=decides and counted > queue.reviewers)
+
+
+def line(item: Item, review: Review, extra: bool) -> dict[str, Any]:
+    return {
+        "position": item.position,
+        "dataset": item.trajectory.dataset.number,
+        "trajectory": item.trajectory.example,
+        "state": item.state,
+        "verdict_settled": item.verdict,
+        "reviewer": review.reviewer.get_username() if review.reviewer else "",
+        "adjudicates": review.adjudicates,
+        "extra": extra,
+        "review": review.state,
+        "answers": review.answers,
+        "comment": review.comment,
+        "seconds": round(review.seconds, 1),
+        "completed_at": review.done_at.isoformat() if review.done_at else "",
+    }
+
+
+def as_jsonl(lines: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for one in lines:
+        yield json.dumps(one, ensure_ascii=False) + "\n"
+
+
+class Echo:
+    """A file that gives back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def as_csv(queue: Queue, lines: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """A table with a column for each question about the whole; the others are JSON."""
+    names = [one.name for one in read_schema(queue.schema).of("trajectory")]
+    write = csv.writer(Echo()).writerow
+    yield write([*FIRST, *(f"answer_{name}" if name in (*FIRST, *LAST) else name for name in names), *LAST])
+    for one in lines:
+        answers = one["answers"]
+        known = {**one, **{name: as_cell(answers.get(name, {})) for name in ("turns", "calls", "corrected")}}
+        cells = [*(known[name] for name in FIRST), *(as_cell(answers.get(name, "")) for name in names)]
+        yield write([harmless(cell) for cell in (*cells, *(known[name] for name in LAST))])
+
+
+def as_cell(value: Any) -> Any:
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False) if value else ""
+    return ", ".join(value) if isinstance(value, list) else value

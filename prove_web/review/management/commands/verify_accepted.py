@@ -1,0 +1,52 @@
+"""Replay every accepted trajectory on today's servers, and tell which no longer do what was accepted."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web.accounts.models import Project
+from prove_web.review.verifying import Verified, accepted, verify
+from training_worker.terminal import counted
+
+
+class Command(BaseCommand):
+    """`manage.py verify_accepted [--project team/project]`: exit code 1 when one drifted or could not be replayed."""
+
+    help = "Replay every accepted trajectory on today's servers and tell which have drifted since, and how."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--project", default="", metavar="TEAM/PROJECT", help="only those of one project")
+
+    def handle(self, *args: object, **options: object) -> None:
+        rows = accepted(project(str(options["project"])))
+        with counted("replay") as progress:
+            found = verify(rows, progress)
+        self.stdout.write(told(found))
+        if found.drifted or found.broken:
+            raise CommandError("Not all that was accepted holds today.", returncode=1)
+
+
+def project(path: str) -> Project | None:
+    """The one that is named as in addresses; None for none."""
+    if not path:
+        return None
+    team, _, name = path.partition("/")
+    found = Project.objects.filter(organisation__slug=team, slug=name).first()
+    if found is None:
+        raise CommandError(f"There is no project {path}. Name one as in its address, such as my-team/demo.")
+    return found
+
+
+def told(found: Verified) -> str:
+    """A paragraph for each that drifted, what could not be replayed, and the count."""
+    lines = []
+    for where, drift in found.drifted.items():
+        lines += [f"{where} has drifted since it was accepted:", *(f"  {text}" for text in drift)]
+    lines += [f"{where} could not be replayed: {why}" for where, why in found.broken.items()]
+    if found.other_code:
+        lines.append(
+            f"{found.other_code:,} were accepted on other code of their servers, and replay the same on today's"
+        )
+    return "\n".join([*lines, f"{found.held:,} of {found.total:,} accepted trajectories hold"])

@@ -1,0 +1,50 @@
+"""A person's notifications: the bell's number, the list, and going to what one is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST
+
+from prove_web.accounts.permissions import signed_in
+
+from .notifying import mark_read, told_to
+
+PER_PAGE = 50
+
+
+@signed_in
+@require_GET
+def notifications(request: Any) -> HttpResponse:
+    """All of them, or with `?show=unread` those not read yet."""
+    rows = told_to(request.user)
+    unread = request.GET.get("show") == "unread"
+    page = Paginator(rows.filter(read_at=None) if unread else rows, PER_PAGE).get_page(request.GET.get("page"))
+    context = {"page": page, "only_unread": unread, "unread": rows.filter(read_at=None).count()}
+    return render(request, "review/notifications.html", context)
+
+
+@signed_in
+@require_GET
+def bell(request: Any) -> HttpResponse:
+    """The bell as it is now."""
+    return render(request, "review/bell.html", {"unread": told_to(request.user).filter(read_at=None).count()})
+
+
+@signed_in
+@require_POST
+def read(request: Any) -> HttpResponse:
+    """Mark all read; or the one that is named, and go to what it is about, or with `stay` back to the list."""
+    rows = told_to(request.user)
+    named = request.POST.get("notification")
+    if named is None:
+        mark_read(rows)
+        return redirect("notifications")
+    found = get_object_or_404(rows, pk=named if named.isdecimal() and len(named) < 19 else 0)
+    mark_read(rows.filter(pk=found.pk))
+    stays = request.POST.get("stay") or not url_has_allowed_host_and_scheme(found.url, None)
+    return redirect("notifications" if stays else found.url)

@@ -1,0 +1,103 @@
+"""The pages that make a queue and change one: a form that works without a script, and counts as one types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .editor import KINDS, MOST_QUESTIONS, SCOPES, Editor
+from .forms import NewQueue, QueueForm, as_initial
+from .making import assign, change, make_queue
+from .queue_pages import one_queue
+from .schema import BadSchema, LabelSchema, read_schema
+
+RESHAPES = {"add", "remove", "up", "down", "switch", "look"}
+MANY = ("people",)
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD", "POST"])
+def queue_new(request: ProjectRequest) -> HttpResponse:
+    """Ask for a queue, beginning with the search that the address names."""
+    if request.method != "POST":
+        begun = {"query": request.GET.get("q", "")[:2_000].replace("\0", ""), "dataset": request.GET.get("dataset")}
+        begun |= {"how": request.GET.get("how") or "all"}
+        return page(request, NewQueue(request.project, initial=begun), Editor.of())
+    editor, form = Editor.posted(request.POST), NewQueue(request.project, request.POST)
+    if RESHAPES & {*request.POST}:
+        return page(request, unchecked(NewQueue, request), editor.changed(request.POST), found=counted(form))
+    schema, editor = checked(editor)
+    if not form.is_valid() or schema is None:
+        return page(request, form, editor, found=counted(form), status=422)
+    if not (keys := form.drawn()):
+        form.add_error("query", "Nothing was found to review. Search for something else, or choose another rule.")
+        return page(request, form, editor, found=counted(form), status=422)
+    what = {**form.what(), **form.drawing(), "schema": schema.model_dump(mode="json")}
+    made = make_queue(request.project, request.user, keys, form.chosen, **what)
+    messages.success(request, f"“{made}” has {len(keys):,} item{'' if len(keys) == 1 else 's'} to review.")
+    return redirect(made)
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD", "POST"])
+def queue_edit(request: ProjectRequest, queue: int) -> HttpResponse:
+    """Change how a queue is reviewed; its questions as long as nobody has answered any."""
+    found = one_queue(request.project, queue)
+    begun = found.items.filter(reviews__isnull=False).exists()
+    here: dict[str, Any] = {"queue": found, "begun": begun}
+    asked = read_schema(found.schema)
+    stored = Editor.of(asked)
+    if request.method != "POST":
+        return page(request, QueueForm(request.project, initial=as_initial(found)), stored, **here)
+    editor = stored if begun else Editor.posted(request.POST)
+    if RESHAPES & {*request.POST}:
+        return page(request, unchecked(QueueForm, request), editor.changed(request.POST), **here)
+    form = QueueForm(request.project, request.POST)
+    schema, editor = (asked, editor) if begun else checked(editor)
+    if not form.is_valid() or schema is None:
+        return page(request, form, editor, status=422, **here)
+    what = {**form.what(), "schema": schema.model_dump(mode="json"), "pull": not form.chosen}
+    dealt = (found.reviewers, {*as_initial(found)["people"]})
+    change(found, request.user, **what)
+    if (what["reviewers"], {str(user.pk) for user in form.chosen}) != dealt:
+        assign(found, form.chosen)
+    messages.success(request, f"“{form.cleaned_data['name']}” is changed.")
+    return redirect(found)
+
+
+def checked(editor: Editor) -> tuple[LabelSchema | None, Editor]:
+    """The questions, or None and what is wrong with them."""
+    try:
+        return editor.schema(), editor
+    except BadSchema as wrong:
+        return None, replace(editor, fault=str(wrong))
+
+
+def unchecked(kind: type[QueueForm], request: ProjectRequest) -> QueueForm:
+    """The form as it was sent, before anyone asks whether it is right."""
+    return kind(request.project, initial=as_sent(request.POST))
+
+
+def as_sent(post: QueryDict) -> Mapping[str, Any]:
+    return {name: post.getlist(name) if name in MANY else post[name] for name in post} | {"blind": "blind" in post}
+
+
+def counted(form: NewQueue) -> dict[str, Any]:
+    """How many a search finds and how many of those would be reviewed, as far as the form is right."""
+    form.is_valid()
+    if {"query", "dataset", "how", "n", "by", "seed", "run"} & {*form.errors}:
+        return {"fault": " ".join(form.errors.get("query", []))}
+    return {"count": form.found().rows.count(), "drawn": len(form.drawn())}
+
+
+def page(request: ProjectRequest, form: QueueForm, editor: Editor, status: int = 200, **more: Any) -> HttpResponse:
+    options = {"kinds": KINDS, "scopes": SCOPES, "most": MOST_QUESTIONS}
+    return render(request, "review/queue_form.html", {"form": form, "editor": editor, **options, **more}, status=status)

@@ -1,0 +1,122 @@
+"""Pages about queues: the list, making and changing one, how far it is, its labels as a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .holding import waiting_for
+from .labels import Narrowed, as_csv, as_jsonl, labels, narrowed
+from .making import close
+from .markdown import shown
+from .models import Item, Queue, Review
+from .progress import people_of, standings
+from .schema import VERDICTS
+
+QUEUES_PER_PAGE, ITEMS_PER_PAGE, MINE = 25, 50, 12
+FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
+
+
+@in_project(Action.VIEW)
+@require_safe
+def queues(request: ProjectRequest) -> HttpResponse:
+    """All queues of the project, and first what waits for oneself."""
+    rows = Queue.objects.filter(project=request.project).select_related("project__organisation", "created_by")
+    page = Paginator(rows.order_by("closed_at", "-number"), QUEUES_PER_PAGE).get_page(request.GET.get("page"))
+    stands = standings(page.object_list)
+    waiting = waiting_for(request.user, request.project).defer("trajectory__record", "trajectory__rollout")
+    shown = [{"queue": queue, "standing": stands[queue.pk]} for queue in page]
+    context = {"page": page, "queues": shown, "mine": list(waiting[:MINE]), "waiting": waiting.count()}
+    return render(request, "review/queues.html", context)
+
+
+@in_project(Action.VIEW)
+@require_safe
+def queue(request: ProjectRequest, queue: int) -> HttpResponse:
+    """One queue: what it asks, how far it is and who did what, and its items."""
+    found = one_queue(request.project, queue)
+    by = asked(request)
+    left = narrowed(found, by)
+    rows = left.rows.select_related("settled_by", "trajectory__dataset").defer(
+        "trajectory__record", "trajectory__rollout"
+    )
+    done = Count("reviews", Q(reviews__state="done", reviews__adjudicates=False))
+    page = Paginator(rows.annotate(done=done).order_by("position"), ITEMS_PER_PAGE).get_page(request.GET.get("page"))
+    own = Review.objects.filter(item__in=[item.pk for item in page], reviewer=request.user, adjudicates=False)
+    mine = {review.item_id: review for review in own}
+    people = people_of(found)
+    context = {
+        "queue": found,
+        "standing": standings([found])[found.pk],
+        "instructions": shown(found.instructions),
+        "people": people,
+        "reviewers": sorted({person.user.get_username() for person in people}),
+        "page": page,
+        "rows": [(item, mine.get(item.pk), sees(request, found, mine.get(item.pk))) for item in page],
+        "by": by,
+        "fault": left.fault,
+        "address": urlencode(by.address),
+        "states": Item.State.choices,
+        "verdicts": VERDICTS,
+        "last": Review.objects.filter(item__queue=found, reviewer=request.user).exclude(state="draft").exists(),
+    }
+    return render(request, "review/queue.html", context)
+
+
+def sees(request: ProjectRequest, queue: Queue, own: Review | None) -> bool:
+    """Whether someone may be told the verdict of an item: in a blind queue not before they gave theirs."""
+    begun = own is not None and own.state != Review.State.DONE
+    return not queue.blind or request.role.covers(Action.LAUNCH) or not begun
+
+
+def asked(request: ProjectRequest) -> Narrowed:
+    """The filter that the address holds; what is none of the choices narrows nothing."""
+    given = {
+        name: request.GET.get(name, "").replace("\0", "")[:2_000].strip()
+        for name in ("state", "verdict", "reviewer", "q")
+    }
+    state = given["state"] if given["state"] in Item.State.values else ""
+    verdict = given["verdict"] if given["verdict"] in VERDICTS else ""
+    return Narrowed(state, verdict, given["reviewer"], given["q"])
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def queue_close(request: ProjectRequest, queue: int) -> HttpResponse:
+    """Close a queue, or open it again."""
+    found = one_queue(request.project, queue)
+    closes = found.closed_at is None
+    close(found, timezone.now() if closes else None)
+    told = "is closed: nothing more is answered in it, and drafts are kept." if closes else "is open again."
+    messages.success(request, f"“{found}” {told}")
+    return redirect(found)
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD"])
+def queue_labels(request: ProjectRequest, queue: int, format: str) -> HttpResponse:
+    """The labels of the items that the address leaves, as a file."""
+    found = one_queue(request.project, queue)
+    if format not in FORMATS:
+        raise Http404
+    lines = labels(found, narrowed(found, asked(request)).rows)
+    made = as_csv(found, lines) if format == "csv" else as_jsonl(lines)
+    name = f"labels-{request.project.slug}-{found.number}.{format}"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingHttpResponse(made, content_type=FORMATS[format], headers=headers)
+
+
+def one_queue(project: Any, number: int) -> Queue:
+    rows = Queue.objects.select_related("project__organisation", "created_by")
+    found: Queue = get_object_or_404(rows, project=project, number=number)
+    return found

@@ -1,0 +1,156 @@
+"""The pages a reviewer works on: one item after another, saved as typed, completed, skipped, taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q, Sum
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .accepting import Drifted, NotChecked
+from .beside import beside
+from .holding import next_item, take
+from .item_page import Refusal, edit_address, given, item_of, refusal, shown_item, told, told_why, wants_json
+from .markdown import shown
+from .models import Item, Queue, Review
+from .progress import HOUR
+from .queue_pages import one_queue
+from .reviewing import Refused, finish, last_of, mine, save_draft, skip, undo
+from .schema import read_schema
+from .shape import Shape, shape_of
+from .sheet import sheet
+
+
+@in_project(Action.ANNOTATE)
+@require_http_methods(["GET", "HEAD"])
+def following(request: ProjectRequest, queue: int) -> HttpResponse:
+    """Go to the next item that needs this person, behind the one that the address names."""
+    found = one_queue(request.project, queue)
+    after = request.GET.get("after", "")
+    return redirect(onward(request, found, int(after) if after.isascii() and after.isdigit() and len(after) < 9 else 0))
+
+
+def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
+    """The address of the next item; of the queue, which then says that nothing is left."""
+    item = next_item(queue, request.user, after)
+    if item is not None:
+        return reverse("review", args=[*request.project.path, queue.number, item.position])
+    if queue.closed_at:
+        messages.warning(request, "This queue is closed. Drafts are kept until someone opens it again.")
+    else:
+        messages.success(request, "Nothing in this queue waits for you: all is reviewed, or others are at it.")
+    return str(queue.get_absolute_url())
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def undone(request: ProjectRequest, queue: int) -> HttpResponse:
+    """Take back one's last complete or skipped review of the queue, or that of the item named, and go there."""
+    found = one_queue(request.project, queue)
+    named = request.POST.get("position", "")
+    item = (
+        found.items.filter(position=named).first() if named.isascii() and named.isdigit() and len(named) < 9 else None
+    )
+    item = item or last_of(found, request.user)
+    if item is None:
+        messages.info(request, "There is nothing to take back in this queue.")
+        return redirect(found)
+    try:
+        undo(item, request.user)
+    except Refused as why:
+        messages.error(request, str(why))
+    else:
+        messages.success(request, f"Your review of item {item.position} is a draft again.")
+    return redirect("review", *request.project.path, found.number, item.position)
+
+
+@in_project(Action.ANNOTATE)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def review(request: ProjectRequest, queue: int, position: int) -> HttpResponse:
+    """One item beside the questions of its queue."""
+    item = item_of(request, queue, position)
+    shape = shape_of(item.trajectory)
+    if request.method == "POST":
+        return sent(request, item, shape)
+    return page(request, item, shape)
+
+
+def sent(request: ProjectRequest, item: Item, shape: Shape) -> HttpResponse:
+    """Do what a button says with what the form holds."""
+    action, filled = request.POST.get("action", ""), given(request, item, shape)
+    try:
+        if action == "draft":
+            return told(save_draft(item, request.user, filled))
+        if action == "skip":
+            skip(item, request.user, filled)
+        else:
+            kept = finish(item, request.user, filled, request.POST.get("reason", ""))
+            if kept.extra:
+                told_late = "Your review is kept beside theirs; it decides nothing."
+                messages.info(request, f"Others had answered item {item.position} meanwhile. {told_late}")
+    except (Refused, Drifted, NotChecked) as why:
+        refused = refusal(why)
+        return told_why(refused) if action == "draft" or wants_json(request) else page(request, item, shape, refused)
+    address = onward(request, item.queue, item.position)
+    return JsonResponse({"next": address}) if wants_json(request) else redirect(address)
+
+
+def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | None = None) -> HttpResponse:
+    """The page of an item, with what was just sent where that was refused."""
+    queue, user = item.queue, request.user
+    own = mine(item, user)
+    done = own is not None and own.state == Review.State.DONE
+    held = not done and take(item, user)
+    blind = queue.blind and not done
+    schema = read_schema(queue.schema)
+    posted = dict(request.POST.lists()) if refused else None
+    others = [] if blind else list(complete_of(item).exclude(reviewer=user).select_related("reviewer"))
+    context = {
+        **shown_item(item, blind),
+        "sheet": sheet(schema, shape, own, posted, refused.faults if refused else None),
+        "review": own,
+        "done": done,
+        "extra": not held and not done and queue.closed_at is None,
+        "refused": refused,
+        "instructions": shown(queue.instructions),
+        "others": others,
+        "answers": beside(schema, shape, others),
+        "around": around(item),
+        "edit": edit_address(item),
+        "fixed": [] if blind else item.trajectory.edits.select_related("dataset__project__organisation"),
+        "pace": pace(queue, user),
+        "reason": request.POST.get("reason", ""),
+        "blind": blind,
+        "kind": "review",
+    }
+    return render(request, "review/review.html", context, status=refused.status if refused else 200)
+
+
+def complete_of(item: Item) -> Any:
+    return item.reviews.filter(state=Review.State.DONE).order_by("adjudicates", "done_at", "pk")
+
+
+def around(item: Item) -> dict[str, int | None]:
+    """The positions before and after an item, and how many there are."""
+    count = item.queue.items.count()
+    return {
+        "before": item.position - 1 if item.position > 1 else None,
+        "after": item.position + 1 if item.position < count else None,
+        "count": count,
+    }
+
+
+def pace(queue: Queue, user: Any) -> dict[str, Any]:
+    """How many of a queue someone completed, and how many an hour of looking at them."""
+    rows = Review.objects.filter(item__queue=queue, reviewer=user, adjudicates=False, state=Review.State.DONE)
+    timed = Q(seconds__gt=0)
+    sums = rows.aggregate(done=Count("pk"), timed=Count("pk", timed), spent=Sum("seconds"))
+    return {"done": sums["done"], "rate": HOUR * sums["timed"] / sums["spent"] if sums["spent"] else None}

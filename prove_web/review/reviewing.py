@@ -1,0 +1,173 @@
+"""One person's review of an item: drafts as they are typed, completed, skipped, taken back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils import timezone
+
+from prove_web.accounts.models import User
+
+from .answering import Read
+from .holding import locked, release, renew
+from .models import Item, Queue, Review
+from .settling import adjudication, complete, settle, settle_or_ask
+
+FORGIVEN = 5  # seconds that a clock may be ahead
+MOST_SECONDS = 4 * 3600.0  # of a first save, which nothing earlier bounds
+
+
+class Refused(Exception):
+    """A review that cannot be saved like this; the message says why and what to do."""
+
+
+class Closed(Refused):
+    """The queue takes no more answers."""
+
+
+class Wrong(Refused):
+    """Answers that do not fit the questions; `faults` by field."""
+
+    def __init__(self, faults: dict[str, str]):
+        super().__init__("It is not complete yet. " + " ".join(dict.fromkeys(faults.values())))
+        self.faults = faults
+
+
+class Stale(Refused):
+    """The review was saved elsewhere in the meantime; `review` is what was saved there."""
+
+    def __init__(self, review: Review):
+        super().__init__("This review was saved somewhere else in the meantime, perhaps in another tab.")
+        self.review = review
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a page sends: what the form says, the revision that the page saw, and the seconds spent there."""
+
+    read: Read
+    revision: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was kept. `extra`: it is one more than the item takes, so it decides nothing."""
+
+    review: Review
+    extra: bool = False
+
+
+def mine(item: Item, user: User, adjudicates: bool = False) -> Review | None:
+    """What this person has of a review, or None."""
+    found: Review | None = item.reviews.filter(reviewer=user, adjudicates=adjudicates).first()
+    return found
+
+
+def save_draft(item: Item, user: User, given: Given, adjudicates: bool = False) -> Kept:
+    """Keep what is typed so far; the place at the item is renewed. Raises Wrong and Stale."""
+    with transaction.atomic():
+        queue = locked(item.queue)
+        if given.read.wrong:
+            raise Wrong(given.read.wrong)
+        review = written(item, user, given, adjudicates)
+        if adjudicates and review.state == Review.State.DONE:
+            raise Refused("This item is settled. What you type now is kept once you settle it anew.")
+        if review.state != Review.State.DRAFT:
+            review.state, review.done_at = Review.State.DRAFT, None
+        review.save()
+        return Kept(review, not adjudicates and not renew(queue, item, user))
+
+
+def written(item: Item, user: User, given: Given, adjudicates: bool) -> Review:
+    """The review with what is given, not saved. Raises Stale."""
+    review = mine(item, user, adjudicates) or Review(item=item, reviewer=user, adjudicates=adjudicates)
+    same = same_as(review, given)
+    done = review.state == Review.State.DONE and not adjudicates  # an adjudicator may settle anew
+    if (review.revision != given.revision or done) and not (same and not done):
+        raise Stale(review)
+    spent = (timezone.now() - review.saved_at).total_seconds() + FORGIVEN if review.pk else MOST_SECONDS
+    review.seconds = max(review.seconds, min(given.seconds, review.seconds + spent))
+    if not same or not review.pk:
+        review.answers, review.comment = given.read.answers, given.read.comment
+        review.revision += 1
+    return review
+
+
+def same_as(review: Review, given: Given) -> bool:
+    return (review.answers, review.comment) == (given.read.answers, given.read.comment)
+
+
+def finish(item: Item, user: User, given: Given, reason: str = "", adjudicates: bool = False) -> Kept:
+    """Complete a review, which may settle the item. Raises Closed, Wrong, Stale, and what accepting raises."""
+    with transaction.atomic():
+        queue = open_queue(item)
+        if given.read.faults:
+            raise Wrong(given.read.faults)
+        item = fresh(item)
+        if adjudicates and item.state == Item.State.OPEN:
+            raise Refused("A reviewer took their answer back, so there is nothing to settle here for now.")
+        before, last = mine(item, user, adjudicates), adjudication(item)
+        if before and before.state == Review.State.DONE and same_as(before, given) and (last or before) == before:
+            return Kept(before)  # sent twice: the first answer was lost on its way
+        review = written(item, user, given, adjudicates)
+        extra = not adjudicates and complete(item).exclude(reviewer=user).count() >= queue.reviewers
+        review.state, review.done_at = Review.State.DONE, timezone.now()
+        review.revision += 1
+        review.save()
+        release(item, user)
+        settle(item, queue.reviewers, user, reason)
+    return Kept(review, extra)
+
+
+def skip(item: Item, user: User, given: Given) -> Kept:
+    """Leave an item to others; what was typed stays in the draft. Raises Closed, Wrong, Stale."""
+    with transaction.atomic():
+        open_queue(item)
+        if given.read.wrong:
+            raise Wrong(given.read.wrong)
+        review = written(item, user, given, False)
+        review.state = Review.State.SKIPPED
+        review.revision += 1
+        review.save()
+        release(item, user)
+    return Kept(review)
+
+
+def undo(item: Item, user: User) -> Review:
+    """Make one's complete or skipped review a draft again. Raises Refused once an adjudicator has settled the item."""
+    with transaction.atomic():
+        queue = open_queue(item)
+        item = fresh(item)
+        review = mine(item, user)
+        if review is None or review.state == Review.State.DRAFT:
+            raise Refused("There is nothing to take back here.")
+        if adjudication(item):
+            raise Refused("An adjudicator has settled this item since, so your review stays as it is.")
+        review.state, review.done_at = Review.State.DRAFT, None
+        review.revision += 1
+        review.save()
+        settle_or_ask(item, queue.reviewers, user)  # what is left may agree on a trajectory that drifted
+        renew(queue, item, user)
+    return review
+
+
+def last_of(queue: Queue, user: User) -> Item | None:
+    """The item that someone completed or skipped last in a queue."""
+    rows = Review.objects.filter(item__queue=queue, reviewer=user, adjudicates=False).exclude(state=Review.State.DRAFT)
+    newest = rows.select_related("item__queue").order_by("-saved_at", "-pk").first()
+    return newest.item if newest else None
+
+
+def open_queue(item: Item) -> Queue:
+    """The item's queue, to itself. Raises Closed."""
+    queue = locked(item.queue)
+    if queue.closed_at:
+        raise Closed("This queue was closed. What you typed is kept as a draft until it is opened again.")
+    return queue
+
+
+def fresh(item: Item) -> Item:
+    """The item as it is now that its queue is ours."""
+    return Item.objects.select_related("queue", "trajectory__dataset__project__organisation").get(pk=item.pk)

@@ -1,0 +1,140 @@
+"""Which of the trajectories that a search finds go into a queue; the same seed draws the same ones."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db import models
+from django.db.models import Q, QuerySet
+
+from mcp_servers.kit.draw import Draw
+from prove_web.experiments.models import Run
+from prove_web.experiments.tools import tools_of
+from prove_web.trajectories.models import Trajectory
+from training_worker.prove.reward import PAPER
+
+from .models import Item
+from .schema import ACCEPT, REJECT
+
+MOST_ITEMS = 20_000
+FEWEST_CALLS = 5  # of a tool in a run, before its failure rate says anything
+HALF = PAPER.largest / 2  # what a reward is at least that speaks for a trajectory
+
+
+class How(models.TextChoices):
+    """How items are chosen among what was found."""
+
+    ALL = "all", "All of them"
+    RANDOM = "random", "At random"
+    STRATIFIED = "stratified", "At random, evenly from each group"
+    DISAGREEMENTS = "disagreements", "Disagreements: in conflict elsewhere, or people against the reward"
+    FAILING = "failing", "With the tools that fail most in a run"
+
+
+class By(models.TextChoices):
+    """What makes the groups of a stratified draw."""
+
+    KIND = "kind", "kind"
+    SERVER = "server", "server"
+    STEPS = "steps", "number of steps"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """A rule and its numbers: at most `n`, in groups `by`, drawn by `seed`, with the failures of `run`."""
+
+    how: How
+    n: int = MOST_ITEMS
+    by: By | None = None
+    seed: int = 0
+    run: int | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a rule looks at in a trajectory."""
+
+    pk: int
+    kind: str
+    steps: int
+    servers: tuple[str, ...]
+    tools: tuple[str, ...]
+
+
+def sample(rows: QuerySet[Trajectory], rule: Sampling, project: object) -> list[int]:
+    """The keys of the trajectories that the rule chooses, in the order in which they are reviewed."""
+    most = min(rule.n, MOST_ITEMS)
+    rows = rows.filter(disputed(project)) if rule.how == How.DISAGREEMENTS else rows
+    if rule.how in (How.ALL, How.DISAGREEMENTS):
+        return list(rows.order_by("pk").values_list("pk", flat=True).distinct()[:most])
+    found = list(read(rows))
+    draw = Draw("queue", rule.how, rule.seed)
+    if rule.how == How.RANDOM:
+        return [row.pk for row in draw.sample(found, most)]
+    if rule.how == How.STRATIFIED:
+        return [row.pk for row in evenly(found, rule.by, most, draw)]
+    rates = failure_rates(Run.objects.filter(project=project, number=rule.run).first())
+    return [row.pk for row in worst(draw.shuffled(found), rates)[:most]]
+
+
+def read(rows: QuerySet[Trajectory]) -> Iterable[Row]:
+    names = ("pk", "kind", "steps", "servers", "tools")
+    for pk, kind, steps, servers, tools in rows.order_by("pk").values_list(*names).distinct():
+        yield Row(pk, kind, steps, split(servers), split(tools))
+
+
+def split(names: str) -> tuple[str, ...]:
+    return tuple(filter(None, names.split(",")))
+
+
+def groups_of(row: Row, by: By | None) -> tuple[str, ...]:
+    if by == By.SERVER:
+        return row.servers or ("",)
+    return (f"{row.steps:05}",) if by == By.STEPS else (row.kind,)
+
+
+def evenly(rows: Sequence[Row], by: By | None, most: int, draw: Draw) -> list[Row]:
+    """One of each group in turn; a trajectory of several servers stands in the group of each and is taken once."""
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        for name in groups_of(row, by):
+            groups[name].append(row)
+    waiting = {name: draw.shuffled(groups[name]) for name in sorted(groups)}
+    taken: dict[int, Row] = {}
+    while waiting and len(taken) < most:
+        for name in list(waiting):
+            while waiting[name] and waiting[name][-1].pk in taken:
+                waiting[name].pop()
+            if not waiting[name]:
+                del waiting[name]
+            elif len(taken) < most:
+                row = waiting[name].pop()
+                taken[row.pk] = row
+    return list(taken.values())
+
+
+def disputed(project: object) -> Q:
+    """Trajectories that people judge differently, or otherwise than the reward: an accepted one below half of the
+    largest reward, a rejected one at or above it."""
+    items = Item.objects.filter(queue__project=project)
+    conflict = items.filter(state=Item.State.CONFLICT)
+    settled = items.filter(state=Item.State.SETTLED)
+    low = settled.filter(verdict=ACCEPT, trajectory__reward__lt=HALF)
+    high = settled.filter(verdict=REJECT, trajectory__reward__gte=HALF)
+    keys = [rows.values("trajectory_id") for rows in (conflict, low, high)]
+    return Q(pk__in=keys[0]) | Q(pk__in=keys[1]) | Q(pk__in=keys[2])
+
+
+def failure_rates(run: Run | None) -> dict[str, float]:
+    """How often each tool failed in a run, of those called often enough."""
+    if run is None:
+        return {}
+    return {tool.tool: tool.share for tool in tools_of(run) if tool.calls >= FEWEST_CALLS and tool.failures}
+
+
+def worst(rows: Sequence[Row], rates: dict[str, float]) -> list[Row]:
+    """Those with a tool that fails, by the rate of the one that fails most."""
+    failing = [row for row in rows if any(tool in rates for tool in row.tools)]
+    return sorted(failing, key=lambda row: -max(rates.get(tool, 0.0) for tool in row.tools))

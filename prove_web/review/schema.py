@@ -1,0 +1,107 @@
+"""What reviewers are asked: the questions of a queue, and the form that their answers have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+VERDICT = "verdict"
+ACCEPT, REJECT, FIX = "accept", "reject", "fix"
+VERDICTS = (ACCEPT, REJECT, FIX)
+TAKEN = ("turns", "calls", "corrected")  # what Review.answers keeps under these names is no question's
+
+
+class BadSchema(ValueError):
+    """Questions that cannot be asked; the message says which and why."""
+
+
+class Question(BaseModel):
+    """One thing that is asked of a whole trajectory, of each of its turns, or of each of its tool calls.
+
+    `choice` takes one of `choices`, `tags` any number of them, `rating` a whole number from 1 to `most`, `text` words.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,29}$")
+    title: str = Field(min_length=1, max_length=200)
+    kind: Literal["choice", "tags", "rating", "text"] = "choice"
+    scope: Literal["trajectory", "turn", "call"] = "trajectory"
+    choices: tuple[str, ...] = Field(default=(), max_length=20)
+    most: int = Field(default=5, ge=2, le=10)
+    required: bool = False
+    help: str = Field(default="", max_length=400)
+
+    @model_validator(mode="after")
+    def can_be_kept(self) -> Question:
+        if self.name in TAKEN:
+            raise ValueError(f"“{self.name}” is taken; give the question another name")
+        if any("\0" in text for text in (self.title, self.help)):
+            raise ValueError(f"the words of “{self.name}” hold a zero byte; leave it out")
+        if any(not choice.strip() or any(ord(letter) < 32 for letter in choice) for choice in self.choices):
+            raise ValueError(f"a choice of “{self.name}” is empty, or holds a line break; write it in one line")
+        return self
+
+    @model_validator(mode="after")
+    def has_choices(self) -> Question:
+        distinct = len(set(self.choices))
+        few = distinct < (2 if self.kind == "choice" else 1)
+        if self.kind in ("choice", "tags") and (few or distinct != len(self.choices)):
+            raise ValueError(f"“{self.name}” needs choices, each of them once")
+        return self
+
+
+class LabelSchema(BaseModel):
+    """The questions of a queue, in order; the first is always the verdict, of which everyone chooses one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    questions: tuple[Question, ...] = Field(min_length=1, max_length=20)
+
+    @model_validator(mode="after")
+    def asks_for_a_verdict(self) -> LabelSchema:
+        names, first = [one.name for one in self.questions], self.questions[0]
+        asked = (first.name, first.choices, first.kind, first.scope, first.required)
+        if asked != (VERDICT, VERDICTS, "choice", "trajectory", True):
+            what = f"a choice of {', '.join(VERDICTS)} about the whole trajectory that must be answered"
+            raise ValueError(f"the first question is “{VERDICT}”, {what}")
+        if len(set(names)) != len(names):
+            raise ValueError("every question has a name of its own")
+        return self
+
+    def of(self, scope: str) -> Iterator[Question]:
+        return (one for one in self.questions if one.scope == scope)
+
+
+PLAIN = LabelSchema(
+    questions=(
+        Question(name=VERDICT, title="Verdict", choices=VERDICTS, required=True),
+        Question(
+            name="faults",
+            title="What is wrong",
+            kind="tags",
+            choices=(
+                "unnatural words",
+                "wrong tool",
+                "wrong arguments",
+                "wrong order",
+                "missing step",
+                "needless call",
+            ),
+        ),
+        Question(name="quality", title="How good an example", kind="rating"),
+        Question(name="right", title="Is this call right?", scope="call", choices=("yes", "no")),
+    )
+)
+
+
+def read_schema(data: Mapping[str, Any]) -> LabelSchema:
+    """The schema that a queue stores. Raises BadSchema."""
+    try:
+        return LabelSchema.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise BadSchema(f"{place}: {first['msg']}" if place else first["msg"]) from None

@@ -1,0 +1,45 @@
+"""What lists and pages tell of a trajectory's acceptance: who, when, and whether the servers are still the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Max
+
+from mcp_servers.catalogue import SERVERS, fingerprint
+from prove_web.trajectories.models import Trajectory
+
+from .models import Acceptance
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The newest acceptance; `same` while the servers have the code that it was verified on."""
+
+    acceptance: Acceptance
+    same: bool
+
+
+def standings(trajectories: Iterable[Trajectory]) -> dict[int, Standing]:
+    """By trajectory, of those that were accepted: two queries, however many there are."""
+    servers = {one.pk: one.servers for one in trajectories}
+    rows = Acceptance.objects.filter(trajectory__in=servers).order_by()
+    newest = rows.values("trajectory").annotate(newest=Max("pk")).values_list("newest", flat=True)
+    found = Acceptance.objects.filter(pk__in=list(newest)).select_related("accepted_by")
+    return {one.trajectory_id: Standing(one, one.fingerprint == today(servers[one.trajectory_id])) for one in found}
+
+
+def with_standings(trajectories: Iterable[Trajectory]) -> list[Trajectory]:
+    """The same trajectories; each has its `standing`, or None, for templates/review/accepted.html."""
+    rows = list(trajectories)
+    found = standings(rows)
+    for one in rows:
+        one.standing = found.get(one.pk)
+    return rows
+
+
+def today(names: str) -> str:
+    """The code of these servers now; "" where one of them is gone."""
+    servers = [name for name in names.split(",") if name]
+    return fingerprint(servers) if all(name in SERVERS for name in servers) else ""
