@@ -23,7 +23,7 @@ from .forms import settings_of
 from .models import Run
 from .points import snapshot
 from .rollouts import notable
-from .scored import said
+from .saved_rewards import called
 from .slices import cuts
 from .starting import title_of
 
@@ -50,7 +50,7 @@ def run_page(request: ProjectRequest, run: int) -> HttpResponse:
     if request.htmx:
         return render(request, "experiments/run_moving.html", context)
     context |= {
-        "settings": settings_of(found.config, found.kind),
+        "settings": settings_of(found.config, found.kind, called(request.project, found.config.get("reward"))),
         "charts": [chart.spec for chart in CHARTS],
         "groups": grouped(found),
         "start": title_of(found.config.get("policy", "warm"), request.project),
@@ -77,7 +77,7 @@ def moving(run: Run) -> dict[str, Any]:
         "checkpoints": checkpoints(run.job),
         "evaluations": listed(run.evaluations.all()).order_by("number"),
         "notable": notable(run),
-        "scored_by": said(run.config.get("reward")),
+        "scored_by": called(run.project, run.config.get("reward")),
         "storage": run.job.events.filter(kind="storage").values_list("data", flat=True).last() or {},
         "last_step": run.points.order_by("-step").values_list("step", flat=True).first(),
     }

@@ -12,13 +12,13 @@ from prove_web.accounts.models import Project
 from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
 
-from . import evaluate_fields, grpo_fields, machine_fields, reward_fields
+from . import evaluate_fields, grpo_fields, machine_fields, reward_fields, saved_rewards
 from .defaults import CORES, DEFAULTS, LIMITS, OF_BOTH, OF_SUPERVISED, START, SUPERVISED, SWITCHES
 from .evaluate_fields import EvaluateFields
 from .grpo_fields import GRPOFields
 from .inputs import number, plain
 from .machine_fields import MachineFields
-from .models import Run, RunKind
+from .models import Run, RunKind, SavedReward
 from .recipes import TITLES
 from .reward_fields import RewardFields
 from .scored import said, short
@@ -36,10 +36,11 @@ class Offer:
 
     project: Project
     policies: Choices
+    rewards: list[SavedReward]
 
     @classmethod
     def of(cls, project: Project) -> Offer:
-        return cls(project, policy_choices(project))
+        return cls(project, policy_choices(project), [*project.rewards.all()])
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,10 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         super().__init__(None if data is None else complete(data), **rest)
         self.project = project
         self.fields["dataset"].queryset = usable(project)
-        self.fields["policy"].choices = (offer or Offer.of(project)).policies
+        self.offer = offer or Offer.of(project)
+        self.fields["policy"].choices = self.offer.policies
+        named = self.fields["reward_preset"].choices
+        self.fields["reward_preset"].choices = [*named[:-1], *saved_rewards.choices(self.offer.rewards), named[-1]]
 
     def _post_clean(self) -> None:
         """Fields that this kind of run does not have are not looked at."""
@@ -157,7 +161,8 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
             counts = name in section.brief or (other and (own or name not in WEIGHTS))
             if section.folded and counts:
                 label = "" if name == "reward_preset" else str(self[name].label)
-                yield Told(label, worded(name, value), other, only(name))
+                words = saved_rewards.names(self.offer.rewards).get(value) or worded(name, value)
+                yield Told(label, words, other, only(name))
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -170,7 +175,8 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         spec |= {n: given[n] for n, usual in SWITCHES.items() if belongs(n, kind) and given[n] != usual}
         if kind == RunKind.GRPO:
             limits = {name: given[f"limit_{name}"] for name in LIMITS}
-            reward = reward_fields.changed(reward_fields.reward_of(given))
+            saved = saved_rewards.configurations(self.offer.rewards)
+            reward = reward_fields.changed(reward_fields.reward_of(given, saved))
             spec |= {"limits": limits} if limits != LIMITS else {}
             spec |= {"reward": reward} if reward else {}
         return spec
@@ -210,7 +216,7 @@ def cannot_be_run(dataset: Dataset) -> bool:
 
 def usable(project: Project) -> Any:
     """The data sets of a project that a run can train on."""
-    return Dataset.objects.filter(project=project, job__state=State.DONE)
+    return Dataset.objects.filter(project=project, holds=Dataset.Holds.DEMONSTRATIONS, job__state=State.DONE)
 
 
 def flat(config: dict[str, Any]) -> dict[str, Any]:
@@ -241,8 +247,8 @@ def worded(name: str, value: Any) -> str:
     return titles.get(text, text)
 
 
-def settings_of(config: dict[str, Any], kind: str = "grpo") -> list[tuple[str, str, str]]:
-    """A run's settings: label, value, and the default where that is another one."""
+def settings_of(config: dict[str, Any], kind: str = "grpo", reward: str = "") -> list[tuple[str, str, str]]:
+    """A run's settings: label, value, and the default where that is another one; its `reward` as its page calls it."""
     labels = {name: field.label for name, field in RunForm.base_fields.items()}
     given = {name: value for name, value in flat(config).items() if name != "policy" and not of_reward(name)}
     always = {name: value for name, value in {**DEFAULTS, **SUPERVISED}.items() if belongs(name, kind)}
@@ -255,6 +261,6 @@ def settings_of(config: dict[str, Any], kind: str = "grpo") -> list[tuple[str, s
         for name, value in {**always, **given}.items()
         if name in always or name not in START or START[name] != value
     ]
-    if reward := said(config.get("reward")):
+    if reward := reward or said(config.get("reward")):
         found.append((str(labels["reward_preset"]), reward, "the paper's"))
     return found

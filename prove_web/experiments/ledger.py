@@ -33,6 +33,11 @@ class Entry:
     lost: float
     why: str
 
+    @property
+    def adds(self) -> float:
+        """Its points of the total: efficiency only takes away, of all else what was lost was never there."""
+        return self.earned - self.lost if self.component == "efficiency" else self.earned
+
 
 @dataclass(frozen=True)
 class Line:

@@ -140,3 +140,20 @@ class RolloutGroup(models.Model):
         ordering = ["step", "number"]
         constraints = [models.UniqueConstraint(fields=["run", "step", "number"], name="one_group_per_number")]
         indexes = [models.Index(fields=["run", "example"])]
+
+
+class SavedReward(models.Model):
+    """A reward that a team gave a name: `config` is what of it is not the paper's (see reward/config.py)."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="rewards")
+    name = models.CharField(max_length=60)
+    config = models.JSONField(default=dict)
+    made_by = models.ForeignKey(User, models.SET_NULL, null=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["project", "name"], name="one_reward_per_name")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from django import forms
@@ -14,6 +15,7 @@ from .defaults import REWARD
 from .inputs import choice, number
 
 OWN = "own"
+SAVED = "saved-"  # and the key of a reward of the project (see saved_rewards.py)
 FORMS = (
     ("paper", "The paper's five components"),
     ("graduated", "Graduated: atomic validity and orchestration"),
@@ -70,8 +72,12 @@ class RewardFields(forms.Form):
     reward_repeats = number("Cost of repeats", "reward_repeats", 0, 10, "For calls made twice. 0 to 0.2.")
 
 
-def reward_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def reward_of(
+    given: Mapping[str, Any], saved: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+) -> dict[str, Any]:
     """The whole reward that the form asks for, by the names of its configuration."""
+    if given["reward_preset"] in saved:
+        return {**saved[given["reward_preset"]]}
     if given["reward_preset"] != OWN:
         return {**REWARD, **asdict(PRESETS[given["reward_preset"]])}
     return {name: given[f"reward_{name}"] for name in REWARD}

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.trajectories.anatomy import anatomy
 from prove_web.trajectories.breakdown import components, parts_of
 from prove_web.trajectories.conversation import of_rollout
 from training_worker.prove.trajectory import Example, Rollout, dumps
@@ -108,7 +109,8 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
         "member": member,
         "rollout": whole,
         "example": example,
-        "turns": of_rollout(whole, example) if example else [],
+        **taken_apart(found, step, whole, example),
+        "what_if": reverse("rollout-what-if", args=[*request.project.path, run, step, index]) if example else "",
         "steps": truth(example, whole) if example else [],
         "raw": dumps(whole),
         "opens": opens(request, example, run, step, index),
@@ -116,6 +118,14 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
         "count": sum(len(each.members) for each in groups),
     }
     return render(request, "experiments/rollout.html", context)
+
+
+def taken_apart(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:
+    """The conversation with all that is known of its calls; nothing without the example."""
+    if example is None:
+        return {"turns": []}
+    known = anatomy(of_rollout(rollout, example), rollout, example, scored_at(run, step))
+    return {"turns": known.turns, "anatomy": known}
 
 
 def opens(request: ProjectRequest, example: Example | None, *where: int) -> str:

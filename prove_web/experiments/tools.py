@@ -29,6 +29,7 @@ COLUMNS = (
     ("change", "Change"),
 )
 DEFAULT = "-failures"
+WORST = 5  # tools that more data is offered for at once
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ def run_tools(request: ProjectRequest, run: int) -> HttpResponse:
         "most": max((tool.calls for tool in tools), default=1),
         "columns": [column(key, title, sort) for key, title in COLUMNS],
         "sort": sort,
+        "worst": [tool.tool for tool in ordered(tools, DEFAULT) if tool.server and tool.failures][:WORST],
         "started": found.points.exists() if not tools else True,
     }
     return render(request, f"experiments/{'tools_table' if request.htmx else 'tools'}.html", context)

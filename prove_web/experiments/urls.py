@@ -14,7 +14,9 @@ from . import (
     token_pages,
     tools,
     watching,
+    what_if_pages,
 )
+from .what_if import pages as what_if
 
 urlpatterns = [
     path("runs/", listing.runs, name="runs"),
@@ -29,10 +31,18 @@ urlpatterns = [
     path("runs/<int:run>/examples/<str:example>/", search_pages.over_the_run, name="run-example"),
     path("runs/<int:run>/rollouts/<int:step>/", rollout_pages.rollouts, name="rollouts"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/", rollout_pages.rollout, name="rollout"),
+    path(
+        "runs/<int:run>/rollouts/<int:step>/<int:index>/what-if/",
+        what_if_pages.rollout_what_if,
+        name="rollout-what-if",
+    ),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/tokens/", token_pages.tokens, name="rollout-tokens"),
     path(
         "runs/<int:run>/rollouts/<int:step>/<int:index>/session/", session_pages.rollout_session, name="rollout-session"
     ),
+    path("what-if/", what_if.what_if, name="what-if"),
+    path("what-if/save/", what_if.reward_save, name="reward-save"),
+    path("what-if/saved/<int:reward>/remove/", what_if.reward_remove, name="reward-remove"),
     path("sweeps/", sweep_pages.sweeps, name="sweeps"),
     path("sweeps/new/", sweep_pages.sweep_new, name="sweep-new"),
     path("sweeps/<int:sweep>/", sweep_pages.sweep_page, name="sweep"),

@@ -1,0 +1,142 @@
+"""What an address asks of a what-if reward: of which rollouts, under which configuration; and that address again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from prove_web.accounts.models import Project
+from prove_web.live.models import State
+from prove_web.trajectories.models import Dataset
+from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
+
+from ..defaults import REWARD
+from ..inputs import plain
+from ..models import Run, RunKind
+from ..reward_fields import RewardFields
+from .of_dataset import DatasetSource
+from .of_run import RunSource
+from .source import Source
+
+MOST = (2_000, 20_000, 100_000)  # rollouts that are looked at
+USUAL = 20_000
+WHOLE = 2_000  # where each has to be read whole
+ACCEPT = 0.5  # of the most that one can earn: from there on a reward accepts
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`source` is None where the project has nothing to score. `fault` says what is wrong with the configuration, which
+    is then the source's own. `accept` is a share of the most that a rollout can earn."""
+
+    source: Source | None
+    config: RewardConfig
+    first: int | None = None
+    last: int | None = None
+    most: int = USUAL
+    accept: float = ACCEPT
+    fault: str = ""
+
+    @property
+    def own(self) -> RewardConfig:
+        return self.source.config if self.source else self.config
+
+    def query(self, config: RewardConfig | None = None) -> str:
+        """The address of this, or of the same under another configuration: only what is not as usual."""
+        before, after = asdict(self.own), asdict(config or self.config)
+        told: dict[str, Any] = {"of": self.source.name} if self.source else {}
+        told |= {"first": self.first, "last": self.last}
+        told |= {"most": self.most} if self.most != USUAL else {}
+        told |= {"accept": plain(self.accept)} if self.accept != ACCEPT else {}
+        told |= {name: written(value) for name, value in after.items() if value != before[name]}
+        return urlencode({name: value for name, value in told.items() if value is not None})
+
+
+def written(value: Any) -> str:
+    """A weight so that it reads back as the same number; "none" for a share that does not move."""
+    return "none" if value is None else str(value).removesuffix(".0")
+
+
+def asked(project: Project, given: Mapping[str, str]) -> Asked:
+    """What an address asks for; whatever is missing is as usual, and a weight that is missing is the source's own."""
+    first, last = (whole(given.get(name, "")) for name in ("first", "last"))
+    source = source_of(project, given.get("of", ""), first, last)
+    own = source.config if source else PRESETS["paper"]
+    named = given.get("preset", "")
+    start = PRESETS[named] if named in PRESETS else saved(project, named) or own
+    rest = {
+        "first": first,
+        "last": last,
+        "most": most if (most := whole(given.get("most", ""))) in MOST else USUAL,
+        "accept": share(given.get("accept", "")),
+    }
+    fields = {name: read(given[name]) for name in REWARD if given.get(name, "").strip()}
+    try:
+        return Asked(source, within(read_reward({**asdict(start), **fields}), own), **rest)
+    except BadReward as why:
+        return Asked(source, own, fault=str(why), **rest)
+
+
+def within(config: RewardConfig, own: RewardConfig = PAPER) -> RewardConfig:
+    """The same, if no number is larger than its own was and than the launch form takes. Raises BadReward."""
+    for name in REWARD:
+        most = getattr(RewardFields.base_fields[f"reward_{name}"], "max_value", None)
+        value, before = getattr(config, name), getattr(own, name)
+        if most is not None and value is not None and value > max(most, before or 0):
+            raise BadReward(f"{name} must be at most {most}, not {plain(value)}")
+    return config
+
+
+def saved(project: Project, name: str) -> RewardConfig | None:
+    """A reward of the project, by its number."""
+    number = whole(name.removeprefix("saved-"))
+    found = project.rewards.filter(pk=number).first() if number else None
+    return read_reward(found.config) if found else None
+
+
+def source_of(project: Project, name: str, first: int | None, last: int | None) -> Source | None:
+    """The run or data set of this name; without one the newest run that has rollouts, else the newest data set."""
+    kind, _, number = name.partition("-")
+    if kind == "run" and (found := runs(project).filter(number=whole(number) or 0).first()):
+        return RunSource(found, first, last)
+    if kind == "dataset" and (data := datasets(project).filter(number=whole(number) or 0).first()):
+        return DatasetSource(data)
+    if newest := runs(project).filter(groups__isnull=False).distinct().first():
+        return RunSource(newest, first, last)
+    newest_data = datasets(project).first()
+    return DatasetSource(newest_data) if newest_data else None
+
+
+def runs(project: Project) -> Any:
+    return Run.objects.filter(project=project, kind=RunKind.GRPO).select_related("dataset", "job", "project")
+
+
+def datasets(project: Project) -> Any:
+    return Dataset.objects.filter(project=project, job__state=State.DONE)
+
+
+def read(text: str) -> float | str | None:
+    """A number as a number; what is none is left for the configuration to refuse."""
+    text = text.strip()
+    if text == "none":
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return number if math.isfinite(number) else text
+
+
+def whole(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
+def share(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        return ACCEPT
+    return number if 0 <= number <= 1 else ACCEPT

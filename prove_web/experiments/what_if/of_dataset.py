@@ -1,0 +1,156 @@
+"""The trajectories of a data set for what-if rewards: demonstrations, or rollouts that were collected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+from uuid import UUID
+
+from prove_web.trajectories.attempts import made_at
+from prove_web.trajectories.models import Dataset, Trajectory
+from training_worker.prove.rescoring import rescore
+from training_worker.prove.reward import PAPER, RewardConfig
+from training_worker.prove.rollout import StaleExample, oracle
+from training_worker.prove.trajectory import Example, Reward, Rollout, UnreadableData, loads
+
+from ..models import Run
+from ..scored import scored_by
+from .lot import COMPONENTS, Lot, Row
+from .source import Place, Rescored, Source
+
+BATCH = 500
+COLUMNS = ("pk", "example", "steps", "tools", "origin", "reward", *COMPONENTS)
+
+
+class DatasetSource(Source):
+    """All of a data set. Attempts at one example in one step of one run are a group."""
+
+    def __init__(self, dataset: Dataset):
+        self.dataset = dataset
+
+    @property
+    def name(self) -> str:
+        return f"dataset-{self.dataset.number}"
+
+    @property
+    def title(self) -> str:
+        return f"Data set {self.dataset.number}: {self.dataset.name}"
+
+    @property
+    def config(self) -> RewardConfig:
+        """That of the run whose attempts these are; the paper's for demonstrations, and for attempts of several."""
+        return self.scored[0]
+
+    @property
+    def most(self) -> float:
+        return max(1.0, self.config.largest)
+
+    @property
+    def several(self) -> bool:
+        """Whether the attempts were scored by different rewards, so that none is that of all."""
+        return len(self.scored) > 1
+
+    @cached_property
+    def scored(self) -> list[RewardConfig]:
+        """The rewards that its trajectories were scored by; with several, the paper's comes first."""
+        if self.dataset.holds != Dataset.Holds.ROLLOUTS:
+            return [PAPER]
+        numbers = set(self.dataset.trajectories.order_by().values_list("run", flat=True).distinct())
+        runs = {run.number: run for run in Run.objects.filter(project=self.dataset.project_id, number__in=numbers)}
+        found = {scored_by(runs[number]) if number in runs else PAPER for number in numbers}
+        return [*found] if len(found) == 1 else [PAPER, *(found - {PAPER})]
+
+    def size(self) -> int:
+        return self.dataset.trajectories.count()
+
+    def read(self, most: int) -> Lot:
+        return Lot.of(self.rows(most))
+
+    def rows(self, most: int) -> tuple[Row, ...]:
+        return rows_of(self.dataset.job_id, self.size(), most)
+
+    def rescore(self, config: RewardConfig, most: int) -> Rescored:
+        """A share of the trace that moves stands where it begins."""
+        rows = self.rows(most)
+        totals, stale = totals_of(self.dataset.job_id, tuple(row.example for row in rows), config.at(0))
+        return Rescored(
+            Lot.of(rows), {row.place: totals[row.place[1]] for row in rows if row.place[1] in totals}, stale
+        )
+
+    def verdicts(self, rows: Sequence[Row]) -> dict[Place, str]:
+        from prove_web.review.models import Item
+
+        judged = Item.objects.filter(trajectory__dataset=self.dataset, state=Item.State.SETTLED).exclude(verdict="")
+        return {
+            (self.dataset.number, example): verdict
+            for example, verdict in judged.order_by("pk").values_list("trajectory__example", "verdict")
+        }
+
+
+@lru_cache(2)
+def rows_of(job: UUID, size: int, most: int) -> tuple[Row, ...]:
+    """Every k-th of its trajectories, so that there are at most so many. The job names a data set that never changes
+    once it has its `size`."""
+    dataset = Dataset.objects.get(job=job)
+    keys = [*dataset.trajectories.order_by("pk").values_list("pk", flat=True)]
+    every = max(1, -(-len(keys) // most))
+    attempts = dataset.holds == Dataset.Holds.ROLLOUTS
+    columns = (*COLUMNS, "record__id", "rollout__calls") if attempts else COLUMNS
+    found = dataset.trajectories.order_by("pk").values(*columns)
+    if every > 1:
+        wanted = {*keys[::every]}
+        return tuple(row(dataset, one) for one in found.iterator() if one["pk"] in wanted)
+    return tuple(row(dataset, one) for one in found.iterator())
+
+
+def row(dataset: Dataset, one: dict[str, Any]) -> Row:
+    needed = len(one["tools"].split(",")) if one["steps"] else 0
+    calls = one.get("rollout__calls")
+    origin = made_at(one["origin"] or {})
+    where = (str(origin.get("run", "")), str(origin.get("step", "")), str(one.get("record__id", one["example"])))
+    return Row(
+        place=(dataset.number, one["example"]),
+        example=one["example"],
+        group=where,
+        reward=one["reward"],
+        components={name: one[name] or 0.0 for name in COMPONENTS},
+        calls=len(calls) if isinstance(calls, list) else needed,
+        needed=needed,
+    )
+
+
+@lru_cache(32)
+def totals_of(job: UUID, names: tuple[str, ...], config: RewardConfig) -> tuple[dict[str, float], int]:
+    """What each earns, by name, and how many cannot be scored since their servers have other code now."""
+    totals, stale = dict[str, float](), 0
+    rows = Trajectory.objects.filter(dataset__job=job, reward__isnull=False)
+    for trajectory in (
+        one for at in range(0, len(names), BATCH) for one in rows.filter(example__in=names[at : at + BATCH])
+    ):
+        reward, old = total_of(trajectory, config)
+        stale += old
+        totals |= {trajectory.example: reward.total} if reward else {}
+    return totals, stale
+
+
+def total_of(trajectory: Trajectory, config: RewardConfig) -> tuple[Reward | None, bool]:
+    """What one earns, and whether its servers have other code now, so that nobody can tell."""
+    try:
+        example, rollout = both(trajectory)
+        (reward,) = rescore({rollout.example: example}, [rollout], config)
+    except StaleExample:
+        return None, True
+    return reward, False
+
+
+def both(trajectory: Trajectory) -> tuple[Example, Rollout]:
+    """The example, and the attempt at it; of a demonstration its own steps. Raises StaleExample, UnreadableData."""
+    try:
+        example = loads(Example, json.dumps(trajectory.record))
+        if trajectory.rollout is None:
+            return example, oracle(example)
+        return example, loads(Rollout, json.dumps(trajectory.rollout))
+    except ValueError as error:
+        raise UnreadableData(f"{trajectory.example} cannot be read by today's code.") from error

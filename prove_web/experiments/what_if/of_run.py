@@ -1,0 +1,145 @@
+"""The rollouts of a run for what-if rewards: from the columns of its files, or read whole where a form needs that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from uuid import UUID
+
+from django.db.models import Sum
+
+from prove_web.trajectories.models import Trajectory
+from training_worker.prove.rescoring import rescore
+from training_worker.prove.reward import RewardConfig
+from training_worker.prove.store.folder import OLD
+from training_worker.prove.store.kept import Summary
+from training_worker.prove.store.old import read_old
+from training_worker.prove.store.steps import read_summaries
+from training_worker.prove.stored import rollouts_in
+
+from ..defaults import DEFAULTS
+from ..models import Run
+from ..rollouts import examples_of, explained, size_of_groups
+from ..scored import scored_by, top
+from ..stored import StoredRun
+from .lot import Lot, Row
+from .source import Rescored, Source
+
+LOTS = 2  # that are kept in memory; 90,000 rollouts take some 60 MB
+FILES = 1024  # whose totals are kept
+PLACE = ("trajectory__origin__step", "trajectory__origin__rollout")
+File = tuple[int, Path, int]  # a step, its file, and when that was written
+
+
+class RunSource(Source):
+    """The steps of a run from `first` to `last`."""
+
+    def __init__(self, run: Run, first: int | None = None, last: int | None = None):
+        self.run, self.store = run, StoredRun(run)
+        self.all_steps = self.store.steps()
+        self.steps = [step for step in self.all_steps if (first or 0) <= step <= (last or step)]
+
+    @property
+    def name(self) -> str:
+        return f"run-{self.run.number}"
+
+    @property
+    def title(self) -> str:
+        return f"Run {self.run.number}: {self.run.name}"
+
+    @property
+    def config(self) -> RewardConfig:
+        return scored_by(self.run)
+
+    @property
+    def most(self) -> float:
+        return top(self.run)
+
+    def size(self) -> int:
+        counted = self.run.groups.filter(step__in=self.steps).aggregate(all=Sum("size"))["all"]
+        return counted or len(self.steps) * int(self.run.config.get("prompts", DEFAULTS["prompts"])) * size_of_groups(
+            self.run
+        )
+
+    def read(self, most: int) -> Lot:
+        """Whole steps, evenly spread, of at most so many rollouts together. Raises NoRollouts."""
+        return lot_of(self.run, tuple(self.files(most)), self.run.dataset.trajectories.count())
+
+    def files(self, most: int) -> Iterator[File]:
+        """Raises NoRollouts."""
+        for step in spread(self.steps, self.size(), most):
+            with explained(self.run, step):
+                file = self.store.file(step)
+                yield step, file, file.stat().st_mtime_ns
+
+    def rescore(self, config: RewardConfig, most: int) -> Rescored:
+        """Raises NoRollouts, StaleExample, UnknownExample."""
+        files = tuple(self.files(most))
+        after: dict[tuple[int, int | str], float] = {}
+        limit = max(1, int(self.run.config.get("max_steps", DEFAULTS["max_steps"])))
+        for step, file, stamp in files:
+            totals = totals_in(self.run, step, file, stamp, config.at((step - 1) / limit))
+            after |= {(step, index): total for index, total in enumerate(totals, 1) if total is not None}
+        return Rescored(lot_of(self.run, files, self.run.dataset.trajectories.count()), after)
+
+    def verdicts(self, rows: Sequence[Row]) -> dict[tuple[int, int | str], str]:
+        """Of the rollouts that were collected and judged: where each is, and the newest settled verdict."""
+        from prove_web.review.models import Item
+
+        judged = Item.objects.filter(
+            queue__project=self.run.project, state=Item.State.SETTLED, trajectory__origin__run=self.run.number
+        ).exclude(verdict="")
+        return {
+            (step, rollout): verdict
+            for step, rollout, verdict in judged.order_by("pk").values_list(*PLACE, "verdict")
+            if isinstance(step, int) and isinstance(rollout, int)
+        }
+
+
+def spread(steps: Sequence[int], rollouts: int, most: int) -> list[int]:
+    """As many steps, evenly spread and the last among them, as hold at most so many rollouts; one at least."""
+    if rollouts <= most or len(steps) < 2:
+        return [*steps]
+    keep = max(1, most * len(steps) // rollouts)
+    return [steps[-1 - at * len(steps) // keep] for at in range(keep)][::-1]
+
+
+def row(step: int, one: Summary, needed: dict[str, int]) -> Row:
+    return Row(
+        place=(step, one.index),
+        example=one.example,
+        group=(step, one.group),
+        reward=one.reward if one.abstention or one.example in needed else None,
+        components={name: value or 0.0 for name, value in one.components.items()},
+        calls=len(one.levels),
+        needed=0 if one.abstention else needed.get(one.example, 0),
+    )
+
+
+@lru_cache(LOTS)
+def lot_of(run: Run, files: tuple[File, ...], size: int) -> Lot:
+    """The rollouts of these files; of an example that the data set, of this size, does not have, without reward."""
+    needed, rows, group = needs(run.dataset.job_id, size), list[Row](), size_of_groups(run)
+    for step, file, _ in files:
+        with explained(run, step):
+            summaries = read_old(file, group) if file.suffix == OLD else read_summaries(file)
+        rows += [row(step, one, needed) for one in summaries]
+    return Lot.of(rows)
+
+
+@lru_cache(FILES)
+def totals_in(run: Run, step: int, file: Path, stamp: int, config: RewardConfig) -> tuple[float | None, ...]:
+    with explained(run, step):
+        rollouts = rollouts_in(file)
+    examples = examples_of(run, [one.example for one in rollouts])
+    known = (one if one.example in examples else None for one in rollouts)
+    scored = (next(rescore(examples, [one], config)) if one else None for one in known)
+    return tuple(reward.total if reward else None for reward in scored)
+
+
+@lru_cache(16)
+def needs(job: UUID, size: int) -> dict[str, int]:
+    """How many calls the ground truth of each example of a data set has; its job names it (see of_dataset.py)."""
+    known = Trajectory.objects.filter(dataset__job=job).values_list("example", "tools", "steps")
+    return {example: len(tools.split(",")) if steps else 0 for example, tools, steps in known}

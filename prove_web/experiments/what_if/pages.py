@@ -1,0 +1,198 @@
+"""The page of what-if rewards, and saving one under a name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts.models import Project
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.rescoring import UnknownExample
+from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, read_reward
+from training_worker.prove.rollout import StaleExample
+from training_worker.prove.trajectory import UnreadableData
+
+from ..models import SavedReward
+from ..reward_fields import RewardFields
+from ..rollouts import NoRollouts
+from ..saved_rewards import save
+from ..scored import said, short
+from .asked import MOST, WHOLE, Asked, asked, datasets, runs, within, written
+from .compared import Compared, compared
+from .lot import Floats, Lot, Row
+from .of_run import RunSource
+from .picture import WIDTH, columns
+
+LISTED = 20  # contradicted labels
+SLIDERS = {  # up to where each goes; a number may be larger
+    **dict.fromkeys(("validity", "coverage", "efficiency", "name", "arguments", "alpha", "beta"), 2),
+    **dict.fromkeys(("tau", "tau_end", "final_state", "provenance", "repeats"), 1),
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One number of a configuration on the page."""
+
+    name: str
+    label: str
+    help: str
+    value: str
+    own: str
+    most: float
+    slider: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of it: the comparison, of how many rollouts out of how many, in how many seconds; or `why` none."""
+
+    compared: Compared | None = None
+    looked: int = 0
+    all: int = 0
+    without: int = 0
+    stale: int = 0
+    seconds: float = 0.0
+    why: str = ""
+
+
+@in_project(Action.VIEW)
+@require_safe
+def what_if(request: ProjectRequest) -> HttpResponse:
+    """`?of=run-3` (with `first=`, `last=` steps) or `?of=dataset-2`, and every weight that is not its own."""
+    want = asked(request.project, request.GET.dict())
+    told = answer(want) if want.source and not want.fault else Answer(why=want.fault)
+    context: dict[str, Any] = {
+        "asked": want,
+        "runs": runs(request.project),
+        "datasets": datasets(request.project),
+        "fields": fields(want),
+        "forms": RewardFields.base_fields["reward_form"].choices,
+        "presets": presets(want, [*request.project.rewards.select_related("made_by")]),
+        "saved": request.project.rewards.select_related("made_by"),
+        "sizes": MOST,
+        "config": said(asdict(want.config)),
+        "own": want.config == want.own,
+        "savable": want.config not in PRESETS.values(),
+        "config_json": json.dumps(asdict(want.config)),
+        "answer": told,
+        **(shown(request.project, want, told.compared) if told.compared else {}),
+    }
+    made = render(request, "experiments/what_if.html", context)
+    made["HX-Replace-Url"] = f"{request.path}?{want.query()}"
+    return made
+
+
+def shown(project: Project, want: Asked, found: Compared) -> dict[str, Any]:
+    """What templates take beside the comparison: columns, ticks, and the addresses of rollouts."""
+    low, high = found.bins[0].low, found.bins[-1].high
+
+    def linked(rows: Sequence[Any]) -> list[tuple[Any, str]]:
+        return [(one, where(project, want, one.row)) for one in rows]
+
+    contradicted = found.labels.contradicted
+    return {
+        "columns": columns(found.bins),
+        "ticks": [(0, "start", low), (WIDTH / 2, "middle", (low + high) / 2), (WIDTH, "end", high)],
+        "moved": linked(found.moved),
+        "contradicted": linked(contradicted[:LISTED]),
+        "more": max(0, len(contradicted) - LISTED),
+    }
+
+
+def where(project: Project, want: Asked, row: Row) -> str:
+    """The page of a rollout or a trajectory."""
+    if isinstance(want.source, RunSource):
+        return reverse("rollout", args=[*project.path, want.source.run.number, *row.place])
+    return reverse("trajectory", args=[*project.path, *row.place])
+
+
+def fields(want: Asked) -> list[Field]:
+    found = []
+    for name, most in SLIDERS.items():
+        field = RewardFields.base_fields[f"reward_{name}"]
+        value, own = (getattr(config, name) for config in (want.config, want.own))
+        now, then = ("" if one is None else written(one) for one in (value, own))
+        found.append(Field(name, str(field.label), str(field.help_text), now, then, field.max_value, most))
+    return found
+
+
+def presets(want: Asked, saved: list[SavedReward]) -> list[tuple[str, str, bool]]:
+    """The rewards that have a name: how each is called, its address, and whether it is this."""
+    own = [("As it was scored", want.own)]
+    named = [(short(name), config) for name, config in PRESETS.items()]
+    team = [(one.name, read_reward(one.config)) for one in saved]
+    return [(title, want.query(config), config == want.config) for title, config in (*own, *named, *team)]
+
+
+def answer(want: Asked) -> Answer:
+    """The rollouts under the configuration; those of a form that takes more than the columns are fewer."""
+    source, began = want.source, perf_counter()
+    assert source is not None
+    plain = want.config.plain
+    try:
+        if plain:
+            lot, stale = source.read(want.most), 0
+            after: Floats = lot.plain(want.config)
+        else:
+            rescored = source.rescore(want.config, min(want.most, WHOLE))
+            stale = rescored.stale
+            lot = Lot.of([row for row in rescored.lot.rows if row.place in rescored.after])
+            after = np.array([rescored.after[row.place] for row in lot.rows], dtype=np.float64)
+    except (NoRollouts, StaleExample, UnknownExample, UnreadableData) as why:
+        return Answer(why=str(why))
+    told = {"looked": len(lot.rows), "all": source.size(), "without": lot.without, "stale": stale}
+    if not len(lot.rows):
+        return Answer(**told, why=nothing(stale, lot.without))
+    accepts = (want.accept * source.most, want.accept * max(1.0, want.config.largest))
+    found = compared(lot, after, (want.own, want.config), source.verdicts(lot.rows), accepts)
+    return Answer(compared=found, seconds=perf_counter() - began, **told)
+
+
+def nothing(stale: int, without: int) -> str:
+    if stale:
+        return (
+            f"All {stale:,} were made with other code of their servers, so their worlds cannot be compared any more. "
+            "Score by the form paper or graduated, which need no world."
+        )
+    if without:
+        return f"None of these {without:,} rollouts has a reward, or the data set has none of their conversations."
+    return "There are no rollouts to score here yet. They are kept as the run trains."
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def reward_save(request: ProjectRequest) -> HttpResponse:
+    """Save the configuration of the page under a name; the launch form offers it from then on."""
+    back = f"{reverse('what-if', args=request.project.path)}?{request.POST.get('back', '')}"
+    try:
+        config: RewardConfig = within(read_reward(request.POST.get("config", "") or "{}"))
+        made = save(request.project, request.user, request.POST.get("name", ""), config)
+    except BadReward as why:
+        messages.error(request, f"It was not saved. {why}")
+        return redirect(back)
+    messages.success(request, f"“{made.name}” is saved. The launch form of runs offers it.")
+    return redirect(back)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def reward_remove(request: ProjectRequest, reward: int) -> HttpResponse:
+    """`sure` takes the name away; runs that were scored by it keep their weights."""
+    found = get_object_or_404(SavedReward, project=request.project, pk=reward)
+    if "sure" not in request.POST:
+        messages.warning(request, f"“{found.name}” is still offered: nothing said that it should go.")
+        return redirect("what-if", *request.project.path)
+    found.delete()
+    messages.success(request, f"“{found.name}” is no longer offered. Runs that were scored so keep their weights.")
+    return redirect("what-if", *request.project.path)

@@ -1,0 +1,34 @@
+"""The page that runs a stored rollout again without one of its calls, or with another in its place."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.trajectories.what_if import answered, compared
+
+from .detail import run_of
+from .rollouts import NoRollouts, examples_of, rollout_of
+from .scored import scored_at
+
+
+@in_project(Action.VIEW)
+@require_http_methods(["GET", "POST"])
+def rollout_what_if(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
+    """What a rollout would have earned without a call, or with another in its place."""
+    found, back = run_of(request.project, run), reverse("rollout", args=[*request.project.path, run, step, index])
+    if request.method == "GET":
+        return redirect(back)
+    try:
+        whole = rollout_of(found, step, index)
+    except NoRollouts as error:
+        return answered(request, back, str(error))
+    if whole is None:
+        raise Http404(f"This step has no rollout {index}.")
+    example = examples_of(found, [whole.example]).get(whole.example)
+    if example is None:
+        return answered(request, back, "The example of this rollout is no longer in the data set, so nothing is run.")
+    return compared(request, whole, example, scored_at(found, step), back)
