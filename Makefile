@@ -8,7 +8,7 @@
 #   ARGS="..."          passed on by run, pipeline, test, bench, seeds and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test lint reference bench seeds ablations evaluations gpu warmup clean
+.PHONY: help setup run pipeline test lint reference pictures bench seeds ablations evaluations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -39,6 +39,9 @@ lint: setup ## ruff, formatting, types, import arrows
 reference: setup ## write docs/servers, and the diagram of conversations, from the code
 	@$(PY) -m mcp_servers.reference
 	@$(PY) -m training_worker.prove.synthesis.diagram
+
+pictures: setup ## take the pictures of docs/pages.md anew, of a site with its demo
+	@$(PY) -m tests.browser.pictures
 
 bench: setup ## how fast the servers, the reward and the picture of the graph are, beside a baseline
 	@$(PY) -m training_worker.bench $(ARGS)

@@ -15,6 +15,11 @@ REDIS_URL      the broker (default: the Valkey server that `manage.py serve` sta
 PROVE_EVALUATE_ENDPOINTS  endpoints that evaluations may ask beside PROVE_LLM_URL, separated by spaces (default: none)
 PROVE_LOST_AFTER  seconds without a word from a worker after which its job is lost and tried again (default: 60)
 SECRET_KEY     signs sessions and tokens (default: made once, kept in the data folder)
+PROVE_LOG      json gives one object a line (default: text)
+PROVE_METRICS_TOKEN  what Prometheus must send as bearer token; without it /metrics serves this machine alone
+PROVE_HTTPS    1 where browsers reach the site by https alone: cookies and redirects then insist on it (default: 0)
+PROVE_HSTS_SECONDS  how long browsers are to remember that (default: an hour)
+PROVE_HSTS     subdomains, preload or both: how far that is to reach (default: this name alone)
 """
 
 from datetime import timedelta
@@ -26,6 +31,7 @@ from django.utils.functional import SimpleLazyObject
 
 from prove_web.broker import embedded_url
 from prove_web.env import envbool, envint, envset, envstr
+from prove_web.operations.logs import configuration as logging_configuration
 from prove_web.secret import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -55,13 +61,15 @@ INSTALLED_APPS = [
     "prove_web.servers",
     "prove_web.environments",
     "prove_web.trajectories",
+    "prove_web.review",
     "prove_web.experiments",
     "prove_web.evaluations",
+    "prove_web.operations",
 ]
 
 MIDDLEWARE = [
+    "prove_web.operations.middleware.observed",
     "django.middleware.security.SecurityMiddleware",
-    "servestatic.middleware.ServeStaticMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -101,8 +109,11 @@ SQLITE = {
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
 }
 DATABASES = {"default": dj_database_url.parse(envstr("DATABASE_URL", f"sqlite:///{PROVE_DATA / 'prove.sqlite3'}"))}
+DATABASES["default"] |= {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["OPTIONS"] = SQLITE
+else:
+    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)  # seconds, not minutes
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Channels waits five seconds for a message before it asks again; the client must not give up in the same second.
@@ -138,7 +149,7 @@ CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
         "script-src": [SELF, NONCE],
-        "style-src": [SELF, "'unsafe-inline'"],  # uPlot and Cytoscape place things by style attributes
+        "style-src": [SELF, NONCE],
         "img-src": [SELF, "data:"],
         "connect-src": [SELF],
         "object-src": [NONE],
@@ -151,11 +162,24 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+
+# Behind a proxy that ends TLS, uvicorn learns from it that a request came by https: see FORWARDED_ALLOW_IPS.
+HTTPS = envbool("PROVE_HTTPS", False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]  # asked for by programs on the inside of that proxy
+HSTS = envset("PROVE_HSTS", {"subdomains", "preload"})
+SECURE_HSTS_SECONDS = envint("PROVE_HSTS_SECONDS", 3600) if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS, SECURE_HSTS_PRELOAD = "subdomains" in HSTS, "preload" in HSTS
+
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000  # a review has some for every call of a long trajectory
 
 # A job that has not been heard of for this long is lost, and its next attempt begins.
 LOST_AFTER_SECONDS = envint("PROVE_LOST_AFTER", 60)
+
+# Measurements are read by programs.
+METRICS_TOKEN = envstr("PROVE_METRICS_TOKEN", "")
+LOGGING = logging_configuration()
 
 # Servers that others wrote: a command runs on this machine, an address is called from it.
 EXTERNAL_SERVERS = envset("PROVE_EXTERNAL_SERVERS", {"command", "url"})

@@ -7,11 +7,18 @@ from prove_web.environments import urls as environments
 from prove_web.evaluations import urls as evaluations
 from prove_web.experiments import urls as experiments
 from prove_web.live import urls as live
+from prove_web.operations import urls as operations
 from prove_web.palette import urls as palette
+from prove_web.review import measure_urls as measures
+from prove_web.review import notification_urls as notifications
+from prove_web.review import trajectory_urls as beside_trajectories
+from prove_web.review import urls as review
 from prove_web.servers import urls as servers
 from prove_web.trajectories import urls as trajectories
 
 urlpatterns = [
+    *operations.urlpatterns,
+    *notifications.urlpatterns,
     *accounts.urlpatterns,
     path(
         "<slug:organisation>/<slug:project>/",
@@ -21,8 +28,11 @@ urlpatterns = [
                 *servers.urlpatterns,
                 *environments.urlpatterns,
                 *trajectories.urlpatterns,
+                *beside_trajectories.urlpatterns,
+                *review.urlpatterns,
                 *experiments.urlpatterns,
                 *evaluations.urlpatterns,
+                *measures.urlpatterns,
                 *palette.urlpatterns,
             ]
         ),
@@ -30,3 +40,4 @@ urlpatterns = [
 ]
 
 handler400 = "prove_web.accounts.errors.bad_request"
+handler500 = "prove_web.operations.views.broken"

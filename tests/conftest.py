@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 os.environ["PROVE_DATA"] = tempfile.mkdtemp(prefix="prove-tests-")
 for name in ("REDIS_URL", "DATABASE_URL", "PROVE_HOSTS", "PROVE_DEBUG"):
     os.environ.pop(name, None)
+if database := os.environ.pop("PROVE_TEST_DATABASE", None):  # postgres://..., whose user may create databases
+    os.environ["DATABASE_URL"] = database
 
 # Some images forbid Python to keep its bytecode; then each of the programs that tests start compiles torch anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOP_LEVEL = {
     *{"manage.py", "prove_web", "training_worker", "mcp_servers", "templates", "tests", "requirements.txt"},
     *{"requirements-gpu.txt", "README.md", "CHANGELOG.md", "LICENSE", "Makefile", "pyproject.toml", "docs"},
+    *{"compose.yaml", "Dockerfile"},
 }
 NOBODY = 65534
 

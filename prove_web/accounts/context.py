@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Count, Q
 from django.http import HttpRequest
 
 from .models import Organisation, Project
@@ -28,6 +29,13 @@ EVALUATIONS = frozenset(
         *("leaderboards", "leaderboard"),
     }
 )
+REVIEW = frozenset({"queue", "queue-new", "queue-edit", "review", "review-adjudicate", "agreement", "reward-annotator"})
+DATASETS = frozenset(
+    {
+        *("dataset", "dataset-new", "trajectory", "trajectories", "trajectory-fix", "trajectory-edited"),
+        *("version-new", "dataset-mix", "dataset-split", "dataset-changes", "import-new", "import-preview", "export"),
+    }
+)
 SESSIONS = ("session-compare", "session-branches", "session-trajectory")
 SECTIONS = (
     Section("home", "Home", "home", frozenset({"job"})),
@@ -36,8 +44,9 @@ SECTIONS = (
     Section("sessions", "Sessions", "terminal-2", frozenset({"session", "session-new", *SESSIONS})),
     Section("graph", "Graph", "share"),
     Section("environments", "Environments", "adjustments", frozenset({"server-versions", "third-party"})),
-    Section("datasets", "Data sets", "database", frozenset({"dataset", "dataset-new", "trajectory"})),
-    Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", *SWEEPS})),
+    Section("datasets", "Data sets", "database", DATASETS),
+    Section("queues", "Review", "circle-check", REVIEW),
+    Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS})),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),
 )
 
@@ -45,13 +54,14 @@ FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", 
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """`navigation` for the frame, and `may`: what the person's role here allows, by action."""
+    """`navigation` for the frame, `unread` notifications in it, and `may`: what one's role here allows, by action."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {"navigation": {}, "may": {}}
     role: Role | None = getattr(request, "role", None)  # set once the person was let in, so a stranger learns nothing
     organisation: Organisation | None = getattr(request, "organisation", None) if role else None
-    projects = list(Project.objects.of(user).select_related("organisation").order_by("organisation__name", "name"))
+    mine = Project.objects.of(user).select_related("organisation").annotate(unread=unread_of(user))
+    projects = list(mine.order_by("organisation__name", "name"))
     project = (getattr(request, "project", None) if role else None) or first_of(organisation, projects)
     page = (request.resolver_match.url_name if request.resolver_match else "") or ""
     remember(request, page)
@@ -63,6 +73,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "projects": projects,
         "role": role,
         "may": may,
+        "unread": sum(each.unread for each in projects),
         "page": page,
         "sections": [
             {"page": each.page, "title": each.title, "icon": each.icon, "active": page in {each.page, *each.beneath}}
@@ -71,6 +82,11 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         ],
     }
     return {"navigation": shown, "may": may}
+
+
+def unread_of(user: Any) -> Count:
+    """How many notifications of a project a person has not read, in the same query as their projects."""
+    return Count("notifications", filter=Q(notifications__user=user, notifications__read_at=None))
 
 
 def remember(request: HttpRequest, page: str) -> None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from .roles import Role
 
 RESERVED = frozenset(
-    {"sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "admin", "new", "members"}
+    {"sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "metrics", "admin", "new", "members"}
 )
 
 
@@ -85,3 +85,21 @@ class Project(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("home", args=self.path)
+
+
+class SavedView(models.Model):
+    """A list as someone narrowed it, kept under a name for the team: `page` names the list, `query` its address."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="saved_views")
+    page = models.CharField(max_length=40)
+    name = models.CharField(max_length=80)
+    query = models.TextField()
+    made_by = models.ForeignKey(User, models.SET_NULL, null=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["project", "page", "name"], name="one_saved_view_per_name")]
+
+    def __str__(self) -> str:
+        return self.name

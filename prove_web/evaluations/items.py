@@ -108,15 +108,20 @@ def listed(evaluation: Evaluation, query: QueryDict, categories: list[str], fail
 @in_project(Action.VIEW)
 @require_safe
 def evaluation_items(request: ProjectRequest, evaluation: int) -> HttpResponse:
-    """The list alone, to htmx; anybody else is led to the page that it is on."""
+    """The list alone, to htmx; anybody else is led to the page that it is on.
+
+    With `now`, the page asks for what it shows already, as it is now, and its address stays.
+    """
     found = evaluation_of(request.project, evaluation)
-    query = tidy(request.GET.dict())
+    query = tidy({name: value for name, value in request.GET.dict().items() if name != "now"})
     address = f"{found.get_absolute_url()}?{query}".removesuffix("?")
     if not request.htmx:
         return redirect(f"{address}#items")
+    quiet, request.GET = "now" in request.GET, QueryDict(query)
     rows = found.items.order_by()
     categories = sorted(rows.values_list("category", flat=True).distinct())
     failures = sorted(rows.filter(passed=False).values_list("failure", flat=True).distinct())
     response = render(request, "evaluations/items.html", listed(found, request.GET, categories, failures))
-    response["HX-Push-Url"] = address
+    if not quiet:
+        response["HX-Push-Url"] = address
     return response

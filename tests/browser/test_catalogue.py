@@ -100,3 +100,16 @@ def test_a_server_that_is_switched_off_is_gone_from_the_lists_until_it_is_on_aga
         expect(page.get_by_text("All servers are on." if on else "1 of 20 servers are off")).to_be_visible()
         page.goto(f"{HERE}tools/?q=start_engine")
         expect(page.get_by_role("link", name="start_engine")).to_have_count(int(on))
+
+
+def test_a_session_of_the_gateway_is_started_stopped_and_started_again(site: Site, page: Page) -> None:
+    page.goto(f"{HERE}environments/")
+    page.get_by_label("What it is for").fill("An agent at work")
+    page.get_by_role("button", name="Start a session").click()
+    row = page.get_by_role("row", name=re.compile("An agent at work"))
+    expect(row.get_by_text(re.compile(r"^http://127\.0\.0\.1:\d+/mcp/\S+\.\S+$"))).to_be_visible()
+    assert faults(page) == []
+    row.get_by_role("button", name=re.compile("^Stop")).click()
+    expect(row.get_by_text("ended", exact=True)).to_be_visible()
+    row.get_by_role("button", name=re.compile("^Start")).click()
+    expect(row.get_by_role("button", name=re.compile("^Reset"))).to_be_visible()

@@ -62,7 +62,7 @@ def test_a_tool_is_found_clicked_and_its_edge_proven_and_a_chain_drawn(proven: S
     panel.get_by_role("button", name="Draw chains").click()
     panel.get_by_role("link", name=re.compile("^shortest")).first.click()
     expect(page).to_have_url(re.compile("chain=1"))
-    expect(panel.locator("a[aria-current]")).to_be_visible()
+    expect(panel.locator(".graph-chain-list a[aria-current]")).to_be_visible()
     expect(page.locator("#graph-canvas[data-shows*='chain=1']")).to_be_visible()
     chosen = "() => window.prove.graph.picture.cy.edges('.chain').length"
     expect(panel.get_by_role("link", name="Send to synthesis")).to_be_visible()

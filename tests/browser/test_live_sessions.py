@@ -3,10 +3,8 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.site.running import Site
 from tests.waiting import PATIENCE
@@ -15,37 +13,6 @@ from .test_pages import SIZES, faults
 from .test_stories import launch
 
 HERE = "/my-team/demo/"
-
-
-@pytest.fixture(scope="module")
-def colleague(site: Site, chromium: Browser, signed_in: dict) -> dict:
-    """The cookies of an annotator, whom the owner added and who signed in by the form."""
-    owners, theirs = (chromium.new_context(base_url=site.url, storage_state=each) for each in (signed_in, None))
-    page = owners.new_page()
-    page.goto("/my-team/")
-    page.get_by_label("User name or e-mail address").fill("ann@example.com")
-    page.locator("[name=role]").last.select_option("annotator")
-    page.get_by_role("button", name=re.compile("^Add")).click()
-    password = page.locator("#first-password").inner_text()
-    page = theirs.new_page()
-    page.goto("/")
-    page.get_by_label("User name").fill("ann@example.com")
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/my-team/**")
-    cookies = theirs.storage_state()
-    for context in (owners, theirs):
-        context.close()
-    return dict(cookies)
-
-
-@pytest.fixture
-def other(site: Site, chromium: Browser, colleague: dict) -> Iterator[Page]:
-    """A page of someone else at another machine."""
-    context = chromium.new_context(base_url=site.url, storage_state=colleague)
-    context.set_default_timeout(1000 * PATIENCE)
-    yield context.new_page()
-    context.close()
 
 
 def open_session(page: Page) -> str:

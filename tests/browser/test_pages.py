@@ -12,7 +12,8 @@ PAGES = [
     "datasets/", "datasets/new/", "datasets/1/", "runs/", "runs/new/", "runs/1/", "runs/1/tools/", "runs/1/rollouts/1/",
     "runs/1/rollouts/1/1/", "runs/1/rollouts/?q=calls%3E0", "sweeps/", "sweeps/new/?preset=rates",
     "tools/?sensitive=1&sort=-used", "find/?q=transfer", "environments/", "environments/versions/banking/",
-    "../", "../../account/password/",
+    "../", "../../account/password/", "../../account/notifications/",
+    "review/agreement/", "review/reward/", "what-if/", "what-if/?name=1&repeats=0.1",
 ]  # fmt: skip
 EVALUATIONS = [
     "evaluations/2/", "evaluations/3/", "evaluations/2/items/0/", "evaluations/2/compare/",
@@ -66,7 +67,10 @@ def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated
 def test_a_trajectory_is_accessible_and_tidy(done_run: Site, page) -> None:
     [(example,)] = done_run.rows("SELECT example FROM trajectories_trajectory WHERE steps = 3 LIMIT 1")
     assert page.goto(f"{HERE}datasets/1/{example}/").status == 200
+    page.locator("#comment-form").wait_for()
     assert faults(page) == []
+    for path in ("acceptance/", "comments/"):
+        look_at(f"datasets/1/{example}/{path}", page)
 
 
 def test_a_stranger_to_the_site_is_asked_to_sign_in(site: Site, chromium) -> None:

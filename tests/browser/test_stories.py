@@ -131,7 +131,7 @@ def test_a_form_with_ten_megabytes_is_refused_in_words(site: Site, page: Page, s
 
 
 def test_a_sweep_is_launched_and_its_runs_are_laid_side_by_side(done_run: Site, page: Page) -> None:
-    page.goto(f"{HERE}sweeps/new/?preset=seeds")
+    page.goto(f"{HERE}sweeps/new/?preset=seeds&dataset=1")
     page.get_by_label("Values of setting 1").fill("0, 1")
     page.get_by_label("Setting 2", exact=True).select_option("kind")
     page.get_by_label("Values of setting 2").fill("sft")
@@ -150,3 +150,22 @@ def test_a_sweep_is_launched_and_its_runs_are_laid_side_by_side(done_run: Site, 
     assert page.evaluate("window.untouched"), "the page was not loaded anew"
     page.get_by_role("link", name=re.compile(r"^Run \d+$")).first.click()
     expect(page.get_by_text("Token accuracy").first).to_be_visible()
+
+
+def test_a_weight_is_moved_and_the_reward_saved_for_the_next_run(done_run: Site, page: Page) -> None:
+    page.goto(f"{HERE}runs/1/")
+    page.get_by_role("link", name="What-if reward").first.click()
+    told = page.get_by_role("status").filter(has_text="Scored")
+    expect(told).to_contain_text("nothing changes until a weight does")
+    slider = page.get_by_role("slider", name="Coverage, slider")
+    slider.focus()
+    for _ in range(10):
+        slider.press("ArrowRight")
+    expect(page.get_by_role("spinbutton", name=re.compile("^Coverage"))).to_have_value("0.6")
+    expect(told).not_to_contain_text("nothing changes")
+    expect(page).to_have_url(re.compile(r"what-if/\?of=run-1&coverage=0\.6$"))
+    page.get_by_label("Name", exact=True).last.fill("More coverage")
+    page.get_by_role("button", name="Save for runs").click()
+    page.get_by_role("link", name="Launch with it").click()
+    unfold(page)
+    expect(page.get_by_label("Reward", exact=True).locator("option:checked")).to_contain_text("More coverage")

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from prove_web.accounts.models import Project, User
+from prove_web.accounts.models import Project, SavedView, User
 from prove_web.environments.models import ThirdParty
-from prove_web.experiments.models import Point, Run, Sweep
+from prove_web.experiments.models import Point, Run, SavedReward, Sweep
 from prove_web.live.models import Job, Kind, State
+from prove_web.review.comments import say
+from prove_web.review.making import make_queue
+from prove_web.review.schema import PLAIN
 from prove_web.servers.models import LiveSession, SavedCall
 from prove_web.servers.tokens import issue
+from prove_web.trajectories import uploads
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
+from training_worker.prove.importers.imported import FAULTS
 from training_worker.prove.rollout import oracle
 
 from .evaluated import Look, evaluation_of
@@ -39,10 +44,19 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     token, _ = issue(session, maker, "Desk", True)
     call = {"name": f"Mine {number}", "tool": "list_accounts", "arguments": {}}
     saved = SavedCall.objects.create(organisation=project.organisation, made_by=maker, **call)
+    sent = uploads.begin(project, "file.jsonl", 3)
+    sent.add(0, [b"{}\n"])
+    (source.folder).mkdir(parents=True, exist_ok=True)
+    (source.folder / FAULTS).write_text("place,number,why,begins\n", encoding="utf-8")
     waiting = Job.objects.create(kind=Kind.GRAPH, title="Graph", **made)
     small = Look(items=1, categories=["even"])
     evaluation = evaluation_of(project, benchmark=small, run=run, checkpoint="last", number=number)
+    view = SavedView.objects.create(project=project, page="trajectories", name="Mine", query="q=train", made_by=maker)
+    queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=PLAIN.model_dump(mode="json"))
+    queue.number = number
+    queue.save()
     return {
+        "view": view.pk,
         "organisation": project.organisation.slug,
         "project": project.slug,
         "member": project.organisation.memberships.get(user=maker).pk,
@@ -54,7 +68,9 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "saved": saved.pk,
         "other": ThirdParty.objects.create(project=project, name=f"theirs_{number}", url="https://example.com/mcp").pk,
         "dataset": number,
+        "upload": sent.id,
         "example": trajectory.example,
+        "comment": say(trajectory, maker, "Odd.").pk,
         "run": number,
         "sweep": number,
         "step": STEP,
@@ -63,6 +79,10 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "twin": evaluation.number,
         "line": 0,
         "benchmark": evaluation.benchmark,
+        "queue": queue.number,
+        "position": 1,
+        "format": "csv",
+        "reward": SavedReward.objects.create(project=project, name=f"Mine {number}", config={"name": 0.5}).pk,
     }
 
 

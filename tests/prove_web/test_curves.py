@@ -187,6 +187,16 @@ def test_the_table_of_tools_is_sorted_by_its_address_and_comes_alone_to_htmx(lon
     assert ordered(tools_of(long), "change")[0].tool == "transfer_money"
 
 
+def test_the_tools_that_fail_most_lead_to_more_data_about_them(
+    long: Run, mary: User, victors: Client, as_user: Callable[[User], Client]
+) -> None:
+    url = reverse("run-tools", args=[*long.project.path, long.number])
+    new = reverse("dataset-new", args=long.project.path)
+    page = as_user(mary).get(url).text
+    assert f'href="{new}?tools=transfer_money"' in page and 'value="list_accounts" form="more-data"' in page
+    assert new not in victors.get(url).text
+
+
 def test_runs_that_did_not_count_their_tools_say_so(project: Project, victors: Client) -> None:
     for run, says in ((run_of(project, [0.5]), "do not tell their calls"), (run_of(project), "from the first step")):
         assert says in victors.get(reverse("run-tools", args=[*project.path, run.number])).content.decode()

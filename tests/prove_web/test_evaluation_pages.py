@@ -206,6 +206,18 @@ def test_the_list_alone_is_for_htmx_and_keeps_the_address(project: Project, vict
     assert victors.get(url).headers["Location"] == at(made, outcome="failed") + "#items"
 
 
+def test_the_list_as_it_is_now_leaves_the_address_and_a_filter_keeps_the_model_beside(
+    project: Project, victors: Client
+) -> None:
+    made = evaluation_of(project, half())
+    quiet = victors.get(at(made, page="evaluation-items", now="1", sort="item"), headers={"HX-Request": "true"})
+    assert "HX-Push-Url" not in quiet.headers and "now=1" not in quiet.text and "12 in all" in words(quiet.text)
+    url = at(made, page="evaluation-items", beside="x", outcome="failed")
+    beside = victors.get(url, headers={"HX-Request": "true"})
+    assert beside.headers["HX-Push-Url"] == at(made, beside="x", outcome="failed")
+    assert "?beside=x#items" in beside.text, "showing all again keeps it, too"
+
+
 def test_an_item_shows_its_conversation_the_verdict_and_the_benchmarks_words(project: Project, victors: Client) -> None:
     wrong = write_calls([ToolCall("read", {"file": "another"})])
     made = evaluation_of(project, half(by=wrong))

@@ -423,6 +423,8 @@ def test_evidence_made_again_answers_as_it_did(
             assert told and (last.ok, last.text) == (told.run["ok"], told.run["text"])
             assert session.calls.count() == len(told.earlier) + 1 and session.seed == told.seed
             assert "answered as it did when the edge was proven" in answer.content.decode()
+            assert answer.context["form"].tool.name == told.then[0]
+            assert answer.context["form"].arguments() == told.then[1], "the next call is filled in"
 
 
 @pytest.mark.parametrize("posted", [{}, {"edge": "a~b"}, {"edge": "list_accounts~get_account", "parameter": "x"}])

@@ -78,7 +78,7 @@ def test_a_large_one_is_loaded_in_batches(project: Project, monkeypatch: pytest.
     dataset = made(project)
     with CaptureQueriesContext(connection) as queries:
         import_dataset(str(dataset.job_id))
-    inserts = [query for query in queries if query["sql"].startswith("INSERT")]
+    inserts = [query for query in queries if query["sql"].startswith('INSERT INTO "trajectories_trajectory"')]
     assert len(inserts) == 3 and dataset.trajectories.count() == TRAIN + HELD_OUT
 
 

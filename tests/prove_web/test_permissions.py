@@ -22,13 +22,14 @@ from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
 from prove_web.live.consumers import allowed_to_see
 from prove_web.live.routing import routes
+from prove_web.trajectories.models import Trajectory
 
 from .furnished import furnish
 
 RULES = {"anyone", "signed in", *(f"{where}: {each}" for where in ("project", "organisation") for each in Action)}
 TEAM = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 EVERYONE = (*TEAM, "charlie", "anonymous")
-OBJECTS = {"job", "session", "dataset", "run", "sweep", "evaluation", "other"}
+OBJECTS = {"job", "session", "dataset", "run", "sweep", "evaluation", "other", "view", "queue", "reward"}
 PASSWORD = make_password("correct horse battery")
 
 
@@ -143,7 +144,13 @@ def test_nothing_is_found_under_the_address_of_another_project(
 @pytest.mark.parametrize("who", EVERYONE)
 def test_the_socket_tells_the_team_and_nobody_else(who: str, team: dict[str, User], parts: dict[str, Any]) -> None:
     user, project = team.get(who, AnonymousUser()), Project.objects.get(slug="demo")
-    for topic in (("job", str(parts["job"])), ("project", str(project.pk)), ("session", str(parts["session"]))):
+    trajectory = ("trajectory", str(Trajectory.objects.filter(dataset__project=project).first().pk))
+    for topic in (
+        ("job", str(parts["job"])),
+        ("project", str(project.pk)),
+        ("session", str(parts["session"])),
+        trajectory,
+    ):
         assert allowed_to_see(user, topic) is (who in TEAM)
 
 

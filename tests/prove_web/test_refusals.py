@@ -30,6 +30,13 @@ MORE_THAN_LOOKING = {
     "graph-prove": Action.LAUNCH,
     "graph-open": Action.ANNOTATE,
     "dataset-new": Action.LAUNCH,
+    "version-new": Action.LAUNCH,
+    "dataset-split": Action.LAUNCH,
+    "dataset-mix": Action.LAUNCH,
+    "import-new": Action.LAUNCH,
+    "import-piece": Action.LAUNCH,
+    "import-preview": Action.LAUNCH,
+    "run-collect": Action.LAUNCH,
     "run-new": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
     "evaluation-new": Action.LAUNCH,
@@ -45,19 +52,43 @@ MORE_THAN_LOOKING = {
     "session-trajectory": Action.ANNOTATE,
     "call-save": Action.ANNOTATE,
     "saved-call": Action.ANNOTATE,
+    "dataset-forecast": Action.LAUNCH,
     "trajectory-session": Action.ANNOTATE,
+    "trajectory-views": Action.ANNOTATE,
+    "trajectory-view": Action.ANNOTATE,
+    "trajectory-accept": Action.ANNOTATE,
+    "comment-add": Action.ANNOTATE,
+    "comment-edit": Action.ANNOTATE,
+    "comment-remove": Action.ANNOTATE,
+    "thread-resolve": Action.ANNOTATE,
+    "trajectory-fix": Action.ANNOTATE,
     "tool-call": Action.ANNOTATE,
     "environment-save": Action.LAUNCH,
+    "gateway-switch": Action.LAUNCH,
+    "gateway-session-new": Action.ANNOTATE,
+    "gateway-session": Action.ANNOTATE,
     "server-check": Action.LAUNCH,
     "servers-check": Action.LAUNCH,
     "third-party-add": Action.MANAGE,
     "third-party": Action.MANAGE,
     "third-party-remove": Action.MANAGE,
     "rollout-session": Action.ANNOTATE,
+    "queue-new": Action.LAUNCH,
+    "queue-edit": Action.LAUNCH,
+    "queue-close": Action.LAUNCH,
+    "queue-labels": Action.LAUNCH,
+    "adjudicate-next": Action.LAUNCH,
+    "review-adjudicate": Action.LAUNCH,
+    "review": Action.ANNOTATE,
+    "review-next": Action.ANNOTATE,
+    "review-undo": Action.ANNOTATE,
+    "reward-save": Action.LAUNCH,
+    "reward-remove": Action.LAUNCH,
+    "disagreement-queue": Action.LAUNCH,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run", "evaluation"}
-OURS = ("accounts", "live", "servers", "environments", "trajectories", "experiments", "evaluations")
+THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue"}
+OURS = ("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations")
 Parts = tuple[str, ...]
 
 
@@ -116,8 +147,11 @@ def test_what_takes_more_than_looking_is_written_down() -> None:
     assert {name: action for name, action in LEAST.items() if action != Action.VIEW} == MORE_THAN_LOOKING
 
 
-def test_only_signing_in_and_out_is_for_anyone() -> None:
-    assert {name for name, rule in RULES.items() if rule == "anyone"} == {"sign-in", "sign-out"}
+def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
+    assert {name for name, rule in RULES.items() if rule == "anyone"} == {
+        *("sign-in", "sign-out"),
+        *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
+    }
 
 
 @pytest.mark.parametrize("person", ["mary", "bob", "victor", "charlie"])

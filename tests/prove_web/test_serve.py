@@ -25,6 +25,7 @@ from prove_web.supervisor import valkey
 from prove_web.supervisor.program import Refused
 from prove_web.supervisor.programs import MCP_TOKEN, OWNER_PASSWORD, Site, programs
 from tests.waiting import PATIENCE, eventually
+from training_worker import logs
 from training_worker.prove.benchmarks.reach import ENDPOINTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -260,10 +261,10 @@ def a_site(tmp_path: Path) -> Site:
 
 
 def test_no_worker_of_the_engine_sees_a_secret_of_the_web(a_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DATABASE_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "PROVE_OWNER_PASSWORD"):
+    web = ["DATABASE_URL", "DJANGO_SETTINGS_MODULE", "PROVE_METRICS_TOKEN", "SECRET_KEY"]
+    for name in (*web, "PROVE_OWNER_PASSWORD"):
         monkeypatch.setenv(name, "secret")
     seen = {each.name: sorted(name for name in each.env if each.env[name] == "secret") for each in programs(a_site)}
-    web = ["DATABASE_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"]
     others: dict[str, list[str]] = {"gateway": [], "cpu-worker": [], "gpu-worker": []}
     assert seen == {"web": web, "writer": web, "web-worker": web, "beat": web, **others}
 
@@ -294,7 +295,9 @@ def test_the_page_about_running_names_every_variable_and_every_program(a_site: S
     named = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE))
     code = "".join(path.read_text("utf-8") for path in (ROOT / "prove_web").rglob("*.py"))
     read = set(re.findall(r'env(?:str|bool|int|set)\("([A-Z_]+)"', code))
-    assert named == read | {ENDPOINTS, "SECRET_KEY", OWNER_PASSWORD, MCP_TOKEN, first_start.DEMO}
+    elsewhere = {ENDPOINTS, "SECRET_KEY", OWNER_PASSWORD, MCP_TOKEN, first_start.DEMO, logs.SETTING}
+    of_libraries = {"FORWARDED_ALLOW_IPS", "PROMETHEUS_MULTIPROC_DIR"}
+    assert named == read | elsewhere | of_libraries
     programs_named = set(re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE))
     assert programs_named == {"broker", *(each.name for each in programs(a_site))}
 

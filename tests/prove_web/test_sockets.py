@@ -18,10 +18,12 @@ from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, TOO_SL
 from prove_web.live.hub import hubs
 from prove_web.live.models import Job, State
 from prove_web.live.record import record
+from prove_web.review.comments import say
 from prove_web.servers import calls
 from prove_web.servers.models import LiveSession
 from tests.waiting import PATIENCE
 
+from .examples import abstention, dataset_of
 from .story import run_job, step, story
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
@@ -163,6 +165,21 @@ def test_a_project_tells_which_jobs_changed(project: Project, victor: User) -> N
     play(scene)
 
 
+def test_a_trajectory_tells_that_somebody_commented_and_not_what(project: Project, victor: User, bob: User) -> None:
+    trajectory = dataset_of(project, [abstention()]).trajectories.select_related("dataset__project").get()
+
+    async def scene() -> None:
+        async with socket(victor) as one:
+            await one.subscribe(trajectory=trajectory.pk)
+            before = await one.hear()
+            await sync_to_async(say)(trajectory, bob, "What a day")
+            after = await one.hear()
+            assert before["trajectory"] == after["trajectory"] == str(trajectory.pk)
+            assert {*after} == {"trajectory", "stamp"} and before["stamp"] != after["stamp"]
+
+    play(scene)
+
+
 def test_a_session_tells_how_many_calls_it_has_and_what_the_next_ones_meet(
     project: Project, victor: User, bob: User
 ) -> None:
@@ -171,11 +188,29 @@ def test_a_session_tells_how_many_calls_it_has_and_what_the_next_ones_meet(
     async def scene() -> None:
         async with socket(victor) as one:
             await one.subscribe(session=session.pk)
-            assert await one.hear() == {"session": str(session.pk), "calls": 0, "faults": ""}
+            assert await one.hear() == {"session": str(session.pk), "calls": 0, "faults": "", "again": None}
             await sync_to_async(calls.make)(session, bob, "list_accounts", {})
             assert (await one.hear())["calls"] == 1
             await sync_to_async(calls.set_faults)(session, Faults(slow=5))
             assert "slow=5" in (await one.hear())["faults"]
+
+    play(scene)
+
+
+def test_who_looks_at_a_session_is_told_that_it_was_begun_again_and_that_it_was_removed(
+    project: Project, victor: User, bob: User
+) -> None:
+    session = session_in(project)
+
+    async def scene() -> None:
+        async with socket(victor) as one:
+            await one.subscribe(session=session.pk)
+            assert (await one.hear())["again"] is None
+            fresh = await sync_to_async(calls.reset)(session, bob)
+            assert (await one.hear())["again"] == fresh.pk
+            number = session.pk
+            await sync_to_async(calls.remove)(session)
+            assert await one.hear() == {"session": str(number), "gone": True}
 
     play(scene)
 

@@ -322,3 +322,33 @@ def test_a_terminal_that_is_gone_is_a_request_to_stop(tmp_path: Path) -> None:
         stream.close()
         supervisor.say("anybody there?")
         supervisor.keep()  # returns
+
+
+def test_what_is_stopped_on_purpose_stays_stopped_until_somebody_wants_it_again(supervisor, tmp_path: Path) -> None:
+    stopped = tmp_path / "stopped"
+    supervisor.start(program("import time; time.sleep(600)", "kept", stopped=stopped))
+    (kept,) = supervisor.processes
+    first = kept.child.pid
+    stopped.touch()
+    turns_until(supervisor, lambda: not kept.alive)
+    for _ in range(5):
+        supervisor.turn()
+    assert not kept.alive and "kept       | is stopped" in shown(supervisor) and "starts again" not in shown(supervisor)
+    stopped.unlink()
+    turns_until(supervisor, lambda: kept.alive)
+    assert kept.child.pid != first and not kept.deaths
+
+
+def test_what_does_not_stop_when_asked_is_killed_and_what_was_stopped_before_does_not_start(
+    supervisor, tmp_path: Path
+) -> None:
+    stopped = tmp_path / "stopped"
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    stubborn = f"{deaf}; print('up', flush=True); time.sleep(600)"
+    supervisor.start(program(stubborn, "stubborn", stopped=stopped, grace=0.2))
+    turns_until(supervisor, lambda: "up" in shown(supervisor))
+    stopped.touch()
+    turns_until(supervisor, lambda: not supervisor.processes[0].alive)
+    supervisor.start(program("import time; time.sleep(600)", "other", stopped=stopped))
+    supervisor.turn()
+    assert not supervisor.processes[1].alive

@@ -70,7 +70,7 @@ def test_a_page_takes_as_many_queries_for_a_long_trajectory_as_for_a_short_one(
 ) -> None:
     dataset, client = dataset_of(project, examples()), as_user(victor)
     client.get(at(dataset, chain()))  # notes in the session that the person has been here
-    queries = 8  # session, user, project, role, the frame's projects; trajectory, the one before, the one after
+    queries = 12  # session, user, project, role, the frame's projects; trajectory, beside it (3), blind (2), edits
     for example in (abstention(), max(examples(), key=lambda each: len(each.steps))):
         with django_assert_num_queries(queries):
             client.get(at(dataset, example))
@@ -122,16 +122,16 @@ def test_one_goes_to_the_trajectories_before_and_after_it(project: Project, vict
     dataset, client = dataset_of(project, examples()), as_user(victor)
     first, second, third = examples()[:3]
     page = client.get(at(dataset, second))
-    assert page.context["earlier"] == first.id and page.context["later"] == third.id
-    assert client.get(at(dataset, first)).context["earlier"] is None
-    assert client.get(at(dataset, examples()[-1])).context["later"] is None
+    assert (page.context["around"].earlier.example, page.context["around"].later.example) == (first.id, third.id)
+    assert client.get(at(dataset, first)).context["around"].earlier is None
+    assert client.get(at(dataset, examples()[-1])).context["around"].later is None
 
 
 def test_one_stays_within_what_was_filtered(project: Project, victor: User, as_user: SignIn) -> None:
     dataset = dataset_of(project, examples())
     abstaining = [each for each in examples() if each.abstains]
     page = as_user(victor).get(at(dataset, abstaining[0], steps="0"))
-    assert page.context["earlier"] is None and page.context["later"] == abstaining[1].id
+    assert page.context["around"].earlier is None and page.context["around"].later.example == abstaining[1].id
     assert at(dataset, abstaining[1], steps="0") in page.text
     assert f"{dataset.get_absolute_url()}?steps=0#found" in page.text
 

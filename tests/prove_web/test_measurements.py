@@ -1,0 +1,142 @@
+"""Measurements: true figures of the site in Prometheus' format, for those alone who may read them."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+
+from prove_web.accounts.models import Project, User
+from prove_web.experiments.models import Point, Run
+from prove_web.live import messages
+from prove_web.live.models import Job, JobEvent, Kind, State
+from prove_web.live.record import record
+from prove_web.operations import state
+from prove_web.trajectories.models import Dataset
+from training_worker import hearts
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+Figures = dict[tuple[str, ...], float]
+
+
+def read(**headers: str) -> Figures:
+    """Every sample: its name and the values of its labels -> its value."""
+    answer = Client().get("/metrics", headers=headers)
+    assert answer.status_code == 200, answer.text
+    families = text_string_to_metric_families(answer.text)
+    return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
+
+
+def test_requests_are_counted_by_page_and_answer(db: None, alice: User, as_user: Callable[[User], Client]) -> None:
+    before = read()
+    client = as_user(alice)
+    for path in ("/acme/", "/acme/", "/health/", "/no-such-team/", "/such/page/is/not/there/"):
+        client.get(path).close()
+    after = read()
+
+    def more(*key: str) -> float:
+        return after[("prove_http_requests_total", *key)] - before.get(("prove_http_requests_total", *key), 0)
+
+    assert more("GET", "200", "members") == 2
+    assert more("GET", "200", "health") == 1
+    assert more("GET", "404", "members") == 1
+    assert more("GET", "404", "none") == 1, "what strangers make up becomes no label"
+    assert after["prove_http_request_seconds_count", "GET", "members"] >= 3
+    assert not any("no-such-team" in part for key in after for part in key)
+
+
+def test_jobs_queues_heartbeats_events_and_disk_are_as_they_are(project: Project, broker: str) -> None:
+    job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Graph")
+    Job.objects.create(project=project, kind=Kind.RUN, title="Run", state=State.DONE)
+    record(str(job.id), 1, [{"seq": 1, "kind": "started", "at": "2026-01-01T00:00:00+00:00", "data": {}}])
+    messages.broker().lpush("training", "a message", "another")
+    hearts.beat(messages.broker(), "training@far")
+    found = read()
+    assert found["prove_jobs", "graph", "starting"] == found["prove_jobs", "run", "done"] == 1
+    assert found["prove_jobs", "dataset", "queued"] == 0
+    assert [found["prove_queue_length", queue] for queue in state.QUEUES] == [0, 0, 0, 2]
+    assert 0 <= found["prove_heartbeat_age_seconds", "training@far"] < 60
+    assert found["prove_events_stored_total",] == JobEvent.objects.get().pk
+    assert found["prove_disk_free_bytes",] > 0
+    assert {key: value for key, value in found.items() if key[0] == "prove_unknown" and value} == {}
+
+
+def test_the_speed_of_a_run_is_that_of_its_newest_step(project: Project, broker: str) -> None:
+    job = Job.objects.create(project=project, kind=Kind.RUN, title="Run", state=State.RUNNING)
+    made = Dataset.objects.create(project=project, number=1, name="Data", job=job)
+    run = Run.objects.create(project=project, number=7, name="Run", dataset=made, job=job)
+    Point.objects.create(run=run, step=1, metrics={"step_s": 1, "rollouts": 1, "model_tokens": 1})
+    Point.objects.create(run=run, step=2, metrics={"step_s": 4, "rollouts": 32, "model_tokens": 25})
+    found = read()
+    at = ("acme/demo", "7")
+    assert found["prove_run_step", *at] == 2
+    assert found["prove_run_rollouts_per_second", *at] == 8
+    assert found["prove_run_tokens_per_second", *at] == 200
+    Point.objects.create(run=run, step=3, metrics={"step_s": None})
+    found = read()
+    assert found["prove_run_step", *at] == 3 and ("prove_run_tokens_per_second", *at) not in found
+
+
+def test_a_broker_that_is_away_leaves_the_rest_measured(db: None, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    messages.broker.cache_clear()
+    found = read()
+    messages.broker.cache_clear()
+    unknown = {key[1] for key, value in found.items() if key[0] == "prove_unknown" and value}
+    assert unknown == {"queues", "heartbeats"}
+    assert ("prove_jobs", "run", "done") in found
+
+
+@pytest.mark.parametrize(
+    ("token", "where", "headers", "status"),
+    [
+        ("", "127.0.0.1", {}, 200),
+        ("", "::1", {}, 200),
+        ("", "10.1.2.3", {}, 403),
+        ("", "", {}, 403),
+        ("", "127.0.0.1", {"X-Forwarded-For": "127.0.0.1"}, 403),
+        ("", "127.0.0.1", {"Forwarded": "for=10.1.2.3"}, 403),
+        ("hush", "10.1.2.3", {"Authorization": "Bearer hush"}, 200),
+        ("hush", "127.0.0.1", {}, 403),
+        ("hush", "127.0.0.1", {"Authorization": "Bearer hus\u00e9"}, 403),
+        ("hush", "127.0.0.1", {"Authorization": "hush"}, 403),
+    ],
+)
+def test_measurements_are_for_this_machine_or_for_who_has_the_token(
+    token: str, where: str, headers: dict[str, str], status: int, db: None, broker: str, settings: Any
+) -> None:
+    settings.METRICS_TOKEN = token
+    answer = Client(REMOTE_ADDR=where).get("/metrics", headers=headers)
+    assert answer.status_code == status
+    assert ("prove_jobs" in answer.text) is (status == 200)
+    assert "hush" not in answer.text
+
+
+def test_openmetrics_are_one_text_with_one_end(db: None, broker: str) -> None:
+    answer = Client().get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
+    assert answer["Content-Type"].startswith("application/openmetrics-text")
+    assert answer.text.count("# EOF") == 1 and answer.text.endswith("# EOF\n")
+
+
+COUNTS = """
+from prometheus_client import generate_latest
+from prove_web.operations import measures
+measures.answered("home", "GET", 200, 0.25)
+measures.sockets.inc()
+print(generate_latest(measures.registry()).decode())
+"""
+
+
+def test_several_processes_of_a_machine_count_together(tmp_path: Path) -> None:
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    for number in (1, 2):
+        told = subprocess.run(
+            [sys.executable, "-c", COUNTS], env=environment, capture_output=True, text=True, check=True
+        )
+        found = {one.name: one.value for each in text_string_to_metric_families(told.stdout) for one in each.samples}
+        assert found["prove_http_requests_total"] == found["prove_http_request_seconds_count"] == number

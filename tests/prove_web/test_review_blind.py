@@ -1,0 +1,96 @@
+"""What a reviewer of a blind queue sees of a trajectory elsewhere, before and after their own review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from prove_web.accounts.models import Project, User
+from prove_web.review.accepting import accept
+from prove_web.review.making import make_queue
+from prove_web.review.models import Item, Queue, Review
+from prove_web.review.schema import PLAIN
+from training_worker.prove.synthesis import drift
+
+from .examples import abstention, chain, dataset_of
+
+
+def test_the_reward_of_what_one_has_yet_to_review_blind_is_shown_once_that_is_done(
+    project: Project, mary: User, bob: User, victor: User, as_user: Callable[[User], Client]
+) -> None:
+    (one,) = dataset_of(project, [chain()]).trajectories.all()
+    queue = make_queue(project, mary, [one.pk], name="Q", schema=PLAIN.model_dump(mode="json"), reviewers=2)
+    told = 'id="reward"'
+    page, bobs = one.get_absolute_url(), as_user(bob)
+    assert told not in bobs.get(page).text and "what-if/" not in bobs.get(page).text
+    assert told in as_user(mary).get(page).text and told in as_user(victor).get(page).text
+    done = {"state": Review.State.DONE, "answers": {"verdict": "accept"}}
+    Review.objects.create(item=queue.items.get(), reviewer=bob, **done)
+    assert told in bobs.get(page).text
+
+
+def test_who_reviews_blind_does_not_see_an_acceptance_and_accepts_only_in_the_review(
+    project: Project, mary: User, bob: User, as_user: Callable[[User], Client]
+) -> None:
+    (one,) = dataset_of(project, [chain()]).trajectories.all()
+    accept(one, mary)
+    queue = make_queue(project, mary, [one.pk], name="Q", schema=PLAIN.model_dump(mode="json"), reviewers=2)
+    path, bobs = [*project.path, one.dataset.number, one.example], as_user(bob)
+    for page in (
+        bobs.get(reverse("acceptance", args=path)),
+        bobs.post(reverse("trajectory-accept", args=path), {"reason": "I say so"}),
+    ):
+        assert "mary" not in page.text and "digest" not in page.text and "waits for your review" in page.text
+    assert one.acceptances.count() == 1
+    told = as_user(mary).get(reverse("acceptance", args=path)).text
+    assert "mary" in told and "digest" in told
+    Review.objects.create(item=queue.items.get(), reviewer=bob, state=Review.State.DONE, answers={"verdict": "accept"})
+    assert "mary" in bobs.get(reverse("acceptance", args=path)).text
+
+
+def test_what_others_mended_is_not_told_before_ones_own_review(
+    project: Project, mary: User, bob: User, as_user: Callable[[User], Client]
+) -> None:
+    (one,) = dataset_of(project, [chain()]).trajectories.all()
+    (other,) = dataset_of(project, [replace(abstention(), id="hand-000001")]).trajectories.all()
+    other.parent = one
+    other.save()
+    queue = make_queue(project, mary, [one.pk], name="Q", schema=PLAIN.model_dump(mode="json"), reviewers=2)
+    page, bobs = queue.items.get().get_absolute_url(), as_user(bob)
+    assert other.example not in bobs.get(page).text
+    assert other.example not in bobs.get(one.get_absolute_url()).text
+    Review.objects.create(item=queue.items.get(), reviewer=bob, state=Review.State.DONE, answers={"verdict": "fix"})
+    assert other.example in bobs.get(page).text and other.example in bobs.get(one.get_absolute_url()).text
+
+
+def test_a_drift_of_the_reward_is_told_to_a_blind_reviewer_without_the_reward(
+    project: Project, mary: User, bob: User, as_user: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (one,) = dataset_of(project, [chain()]).trajectories.all()
+    queue = make_queue(project, mary, [one.pk], name="Q", schema=PLAIN.model_dump(mode="json"))
+    perfect = drift.perfect
+    monkeypatch.setattr(drift, "perfect", lambda example: replace(perfect(example), total=0.125))
+    page, sent = queue.items.get().get_absolute_url(), {"action": "complete", "a-verdict": "accept"}
+    told = as_user(bob).post(page, sent).text
+    assert "Its reward is another one." in told and "0.125" not in told and "It earned" not in told
+    Queue.objects.update(blind=False)
+    assert "It earned" in as_user(bob).post(page, sent).text
+
+
+def test_the_verdicts_of_an_open_item_of_a_blind_queue_are_not_beside_the_reward(
+    project: Project, mary: User, bob: User, as_user: Callable[[User], Client]
+) -> None:
+    (one,) = dataset_of(project, [chain()]).trajectories.all()
+    one.reward = 1.3
+    one.save()
+    queue = make_queue(project, mary, [one.pk], name="Q", schema=PLAIN.model_dump(mode="json"), reviewers=2)
+    item = queue.items.get()
+    Review.objects.create(item=item, reviewer=mary, state=Review.State.DONE, answers={"verdict": "reject"})
+    here, asked = reverse("reward-annotator", args=project.path), {"basis": "reviews", "at": "0.5"}
+    assert as_user(bob).get(here, asked).context["asked"].units == []
+    Item.objects.update(state=Item.State.CONFLICT)
+    assert [unit.verdict for unit in as_user(bob).get(here, asked).context["asked"].units] == ["reject"]
