@@ -64,6 +64,10 @@ INSTALLED_APPS = [
     "prove_web.review",
     "prove_web.experiments",
     "prove_web.evaluations",
+    "prove_web.sharing",
+    "prove_web.alerts",
+    "prove_web.workers",
+    "prove_web.api",
     "prove_web.operations",
 ]
 

@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from prove_web.accounts import urls as accounts
+from prove_web.alerts import urls as alerts
 from prove_web.environments import urls as environments
 from prove_web.evaluations import urls as evaluations
 from prove_web.experiments import urls as experiments
@@ -14,7 +15,9 @@ from prove_web.review import notification_urls as notifications
 from prove_web.review import trajectory_urls as beside_trajectories
 from prove_web.review import urls as review
 from prove_web.servers import urls as servers
+from prove_web.sharing import urls as sharing
 from prove_web.trajectories import urls as trajectories
+from prove_web.workers import urls as workers
 
 urlpatterns = [
     *operations.urlpatterns,
@@ -33,6 +36,9 @@ urlpatterns = [
                 *experiments.urlpatterns,
                 *evaluations.urlpatterns,
                 *measures.urlpatterns,
+                *alerts.urlpatterns,
+                *workers.urlpatterns,
+                *sharing.urlpatterns,
                 *palette.urlpatterns,
             ]
         ),

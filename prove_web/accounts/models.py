@@ -68,6 +68,7 @@ class Project(models.Model):
     slug = models.SlugField(max_length=40, validators=[not_reserved])
     name = models.CharField(max_length=80)
     created_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
 
     objects = ProjectQuerySet.as_manager()
 
@@ -103,3 +104,15 @@ class SavedView(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Preference(models.Model):
+    """How one person wants a page of a project to look, such as the columns of its table; `page` names it."""
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="preferences")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="preferences")
+    page = models.CharField(max_length=40)
+    value = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "project", "page"], name="one_preference_per_page")]

@@ -49,7 +49,8 @@ class Sweep(models.Model):
 class Run(models.Model):
     """One training run: its configuration and its job. `job.result` holds the held-out evaluation once it is done.
 
-    In a sweep, `varied` are the settings that tell it from the other members, as text by field.
+    In a sweep, `varied` are the settings that tell it from the other members, as text by field. `base` is the run that
+    it is measured against: its baseline. `tags` are short words; who archives a run takes it off the table.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="runs")
@@ -61,6 +62,11 @@ class Run(models.Model):
     varied = models.JSONField(default=dict, blank=True)
     config = models.JSONField(default=dict)
     notes = models.TextField(blank=True)
+    tags = models.JSONField(default=list, blank=True)
+    pinned = models.BooleanField(default=False)
+    archived_at = models.DateTimeField(null=True, blank=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
+    base = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="compared")
     job = models.OneToOneField(Job, models.CASCADE, related_name="run")
     created_at = models.DateTimeField(auto_now_add=True)
 

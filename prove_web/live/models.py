@@ -76,6 +76,8 @@ class Job(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED, db_index=True)
+    priority = models.SmallIntegerField(default=0)  # of those that wait, the higher goes first
+    worker = models.CharField(max_length=120, blank=True)  # the name of the one that took this attempt
     attempt = models.PositiveIntegerField(default=1)
     failures = models.PositiveIntegerField(default=0)  # attempts in a row that were lost without progress
     stop = models.CharField(max_length=10, choices=StopLevel.choices, default=StopLevel.NONE, blank=True)

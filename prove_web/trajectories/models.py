@@ -41,6 +41,7 @@ class Dataset(models.Model):
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="versions")
     origin = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
 
     class Meta:
         ordering = ["-number"]

@@ -1,0 +1,5 @@
+"""Rules that watch runs, and what they found."""
+
+from __future__ import annotations
+
+urlpatterns: list = []
