@@ -23,6 +23,7 @@ class Section:
 
 
 SWEEPS = ("sweeps", "sweep-new", "sweep")
+COMPARED = ("run-compare", "run-behaviour", "run-beside", "paper")
 EVALUATIONS = frozenset(
     {
         *("evaluation", "evaluation-new", "evaluation-item", "evaluation-compare", "evaluation-beside"),
@@ -46,7 +47,9 @@ SECTIONS = (
     Section("environments", "Environments", "adjustments", frozenset({"server-versions", "third-party"})),
     Section("datasets", "Data sets", "database", DATASETS),
     Section("queues", "Review", "circle-check", REVIEW),
-    Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS})),
+    Section(
+        "runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS, *COMPARED})
+    ),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),
 )
 
