@@ -42,11 +42,14 @@ def trained_run(
 ) -> Run:
     """A run whose reward rises to `lift` above 0.8, with calls of tools, looks at held-out worlds and a result."""
     sampled: dict[str, Any] = {**RESULT["sampled"], "after": 0.75 + lift}  # type: ignore[dict-item]
-    after = [{**line, "means": {**line["means"], "validity": 0.7 + lift}} for line in RESULT["after"]]  # type: ignore[union-attr]
+    lines: Any = RESULT["after"]
+    after = [{**line, "means": {**line["means"], "validity": 0.7 + lift}} for line in lines]
     result = {**RESULT, "sampled": sampled, "after": after} if state == State.DONE else {}
     run = run_of(project, name=name, state=state, dataset=dataset, config=config, result=result)
     used = tools or {"transfer_money": (10, 4), "list_accounts": (20, 1)}
-    Point.objects.bulk_create(Point(run=run, step=step, metrics=line(step, steps, lift, used)) for step in range(1, steps + 1))
+    Point.objects.bulk_create(
+        Point(run=run, step=step, metrics=line(step, steps, lift, used)) for step in range(1, steps + 1)
+    )
     HeldOut.objects.bulk_create(
         HeldOut(run=run, step=step, metrics={"reward": 0.4 + lift + step / steps / 3, "success": 0.3})
         for step in range(0, steps + 1, max(1, steps // 5))
@@ -60,7 +63,13 @@ def line(step: int, steps: int, lift: float, tools: Mapping[str, tuple[int, int]
     parts = {"validity": 0.5 + 0.4 * rise, "coverage": 0.3 + 0.5 * rise, "efficiency": -0.1 + 0.05 * rise}
     parts |= {"name": 0.4 + 0.5 * rise, "arguments": 0.2 + 0.5 * rise}
     told = {"reward": 0.3 + (0.5 + lift) * rise + noise, "success": 0.5 * rise, "tool_failures": 0.5 - 0.4 * rise}
-    return {**told, **parts, "tokens": 1000 + 10 * step, "elapsed_s": 2.0 * step, TOOLS: {n: list(c) for n, c in tools.items()}}
+    return {
+        **told,
+        **parts,
+        "tokens": 1000 + 10 * step,
+        "elapsed_s": 2.0 * step,
+        TOOLS: {n: list(c) for n, c in tools.items()},
+    }
 
 
 def leave_held_out(run: Run, plays: Plays, held: Sequence[Example] = (), samples: int = 4) -> None:

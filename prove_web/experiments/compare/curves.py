@@ -20,7 +20,7 @@ from ..models import HeldOut, Point, Run
 from ..points import rounded
 from .bands import Curve, band
 from .chosen import HELD_OUT, Chosen, offered
-from .groups import Group, groups
+from .groups import Group, alone, groups
 
 MOST_POINTS = 20_000  # of all runs together, of each metric
 TABLES: dict[Source, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}
@@ -139,10 +139,6 @@ def described(chart: Any, title: str) -> dict[str, Any]:
     alone = len(chart.lines) == 1 or title.lower() == chart.title.lower()
     at = [name for name, _ in chart.lines].index(title)
     return {"title": chart.title if alone else f"{chart.title}: {title}", "unit": chart.unit, "help": [chart.help[at]]}
-
-
-def alone(runs: Sequence[Run]) -> list[Group]:
-    return [Group(at, f"Run {run.number}, {run.name}", (run,)) for at, run in enumerate(runs)]
 
 
 def drawn_of(lot: Group, name: str, told: Told, asked: Chosen) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..defaults import EVALUATE, REWARD, START
-from ..forms import RunForm, belongs, flat, worded
+from ..forms import RunForm, belongs, flat, of_reward, worded
 from ..inputs import plain
 from ..models import Run
 from ..reward_fields import as_fields
@@ -50,7 +50,8 @@ def label(name: str) -> str:
     if name in BEYOND:
         return BEYOND[name]
     field = RunForm.base_fields.get(name)
-    return str(field.label) if field is not None and field.label else name.replace("_", " ").capitalize()
+    words = str(field.label) if field is not None and field.label else name.replace("_", " ").capitalize()
+    return f"Reward: {words.lower()}" if of_reward(name) and name != "reward_preset" else words
 
 
 def fields(runs: Sequence[Run], base: Run | None = None) -> list[Field]:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..forms import of_reward
 from ..models import Run
 from .differences import Settings, label, settings_of
 
-SEED = "seed"
+SEED, PRESET = "seed", "reward_preset"
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,15 @@ def groups(runs: Sequence[Run]) -> list[Group]:
         found.setdefault(json.dumps(told[run.pk], sort_keys=True), []).append(run)
     firsts = [told[members[0].pk] for members in found.values()]
     apart = [name for name in told_names(firsts) if len({one.get(name) for one in firsts}) > 1]
+    apart = [name for name in apart if name == PRESET or not (of_reward(name) and PRESET in apart)]
     return [
         Group(number, title(members, firsts[number], apart), tuple(members))
         for number, members in enumerate(found.values())
     ]
+
+
+def alone(runs: Sequence[Run]) -> list[Group]:
+    return [Group(at, f"Run {run.number}, {run.name}", (run,)) for at, run in enumerate(runs)]
 
 
 def without_seed(settings: Settings) -> Settings:

@@ -17,7 +17,7 @@ from .differences import environments, fields
 from .finals import finals
 from .on_benchmarks import boards
 from .parts import SHOWN, components, tools
-from .picker import chips, found, suggested
+from .picker import chips, colour_of, found, suggested
 
 WORDS = 100  # letters of a search
 
@@ -39,7 +39,8 @@ def run_compare(request: ProjectRequest) -> HttpResponse:
         first, last = (step(request.GET.get(name, "")) for name in ("from", "to"))
         return JsonResponse(drawn(asked, first or 0, last))
     if part in PARTS:
-        return render(request, f"experiments/compare/{part}.html", {"asked": asked, **PARTS[part](request, asked)})
+        context = {"asked": asked, "colours": colour_of(asked), **PARTS[part](request, asked)}
+        return render(request, f"experiments/compare/{part}.html", context)
     return render(request, "experiments/compare/page.html", page(request, asked))
 
 
@@ -53,6 +54,7 @@ def page(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
         return context | {"suggested": suggested(request.project)}
     settings = fields(asked.runs, asked.base)
     return context | {
+        "colours": colour_of(asked),
         "settings": settings,
         "differing": [one for one in settings if one.differs],
         "environments": environments(asked.runs, asked.base),

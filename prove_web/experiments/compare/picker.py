@@ -12,6 +12,7 @@ from prove_web.accounts.models import Project
 
 from ..models import Run
 from .chosen import MOST, Chosen, small
+from .groups import alone, groups
 
 FOUND = 12
 
@@ -30,11 +31,11 @@ class Chip:
 
 
 def chips(asked: Chosen) -> list[Chip]:
-    last = len(asked.runs) - 1
+    last, colours = len(asked.runs) - 1, colour_of(asked)
     return [
         Chip(
             run,
-            at,
+            colours[run.pk],
             run == asked.base,
             asked.without(run).address,
             asked.moved(run, -1).address if at else "",
@@ -43,6 +44,12 @@ def chips(asked: Chosen) -> list[Chip]:
         )
         for at, run in enumerate(asked.runs)
     ]
+
+
+def colour_of(asked: Chosen) -> dict[int, int]:
+    """The number of each run's line among the lines that are drawn, by the run's key."""
+    lots = groups(asked.runs) if asked.grouped else alone(asked.runs)
+    return {run.pk: lot.number for lot in lots for run in lot.runs}
 
 
 def found(project: Project, asked: Chosen, words: str) -> list[tuple[Run, str]]:

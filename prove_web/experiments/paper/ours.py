@@ -37,11 +37,15 @@ class Slot:
 
 @dataclass
 class Ours:
-    """By slot the runs that ended well, and by slot and benchmark the evaluations, each the one that counts first."""
+    """By slot the runs that ended well, and by slot and benchmark the evaluations: with most tasks first, then newest.
+
+    `policies` are by model the policies that runs started from; `picked` are evaluations that count before others.
+    """
 
     runs: dict[Slot, list[Run]] = field(default_factory=dict)
     evaluations: dict[tuple[Slot, str], list[Standing]] = field(default_factory=dict)
     policies: dict[str, str] = field(default_factory=dict)
+    picked: frozenset[int] = frozenset()
 
     @property
     def slots(self) -> list[Slot]:
@@ -53,8 +57,28 @@ class Ours:
     def models(self) -> list[str]:
         return list(dict.fromkeys((*paper.MODELS, *(slot.model for slot in self.slots))))
 
-    def best(self, slot: Slot, benchmark: str) -> Standing | None:
-        return next(iter(self.evaluations.get((slot, benchmark), ())), None)
+    def run_of(self, slot: Slot) -> Run | None:
+        """The run that stands for a slot: with evaluations on most benchmarks, then a result of its own, the newest."""
+
+        def weight(run: Any) -> tuple[int, bool, int]:
+            return (
+                sum(key[0] == slot and bool(of(run, each)) for key, each in self.evaluations.items()),
+                run.after is not None,
+                run.number,
+            )
+
+        return max(self.runs.get(slot, ()), key=weight, default=None)
+
+    def best(self, slot: Slot, benchmark: str, run: Run | None) -> Standing | None:
+        """What was picked, else the evaluation of this run that ran most tasks, the newest of equal ones."""
+        found = self.evaluations.get((slot, benchmark), [])
+        picked = [one for one in found if one.evaluation.number in self.picked]
+        mine = of(run, found)
+        return next(iter([*picked, *mine]), None)
+
+
+def of(run: Run | None, found: Sequence[Standing]) -> list[Standing]:
+    return [one for one in found if one.evaluation.run_id == (run.pk if run else None)]
 
 
 def place(model: str) -> int:
@@ -63,11 +87,10 @@ def place(model: str) -> int:
 
 def ours(project: Project, picked: Iterable[int] = ()) -> Ours:
     """`picked` are numbers of evaluations that count before others of their slot; three queries."""
-    wanted = {*picked}
     runs = runs_of(project)
     roots = {f"{OF_RUN}{run.job_id}": str(run.config.get("policy", WARM)) for run in runs}
     by_key = {run.pk: slot_of(run, roots) for run in runs}
-    found = Ours()
+    found = Ours(picked=frozenset(picked))
     for run in runs:
         policy = root(str(run.config.get("policy", WARM)), roots)
         found.policies.setdefault(called(policy), policy)
@@ -77,7 +100,7 @@ def ours(project: Project, picked: Iterable[int] = ()) -> Ours:
         if slot := slot_of_evaluation(one, by_key):
             found.evaluations.setdefault((slot, one.benchmark), []).append(standing(one))
     for each in found.evaluations.values():
-        each.sort(key=lambda one: (one.evaluation.number in wanted, one.run, one.evaluation.number), reverse=True)
+        each.sort(key=lambda one: (one.run, one.evaluation.number), reverse=True)
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -30,6 +29,7 @@ ABLATIONS = dict(
 )
 PAPERS_TEACHER = "Gemma-4-31B-it"
 OTHER_TEACHER = "Qwen3-32B"
+LACKS = "needs one by the full reward, too"
 OFFERED = 12  # evaluations that may count instead
 
 
@@ -61,7 +61,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """`heads` are the benchmarks with their columns; in a table of `changes`, numbers are points against the full recipe.
+    """`heads` are the benchmarks with their columns; in a table of `changes`, numbers are points against the full one.
+
     Where runs were `trained`, their own held-out result stands beside.
     """
 
@@ -129,7 +130,8 @@ class Tables:
             slots = [slot for slot in self.found.slots if (slot.model, slot.stage) == (model, PROVE)]
             slots = slots or ([Slot(model, PROVE)] if model in paper.TAUGHT else [])
             rows += [
-                self.of(slot, f"taught by {slot.teacher or 'a teacher to be'}", paper.BENCHMARKS) for slot in slots
+                self.of(slot, f"taught by {slot.teacher or 'a teacher that is not told'}", paper.BENCHMARKS)
+                for slot in slots
             ]
         about = "GRPO on conversations that another model taught: overall, in percent."
         return Table(7, "Teachers", about, heads(paper.BENCHMARKS, False), tuple(rows), trained=True)
@@ -160,23 +162,22 @@ class Tables:
         return sum((slot, name) in self.found.evaluations for name in benchmarks), newest
 
     def of(self, slot: Slot, note: str, benchmarks: Sequence[str], whole: bool = False) -> Row:
-        run = next((one for one in self.found.runs.get(slot, ()) if held_out(one)), None)
-        run = run or next(iter(self.found.runs.get(slot, ())), None)
+        run = self.found.run_of(slot)
         return Row(slot.model, note, True, tuple(self.part(slot, name, whole, run) for name in benchmarks), run)
 
     def part(self, slot: Slot, benchmark: str, whole: bool, run: Run | None) -> Part:
-        best = self.found.best(slot, benchmark)
-        if best is None:
-            columns = len(paper.COLUMNS[benchmark]) + 1 if whole else 1
-            return Part(benchmark, (None,) * columns, launch=self.launch(slot, benchmark, run))
-        told = {name: cell.accuracy for name, cell in best.cells.items()}
-        names = (*paper.COLUMNS[benchmark], paper.OVERALL) if whole else (paper.OVERALL,)
-        found = self.found.evaluations[slot, benchmark]
+        found = self.found.evaluations.get((slot, benchmark), [])
+        best = self.found.best(slot, benchmark, run)
         others = tuple(
             (f"#{one.evaluation.number} {one.evaluation.name}, {one.run} tasks", self.picking(one, found))
             for one in found[:OFFERED]
             if one is not best
         )
+        if best is None:
+            columns = len(paper.COLUMNS[benchmark]) + 1 if whole else 1
+            return Part(benchmark, (None,) * columns, None, self.launch(slot, benchmark, run), others)
+        told = {name: cell.accuracy for name, cell in best.cells.items()}
+        names = (*paper.COLUMNS[benchmark], paper.OVERALL) if whole else (paper.OVERALL,)
         return Part(benchmark, tuple(told.get(name) for name in names), best, others=others)
 
     def picking(self, one: Standing, instead_of: Sequence[Standing]) -> str:
@@ -207,10 +208,6 @@ class Tables:
         return "Launch the run", f"{reverse('run-new', args=[*path])}?{urlencode(asked)}"
 
 
-def held_out(run: Any) -> bool:
-    return run.after is not None
-
-
 def heads(benchmarks: Sequence[str], whole: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
     columns = {name: (*paper.COLUMNS[name], paper.OVERALL) if whole else (paper.OVERALL,) for name in benchmarks}
     return tuple((title_of(name), tuple(column.replace("_", " ") for column in columns[name])) for name in benchmarks)
@@ -235,7 +232,7 @@ def against(part: Part, full: Part) -> Part:
     if part.standing is None:
         return part
     if full.standing is None:
-        return Part(part.benchmark, (None,), part.standing, full.launch, part.others, "needs one by the full reward, too")
+        return Part(part.benchmark, (None,), part.standing, full.launch, part.others, LACKS)
     if why := why_not(full.standing.evaluation, part.standing.evaluation):
         return Part(part.benchmark, (None,), part.standing, None, part.others, why)
     first, second = full.cells[0], part.cells[0]

@@ -5,6 +5,6 @@ document.addEventListener("DOMContentLoaded", () => {
   ["a", "b"].forEach((key, index) => {
     const pane = sides.children[index], call = document.getElementById(`${key}-call-${sides.dataset.parting}`);
     if (!call) pane.scrollTop = pane.scrollHeight;
-    else pane.scrollTop += call.getBoundingClientRect().top - pane.getBoundingClientRect().top - 64;
+    else pane.scrollTop += call.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.querySelector(".side-top").offsetHeight - 8;
   });
 });
