@@ -60,6 +60,8 @@ OUTSIDE = {
     "prove_web.review.markdown": {"django", "markdown_it", "nh3"},
     "prove_web.evaluations": {"django", "django_filters"},
     "prove_web.experiments.space": {"scipy", "sklearn"},
+    "prove_web.experiments.compare.bands": {"numpy", "scipy"},
+    "prove_web.experiments.sweep_found": {"scipy"},
     "prove_web.operations": {"django", "celery", "prometheus_client"},
     "prove_web.operations.backups": {"django", "pyarrow", "pydantic"},
     "prove_web.servers": {"django", "django_filters", "networkx"},

@@ -73,7 +73,7 @@ def line(step: int, steps: int, lift: float, tools: Mapping[str, tuple[int, int]
 
 
 def leave_held_out(run: Run, plays: Plays, held: Sequence[Example] = (), samples: int = 4) -> None:
-    """The rollouts of the evaluation at the run's end, before and after, as its worker leaves them; before, all fail."""
+    """The rollouts of the evaluation at the run's end, as its worker leaves them; before training, all fail."""
     held = held or asked()
     for side, each in (("before", lambda at, one: bad(one)), ("after", plays)):
         for mode, count in (("greedy", 1), ("sampled", samples)):

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, QueryDict
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -98,7 +98,9 @@ def instead(project: Project, first: Side, second: Side) -> dict[str, Any]:
 @in_project(Action.VIEW)
 @require_safe
 def run_beside(request: ProjectRequest) -> HttpResponse:
-    """`?a=run-3&b=run-7&item=`: one held-out conversation of two runs, both as far as they can be read."""
+    """`?a=run-3&b=run-7&item=`: one held-out conversation of two runs; without an item, the list of all."""
+    if not request.GET.get("item"):
+        return redirect(f"{reverse('run-behaviour', args=[*request.project.path])}?{request.GET.urlencode()}")
     first, second = (side_of(request.project, request.GET.get(name, "")) for name in ("a", "b"))
     context: dict[str, Any] = {"first": first, "second": second, "item": request.GET.get("item", "")}
     if first.run is None or second.run is None:

@@ -15,6 +15,7 @@ from typing import Literal
 from training_worker.prove.reward.success import is_success
 from training_worker.prove.trajectory import Rollout, UnreadableData, loads, read_lines
 
+from ..defaults import DEFAULTS
 from ..models import Run
 
 Side = Literal["before", "after"]
@@ -65,7 +66,7 @@ def shorts(run: Run, side: Side, mode: Mode) -> tuple[Short, ...]:
 def why_missing(run: Run) -> str:
     if not run.job.ended:
         return f"Run {run.number} is not over yet: it is measured on held-out worlds at its end."
-    if not run.config.get("held_out"):
+    if not run.config.get("held_out", DEFAULTS["held_out"]):
         return f"Run {run.number} was told to measure no held-out conversations, so it left no rollouts of them."
     return (
         f"The held-out rollouts of run {run.number} are not in this machine's data folder: it ended before they were "
