@@ -20,8 +20,8 @@ from django.urls import URLPattern, get_resolver, reverse
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
-from prove_web.live.consumers import allowed_to_see
 from prove_web.live.routing import routes
+from prove_web.live.seeing import permitted
 from prove_web.trajectories.models import Trajectory
 
 from .furnished import furnish
@@ -151,7 +151,7 @@ def test_the_socket_tells_the_team_and_nobody_else(who: str, team: dict[str, Use
         ("session", str(parts["session"])),
         trajectory,
     ):
-        assert allowed_to_see(user, topic) is (who in TEAM)
+        assert bool(permitted(topic, [user.pk or 0])) is (who in TEAM)
 
 
 def test_a_stranger_is_told_the_same_of_what_is_there_and_what_is_not(
