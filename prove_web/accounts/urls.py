@@ -3,7 +3,7 @@
 from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
-from . import forms, views
+from . import forms, invitation_pages, views
 from .permissions import anyone, signed_in
 
 sign_in = auth.LoginView.as_view(
@@ -19,9 +19,16 @@ urlpatterns = [
     path("sign-out/", anyone(auth.LogoutView.as_view()), name="sign-out"),
     path("account/password/", signed_in(password), name="password"),
     path("account/password/changed/", views.password_changed, name="password-changed"),
+    path("account/join/<str:text>/", invitation_pages.join_page, name="join"),
     path("<slug:organisation>/", views.members, name="members"),
     path("<slug:organisation>/members/add/", views.member_add, name="member-add"),
     path("<slug:organisation>/members/<int:member>/change/", views.member_change, name="member-change"),
     path("<slug:organisation>/members/<int:member>/remove/", views.member_remove, name="member-remove"),
+    path("<slug:organisation>/members/invite/", invitation_pages.invitation_new, name="invitation-new"),
+    path(
+        "<slug:organisation>/members/invitations/<int:invitation>/withdraw/",
+        invitation_pages.invitation_withdraw,
+        name="invitation-withdraw",
+    ),
     path("<slug:organisation>/new/", views.project_new, name="project-new"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from prove_web.accounts.invitations import Asked, invite
 from prove_web.accounts.models import Project, SavedView, User
 from prove_web.environments.models import ThirdParty
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
@@ -60,6 +61,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "organisation": project.organisation.slug,
         "project": project.slug,
         "member": project.organisation.memberships.get(user=maker).pk,
+        "invitation": invite(project.organisation, maker, Asked(role="viewer"))[0].pk,
         "job": waiting.pk,
         "server": "banking",
         "tool": "transfer_money",
