@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.humanize",
+    "auditlog",
     "axes",
     "channels",
     "csp",
@@ -140,6 +141,10 @@ AXES_LOCKOUT_CALLABLE = "prove_web.accounts.views.locked_out"
 AXES_ENABLE_ADMIN = False
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
+# Who did what (accounts/audit): values as they are, and also of rows that a list leaves out.
+AUDITLOG_LOGENTRY_MODEL = "accounts.Entry"
+AUDITLOG_STORE_JSON_CHANGES = AUDITLOG_USE_FK_STRING_REPRESENTATION = AUDITLOG_USE_BASE_MANAGER = True
+
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "start"
 LOGOUT_REDIRECT_URL = "sign-in"

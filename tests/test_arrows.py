@@ -49,6 +49,7 @@ OUTSIDE = {
         *{"numpy", "scipy", "rich", "jinja2", "psutil", "huggingface_hub"},
     },
     "prove_web": {"django", "django_filters", "django_htmx"},
+    "prove_web.accounts.audit": {"django", "auditlog"},
     "prove_web.settings": {"django", "csp", "dj_database_url"},
     "prove_web.celery": {"django", "celery"},
     "prove_web.asgi": {"django", "channels"},

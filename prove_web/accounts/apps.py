@@ -6,3 +6,8 @@ class AccountsConfig(AppConfig):
 
     name = "prove_web.accounts"
     label = "accounts"
+
+    def ready(self) -> None:
+        from .audit.watched import watch
+
+        watch()

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from .audit import acting
 from .models import Invitation, Membership, Organisation, User
 from .team import free_name, hold
 
@@ -77,7 +78,8 @@ def join(text: str, user: User) -> Membership:
     if not suits(invitation, user.email):
         raise Closed("address", invitation)
     given = {"role": invitation.role}
-    membership, new = Membership.objects.get_or_create(organisation=organisation, user=user, defaults=given)
+    with acting(user, invitation=str(invitation)):
+        membership, new = Membership.objects.get_or_create(organisation=organisation, user=user, defaults=given)
     if new:
         invitation.used += 1
         invitation.save(update_fields=["used"])

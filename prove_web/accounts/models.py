@@ -9,7 +9,10 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone
 
+from .audit.entry import Entry
 from .roles import Role
+
+__all__ = ["Entry", "Invitation", "Membership", "Organisation", "Preference", "Project", "SavedView", "User"]
 
 RESERVED = frozenset(
     {

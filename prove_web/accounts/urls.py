@@ -4,6 +4,7 @@ from django.contrib.auth import views as auth
 from django.urls import path, reverse_lazy
 
 from . import forms, invitation_pages, views
+from .audit import pages as audit_pages
 from .permissions import anyone, signed_in
 
 sign_in = auth.LoginView.as_view(
@@ -30,5 +31,7 @@ urlpatterns = [
         invitation_pages.invitation_withdraw,
         name="invitation-withdraw",
     ),
+    path("<slug:organisation>/audit/", audit_pages.audit, name="audit"),
+    path("<slug:organisation>/audit/export/", audit_pages.export, name="audit-export"),
     path("<slug:organisation>/new/", views.project_new, name="project-new"),
 ]

@@ -26,6 +26,8 @@ MORE_THAN_LOOKING = {
     "member-remove": Action.MANAGE,
     "invitation-new": Action.MANAGE,
     "invitation-withdraw": Action.MANAGE,
+    "audit": Action.MANAGE,
+    "audit-export": Action.MANAGE,
     "project-new": Action.MANAGE,
     "job-stop": Action.LAUNCH,
     "job-resume": Action.LAUNCH,
