@@ -16,9 +16,10 @@ from .invitation_forms import Invite, SignUp
 from .invitations import Closed, find, give_back, invite, join, sign_up, withdraw
 from .models import Invitation, Membership, User
 from .permissions import Action, anyone, in_organisation, role_in
+from .signing_in.adapters import BACKEND, INVITED
+from .signing_in.pages import other_site
 from .views import members_page
 
-BACKEND = "prove_web.accounts.backends.NameOrAddress"
 STATUS = {"unknown": 404, "address": 403}
 
 
@@ -69,8 +70,10 @@ def join_page(request: Any, text: str) -> HttpResponse:
 def join_as(request: Any, invitation: Invitation, text: str) -> HttpResponse:
     if request.method == "POST":
         return welcome(request, join(text, request.user))
-    role = role_in(request.user, invitation.organisation)
-    return render(request, "accounts/join.html", {"invitation": invitation, "role": role})
+    if role := role_in(request.user, invitation.organisation):
+        messages.info(request, f"You are a member already, as {role.label.lower()}. The invitation changes nothing.")
+        return redirect(invitation.organisation)
+    return render(request, "accounts/join.html", {"invitation": invitation})
 
 
 def join_anew(request: Any, invitation: Invitation, text: str) -> HttpResponse:
@@ -79,7 +82,10 @@ def join_anew(request: Any, invitation: Invitation, text: str) -> HttpResponse:
         given = form.cleaned_data
         user = sign_up(text, given["name"], given["email"], given["password"])
         return enter(request, user, invitation)
-    context = {"invitation": invitation, "form": form, "link": request.path}
+    other = other_site(request.path)
+    if other:
+        request.session[INVITED] = text  # who comes back with an identity of that site may have an account made
+    context = {"invitation": invitation, "form": form, "link": request.path, "other": other}
     return render(request, "accounts/join.html", context, status=422 if form.errors else 200)
 
 

@@ -1,25 +1,14 @@
 """The addresses of people and organisations. Those below an organisation use names that no project may have."""
 
-from django.contrib.auth import views as auth
-from django.urls import path, reverse_lazy
+from django.urls import path
 
-from . import forms, invitation_pages, views
+from . import invitation_pages, views
 from .audit import pages as audit_pages
-from .permissions import anyone, signed_in
-
-sign_in = auth.LoginView.as_view(
-    template_name="accounts/sign_in.html", authentication_form=forms.SignIn, redirect_authenticated_user=True
-)
-password = auth.PasswordChangeView.as_view(
-    template_name="accounts/password.html", success_url=reverse_lazy("password-changed")
-)
+from .signing_in import urls as signing_in
 
 urlpatterns = [
     path("", views.start, name="start"),
-    path("sign-in/", anyone(sign_in), name="sign-in"),
-    path("sign-out/", anyone(auth.LogoutView.as_view()), name="sign-out"),
-    path("account/password/", signed_in(password), name="password"),
-    path("account/password/changed/", views.password_changed, name="password-changed"),
+    *signing_in.urlpatterns,
     path("account/join/<str:text>/", invitation_pages.join_page, name="join"),
     path("<slug:organisation>/", views.members, name="members"),
     path("<slug:organisation>/members/add/", views.member_add, name="member-add"),

@@ -85,7 +85,7 @@ def test_an_invitation_changes_no_role_and_is_not_used_up_by_a_member(
     as_user: AsUser, alice: User, victor: User, organisation: Organisation
 ) -> None:
     link, client = made(as_user(alice), organisation, role="owner"), as_user(victor)
-    assert "You are a member already, as viewer" in client.get(link).content.decode()
+    assert "You are a member already, as viewer" in client.get(link, follow=True).content.decode()
     assert client.post(link).status_code == 302
     assert role_of(victor, organisation) == Role.VIEWER and Invitation.objects.get().used == 0
 

@@ -155,6 +155,8 @@ def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
     assert {name for name, rule in RULES.items() if rule == "anyone"} == {
         *("sign-in", "sign-out"),
         "join",  # whoever has the link of an invitation
+        *("account_login", "mfa_authenticate"),  # the second step of signing in, after the password
+        *("openid_connect_login", "openid_connect_callback", "socialaccount_login_cancelled"),
         *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
     }
 
