@@ -157,6 +157,7 @@ ACCOUNT_ADAPTER = "prove_web.accounts.signing_in.adapters.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_REAUTHENTICATION_REQUIRED = True  # before an identity of another site is connected
 MFA_TOTP_ISSUER = "PROVE Studio"
 MFA_TOTP_TOLERANCE = 1  # clocks that are half a minute apart
 MFA_FORMS = {

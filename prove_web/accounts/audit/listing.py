@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,6 +18,10 @@ from training_worker.prove.export.lines import harmless
 
 from ..models import Entry, Organisation, User
 
+KINDS = {"membership": "member", "third party": "server of others", "dataset": "data set", "acceptance": "trajectory"}
+OF_ONESELF = {"joined": "the team as", "left": "the team, where one was"}
+FIELDS = {"most": "people", "expires_at": "good until"}
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d):\d\d(\.\d+)?")
 TOGETHER = 500  # rows in memory at a time
 COLUMNS = ("time", "person", "e-mail", "did", "kind", "thing", "project", "changes", "details", "address", "request")
 DATE = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
@@ -85,8 +90,9 @@ class Line:
 
 def line(entry: Entry) -> Line:
     told = (entry.changes or {}).items()
+    named_so = Change("name", "", entry.object_repr)  # which is said already
     pairs = (Change(named(name), text(values[0]), text(values[1])) for name, values in sorted(told))
-    changes = tuple(one for one in pairs if one.before != one.after)
+    changes = tuple(one for one in pairs if one.before != one.after and one != named_so)
     details = tuple((named(name), text(value)) for name, value in (entry.additional_data or {}).items())
     who = (entry.actor.get_full_name() or entry.actor.username) if entry.actor else entry.actor_email
     return Line(entry, who or "The site", kind(entry), changes, details)
@@ -95,11 +101,12 @@ def line(entry: Entry) -> Line:
 def kind(entry: Entry) -> str:
     """What sort of thing it is about, in words."""
     model = entry.content_type.model_class()
-    return str(model._meta.verbose_name if model else entry.content_type.model)
+    name = str(model._meta.verbose_name if model else entry.content_type.model)
+    return OF_ONESELF.get(entry.did) or KINDS.get(name, name)
 
 
 def named(name: str) -> str:
-    return name.removesuffix("_at").replace("_", " ")
+    return FIELDS.get(name) or name.removesuffix("_at").replace("_", " ")
 
 
 def text(value: Any) -> str:
@@ -108,6 +115,8 @@ def text(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, str) and (moment := MOMENT.fullmatch(value)):
+        return f"{moment[1]}, {moment[2]} UTC"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 

@@ -39,7 +39,8 @@ class Place:
 MODELS = {
     "accounts.Organisation": Watched("name", way=""),
     "accounts.Membership": Watched("role", way="organisation", made="added", changed="changed the role of"),
-    "accounts.Invitation": Watched("role email note most expires_at withdrawn_at", way="organisation", made="invited"),
+    "accounts.Invitation": Watched("role email note most expires_at withdrawn_at", way="organisation"),
+    "accounts.User": Watched("", way=""),
     "accounts.Project": Watched("name slug deleted_at", way=""),
     "accounts.SavedView": Watched("name query"),
     "environments.Environment": Watched("off seed size"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
@@ -11,42 +11,50 @@ from axes.handlers.proxy import AxesProxyHandler
 from django import forms
 from django.contrib.auth.signals import user_login_failed
 
-WIDGET = forms.TextInput(
-    attrs={"autocomplete": "one-time-code", "inputmode": "text", "autocapitalize": "none", "spellcheck": "false"}
-)
+from ..models import User
+
+EITHER = "Of your authenticator app, or one of your recovery codes."
+PLAIN = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
 
 
-class Counted:
-    """A form whose `code` is looked at only while the account is not locked."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["code"].widget = WIDGET
-        self.fields["code"].label = "Code"
-        self.fields["code"].help_text = "Of your authenticator app, or one of your recovery codes."
-
-    def clean_code(self) -> str:
-        name = {"username": self.user.username}
-        if not AxesProxyHandler.is_allowed(context.request, name):
-            raise forms.ValidationError("Too many wrong passwords or codes. Wait a quarter of an hour and try again.")
-        try:
-            return super().clean_code()
-        except forms.ValidationError:
-            user_login_failed.send(__name__, credentials=name, request=context.request)
-            raise forms.ValidationError("This code is wrong, or too old: type the one that is shown now.") from None
+def code_field(told: str) -> forms.CharField:
+    return forms.CharField(label="Code", max_length=40, help_text=told, widget=forms.TextInput(attrs=PLAIN))
 
 
-class Authenticate(Counted, AuthenticateForm):
+def counted(user: User, look: Callable[[], str]) -> str:
+    """The code, which is looked at only while the account is not locked. Raises ValidationError."""
+    name = {"username": user.username}
+    if not AxesProxyHandler.is_allowed(context.request, name):
+        raise forms.ValidationError("Too many wrong passwords or codes. Wait a quarter of an hour and try again.")
+    try:
+        return look()
+    except forms.ValidationError:
+        user_login_failed.send(__name__, credentials=name, request=context.request)
+        raise forms.ValidationError("This code is wrong, or too old: type the one that is shown now.") from None
+
+
+class Authenticate(AuthenticateForm):
     """The second step of signing in."""
 
+    code = code_field(EITHER)
 
-class Reauthenticate(Counted, ReauthenticateForm):
+    def clean_code(self) -> str:
+        return counted(self.user, super().clean_code)
+
+
+class Reauthenticate(ReauthenticateForm):
     """That it is still you, before the second factor is changed."""
 
+    code = code_field(EITHER)
 
-class Activate(Counted, ActivateTOTPForm):
+    def clean_code(self) -> str:
+        return counted(self.user, super().clean_code)
+
+
+class Activate(ActivateTOTPForm):
     """That the authenticator app has understood the secret."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["code"].help_text = "The six digits that the app shows now."
+    code = code_field("The six digits that the app shows now.")
+
+    def clean_code(self) -> str:
+        return counted(self.user, super().clean_code)

@@ -24,6 +24,7 @@ from requests import RequestException
 
 from ..forms import SignIn
 from ..permissions import anyone, signed_in
+from .noted import tell
 from .oidc import ID, PROVIDER
 
 CODES = Authenticator.Type.RECOVERY_CODES
@@ -51,6 +52,10 @@ class PasswordPage(PasswordChangeView):
 
     def get_form_class(self) -> type:
         return super().get_form_class() if self.request.user.has_usable_password() else SetPasswordForm
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        tell(self.request.user, "changed the password of")
+        return super().form_valid(form)
 
 
 def other_site(after: str = "", **more: str) -> dict[str, str] | None:
@@ -88,6 +93,7 @@ def identity_remove(request: Any) -> HttpResponse:
         messages.error(request, "Without it you could not sign in any more. Set a password first.")
     else:
         found.delete()
+        tell(request.user, "disconnected another site from")
         messages.success(request, "You no longer sign in by it.")
     return redirect("account")
 
