@@ -158,12 +158,16 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_REAUTHENTICATION_REQUIRED = True  # before an identity of another site is connected
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_TOTP_ISSUER = "PROVE Studio"
 MFA_TOTP_TOLERANCE = 1  # clocks that are half a minute apart
 MFA_FORMS = {
     "authenticate": "prove_web.accounts.signing_in.codes.Authenticate",
     "reauthenticate": "prove_web.accounts.signing_in.codes.Reauthenticate",
     "activate_totp": "prove_web.accounts.signing_in.codes.Activate",
+    "add_webauthn": "prove_web.accounts.signing_in.passkeys.AddPasskey",
+    "authenticate_webauthn": "prove_web.accounts.signing_in.passkeys.AuthenticatePasskey",
+    "reauthenticate_webauthn": "prove_web.accounts.signing_in.passkeys.ReauthenticatePasskey",
 }
 SOCIALACCOUNT_ADAPTER = "prove_web.accounts.signing_in.adapters.IdentityAdapter"
 SOCIALACCOUNT_PROVIDERS = providers()

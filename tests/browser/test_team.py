@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.prove_web.authenticator import code
-from tests.site.running import Site
+from tests.site.running import PASSWORD, Site
 from tests.waiting import PATIENCE
 
 WORDS = "staple battery horse"
@@ -41,7 +41,7 @@ def test_a_stranger_joins_by_a_link_and_then_sets_up_a_second_factor(page: Page,
     expect(stranger.get_by_role("link", name="New run")).to_have_count(0)
 
     stranger.goto("/account/")
-    stranger.get_by_role("link", name="Set it up").click()
+    stranger.get_by_role("link", name="Set up an app").click()
     stranger.get_by_label("Password").fill(WORDS)
     stranger.get_by_role("button", name="Go on").click()
     stranger.get_by_text("Type it instead").click()
@@ -62,4 +62,35 @@ def test_a_stranger_joins_by_a_link_and_then_sets_up_a_second_factor(page: Page,
 
     page.goto("/my-team/audit/")
     expect(page.get_by_text("Nina Novak joined the team")).to_be_visible()
-    expect(page.get_by_text("Nina Novak set up the second factor of")).to_be_visible()
+    expect(page.get_by_text("Nina Novak set up a second factor of")).to_be_visible()
+
+
+def test_a_passkey_is_added_and_then_signs_in(site: Site, stranger: Page) -> None:
+    key = stranger.context.new_cdp_session(stranger)
+    key.send("WebAuthn.enable")
+    kind = {"protocol": "ctap2", "transport": "internal", "hasUserVerification": True, "isUserVerified": True}
+    key.send("WebAuthn.addVirtualAuthenticator", {"options": {**kind, "automaticPresenceSimulation": True}})
+    here = site.url.replace("127.0.0.1", "localhost")  # no browser makes passkeys for a number
+    for first in (True, False):
+        stranger.goto(f"{here}/sign-in/")
+        stranger.get_by_label("User name").fill("owner")
+        stranger.get_by_label("Password").fill(PASSWORD)
+        stranger.get_by_role("button", name="Sign in").click()
+        if not first:
+            stranger.get_by_role("button", name="Use a passkey").click()
+        stranger.wait_for_url("**/my-team/demo/")
+        if first:
+            stranger.goto(f"{here}/account/passkeys/add/")
+            stranger.get_by_label("Password").fill(PASSWORD)
+            stranger.get_by_role("button", name="Go on").click()
+            stranger.get_by_label("Name").fill("The laptop")
+            stranger.get_by_role("button", name="Add it").click()
+            expect(stranger.locator("#recovery-codes")).to_be_visible()
+            stranger.get_by_role("button", name="Signed in as").click()
+            stranger.get_by_role("button", name="Sign out").click()
+            stranger.wait_for_url("**/sign-in/")
+    stranger.goto(f"{here}/account/")
+    stranger.get_by_role("link", name="Take away").click()
+    stranger.get_by_role("button", name="Use a passkey").click()
+    stranger.get_by_role("button", name="Take it away").click()
+    expect(stranger.get_by_text("Off: whoever has your password is in.")).to_be_visible()

@@ -154,6 +154,18 @@ def test_new_recovery_codes_make_the_old_ones_void(
     assert len(client.get(reverse("mfa_download_recovery_codes")).content.decode().split()) >= 10
 
 
+def test_a_passkey_that_is_none_is_refused_and_the_pages_of_passkeys_ask_who_it_is(
+    as_user: AsUser, alice: User
+) -> None:
+    client, page = as_user(alice), reverse("mfa_add_webauthn")
+    asked = confirmed(client, page).content.decode()
+    assert '"challenge"' in asked and 'type="application/json"' in asked
+    for made_up in ("", "{}", "[]", "7", '"x"', "not JSON", '{"id": 1}', '{"id": "x", "response": {}, "type": "x"}'):
+        answer = client.post(page, {"name": "Mine", "credential": made_up})
+        assert answer.status_code == 200 and "no passkey that fits" in answer.content.decode(), made_up
+    assert not Authenticator.objects.exists()
+
+
 def test_ones_account_says_how_one_signs_in(secured: tuple[str, list[str]], as_user: AsUser, alice: User) -> None:
     page = as_user(alice).get(reverse("account")).content.decode()
     assert "On: a code of your authenticator app is asked for." in page and "10 unused" in page

@@ -12,7 +12,7 @@ from django.dispatch import receiver
 from .. import audit
 from ..models import User
 
-SECOND = "the second factor of"
+SECOND = "a second factor of"
 
 
 def tell(user: User, did: str) -> None:
@@ -29,7 +29,7 @@ def second_factor_on(user: User, authenticator: Authenticator, **rest: Any) -> N
 @receiver(authenticator_removed)
 def second_factor_off(user: User, authenticator: Authenticator, **rest: Any) -> None:
     if authenticator.type != Authenticator.Type.RECOVERY_CODES:
-        tell(user, f"switched off {SECOND}")
+        tell(user, f"took away {SECOND}")
 
 
 @receiver(social_account_added)

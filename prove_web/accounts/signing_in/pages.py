@@ -8,7 +8,6 @@ from typing import Any
 
 from allauth.account.utils import perform_login
 from allauth.mfa.models import Authenticator
-from allauth.mfa.utils import is_mfa_enabled
 from allauth.socialaccount.models import SocialAccount
 from allauth.socialaccount.providers.openid_connect import views as oidc
 from django.conf import settings
@@ -26,8 +25,6 @@ from ..forms import SignIn
 from ..permissions import anyone, signed_in
 from .noted import tell
 from .oidc import ID, PROVIDER
-
-CODES = Authenticator.Type.RECOVERY_CODES
 
 
 class SignInPage(LoginView):
@@ -71,9 +68,11 @@ def other_site(after: str = "", **more: str) -> dict[str, str] | None:
 @require_GET
 def account(request: Any) -> HttpResponse:
     """What one signs in with."""
-    codes = Authenticator.objects.filter(user=request.user, type=CODES).first()
+    found = list(Authenticator.objects.filter(user=request.user).order_by("pk"))
+    codes = next((each for each in found if each.type == Authenticator.Type.RECOVERY_CODES), None)
     context = {
-        "second_factor": is_mfa_enabled(request.user),
+        "app": any(each.type == Authenticator.Type.TOTP for each in found),
+        "keys": [each for each in found if each.type == Authenticator.Type.WEBAUTHN],
         "codes_left": len(codes.wrap().get_unused_codes()) if codes else 0,
         "identities": SocialAccount.objects.filter(user=request.user).order_by("pk"),
         "other": other_site(reverse("account"), process="connect"),

@@ -4,6 +4,7 @@ from allauth.account.views import reauthenticate
 from allauth.mfa.base import views as mfa
 from allauth.mfa.recovery_codes import views as codes
 from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as passkeys
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
@@ -23,10 +24,14 @@ urlpatterns = [
     path("sign-out/", anyone(LogoutView.as_view()), name="sign-out"),
     path("account/", pages.account, name="account"),
     path("account/", pages.account, name="mfa_index"),
+    path("account/", pages.account, name="mfa_list_webauthn"),
     path("account/password/", signed_in(pages.PasswordPage.as_view()), name="password"),
     path("account/password/changed/", password_changed, name="password-changed"),
     path("account/confirm/", signed_in(reauthenticate), name="account_reauthenticate"),
     path("account/confirm/code/", signed_in(mfa.reauthenticate), name="mfa_reauthenticate"),
+    path("account/confirm/passkey/", signed_in(passkeys.reauthenticate_webauthn), name="mfa_reauthenticate_webauthn"),
+    path("account/passkeys/add/", signed_in(passkeys.add_webauthn), name="mfa_add_webauthn"),
+    path("account/passkeys/<int:pk>/remove/", signed_in(passkeys.remove_webauthn), name="mfa_remove_webauthn"),
     path("account/second-factor/", signed_in(totp.activate_totp), name="mfa_activate_totp"),
     path("account/second-factor/off/", signed_in(totp.deactivate_totp), name="mfa_deactivate_totp"),
     path("account/recovery-codes/", signed_in(codes.view_recovery_codes), name="mfa_view_recovery_codes"),
