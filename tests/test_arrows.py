@@ -51,6 +51,7 @@ OUTSIDE = {
     "prove_web": {"django", "django_filters", "django_htmx"},
     "prove_web.accounts.audit": {"django", "auditlog"},
     "prove_web.accounts.signing_in": {"django", "allauth", "axes", "requests"},
+    "prove_web.accounts.signing_in.passkeys": {"django", "allauth", "cryptography"},
     "prove_web.accounts.signing_in.oidc": {"django"},
     "prove_web.accounts.management.commands.forget_second_factor": {"django", "allauth"},
     "prove_web.settings": {"django", "csp", "dj_database_url"},

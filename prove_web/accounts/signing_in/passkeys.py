@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from allauth.mfa.webauthn.forms import AddWebAuthnForm, AuthenticateWebAuthnForm, ReauthenticateWebAuthnForm
+from cryptography.exceptions import InvalidSignature
 from django import forms
 
-MALFORMED = (KeyError, TypeError, ValueError, AttributeError)  # what the parser raises for what it does not expect
+# What the parser raises for what it does not expect, and what a signature by another key raises.
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, InvalidSignature)
 
 
 def sound(look: Callable[[], Any]) -> Any:
