@@ -89,8 +89,3 @@ def test_a_passkey_is_added_and_then_signs_in(site: Site, stranger: Page) -> Non
             stranger.get_by_role("button", name="Signed in as").click()
             stranger.get_by_role("button", name="Sign out").click()
             stranger.wait_for_url("**/sign-in/")
-    stranger.goto(f"{here}/account/")
-    stranger.get_by_role("link", name="Take away").click()
-    stranger.get_by_role("button", name="Use a passkey").click()
-    stranger.get_by_role("button", name="Take it away").click()
-    expect(stranger.get_by_text("Off: whoever has your password is in.")).to_be_visible()

@@ -166,6 +166,19 @@ def test_a_passkey_that_is_none_is_refused_and_the_pages_of_passkeys_ask_who_it_
     assert not Authenticator.objects.exists()
 
 
+def test_ones_own_passkey_is_taken_away_and_nobody_elses(as_user: AsUser, alice: User, bob: User) -> None:
+    mine, theirs = (
+        Authenticator.objects.create(user=user, type="webauthn", data={"name": "Laptop", "credential": {}})
+        for user in (alice, bob)
+    )
+    client = as_user(alice)
+    assert "Laptop" in confirmed(client, reverse("mfa_remove_webauthn", args=[mine.pk])).content.decode()
+    for key, status in ((theirs, 404), (mine, 302)):
+        assert client.post(reverse("mfa_remove_webauthn", args=[key.pk])).status_code == status
+    assert list(Authenticator.objects.all()) == [theirs]
+    assert "Off: whoever has your password is in." in client.get(reverse("account")).content.decode()
+
+
 def test_ones_account_says_how_one_signs_in(secured: tuple[str, list[str]], as_user: AsUser, alice: User) -> None:
     page = as_user(alice).get(reverse("account")).content.decode()
     assert "On: a code of your authenticator app is asked for." in page and "10 unused" in page
