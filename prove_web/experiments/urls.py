@@ -4,6 +4,7 @@ from django.urls import path
 
 from . import (
     detail,
+    export_pages,
     launching,
     listing,
     queries,
@@ -27,6 +28,8 @@ urlpatterns = [
     path("runs/<int:run>/metric/", queries.run_metric, name="run-metric"),
     path("runs/<int:run>/tools/", tools.run_tools, name="run-tools"),
     path("runs/<int:run>/checkpoints/<int:step>/", detail.checkpoint, name="checkpoint"),
+    path("runs/<int:run>/exports/<int:step>/", export_pages.export_download, name="export"),
+    path("runs/<int:run>/exports/<int:step>/make/", export_pages.export_make, name="export-make"),
     path("runs/<int:run>/rollouts/", search_pages.found_rollouts, name="run-rollouts"),
     path("runs/<int:run>/examples/<str:example>/", search_pages.over_the_run, name="run-example"),
     path("runs/<int:run>/rollouts/<int:step>/", rollout_pages.rollouts, name="rollouts"),
