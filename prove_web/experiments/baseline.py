@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from .keeping import in_sight
 from .models import Run
 
 OFFERED = 50  # runs that can be chosen on the page
@@ -39,7 +40,7 @@ def chosen(run: Run, wanted: str) -> Run | None:
 
 def others(run: Run) -> QuerySet[Run]:
     """The runs of its project but itself, newest first."""
-    return Run.objects.filter(project=run.project, deleted_at=None).exclude(pk=run.pk).defer("config", "notes")
+    return in_sight(run.project).exclude(pk=run.pk).defer("config", "notes")
 
 
 def choices(run: Run) -> list[tuple[int, str]]:

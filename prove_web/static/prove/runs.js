@@ -194,8 +194,8 @@ class Curves extends Values {
     this.marks = marks.sort((a, b) => a.step - b.step);
     for (const { drawn } of this.drawn) Object.assign(drawn, { marks: this.shown() }).later();
     for (const button of this.section.querySelectorAll("[data-mark]")) button.hidden = !marks.some(({ kind }) => kind === button.dataset.mark);
-    this.section.querySelector(".run-marks").hidden = !marks.length;
-    this.section.querySelector(".run-marks ol").replaceChildren(...this.marks.map(({ step, text }) => prove.parts.make("li", {}, `Step ${step}: ${text}`)));
+    this.section.querySelector(".curve-marks").hidden = !marks.length;
+    this.section.querySelector(".curve-marks ol").replaceChildren(...this.marks.map(({ step, text }) => prove.parts.make("li", {}, `Step ${step}: ${text}`)));
   }
 
   changed(name) {
