@@ -12,7 +12,7 @@ from .forms import RunForm, belongs, flat, worded
 from .models import Run
 from .scored import said
 
-LAID_OUT = ("reward_preset", "recipe", "name", "kind", "dataset", "policy")  # told elsewhere, or no setting
+OF_OTHERS = ("reward_", "benchmark_")  # told by the name of the reward, and by the evaluations
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,12 @@ def settings(run: Run, reward: str = "") -> list[Setting]:
     found = [
         setting(name, given.get(name, START[name]))
         for name in START
-        if belongs(name, run.kind) and name not in LAID_OUT and (reward_counts(name) or name in given)
+        if belongs(name, run.kind) and not name.startswith(OF_OTHERS)
     ]
     label = str(RunForm.base_fields["reward_preset"].label)
     named = reward or said(run.config.get("reward"))
     whole = Setting("reward_preset", label, named or "the paper's", "the paper's", bool(named))
     return [*found, whole] if run.kind == "grpo" else found
-
-
-def reward_counts(name: str) -> bool:
-    """The parts of a reward are told where they are not as usual; its name says the rest."""
-    return not name.startswith(("reward_", "benchmark_"))
 
 
 def setting(name: str, value: Any) -> Setting:
@@ -76,7 +71,7 @@ def lines(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
     inner = {name: value for name, value in table.items() if isinstance(value, Mapping)}
     for name, value in table.items():
         if name not in inner and value is not None:
-            yield f"{key(name)} = {json.dumps(value, ensure_ascii=False)}"
+            yield f"{key(name)} = {quoted(value)}"
     for name, value in inner.items():
         where = f"{path}.{key(name)}" if path else key(name)
         yield f"\n[{where}]"
@@ -85,4 +80,9 @@ def lines(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
 
 def key(name: str) -> str:
     bare = name.replace("_", "").replace("-", "")
-    return name if bare.isalnum() and bare.isascii() else json.dumps(name)
+    return name if bare.isalnum() and bare.isascii() else quoted(name)
+
+
+def quoted(value: Any) -> str:
+    """A value as TOML writes it: as JSON does, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

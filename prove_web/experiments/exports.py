@@ -104,8 +104,8 @@ def make(export: Export) -> None:
     try:
         done = subprocess.run(command, **options)
         if done.returncode:
-            said = done.stderr.strip().splitlines()
-            export.failed.write_text(said[-1] if said else "The export ended without a word.", "utf-8")
+            said = done.stderr.strip().splitlines() or ["The export ended without a word."]
+            export.failed.write_text(said[-1].replace(f"{settings.PROVE_DATA}/", ""), "utf-8")
     except subprocess.TimeoutExpired:
         export.failed.write_text("It took longer than an hour. Export it with `manage.py export_model`.", "utf-8")
     finally:

@@ -38,6 +38,7 @@ MORE_THAN_LOOKING = {
     "import-preview": Action.LAUNCH,
     "run-collect": Action.LAUNCH,
     "run-new": Action.LAUNCH,
+    "export-make": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
     "run-mark": Action.ANNOTATE,
     "run-notes": Action.ANNOTATE,

@@ -1,6 +1,7 @@
 // What charts are made of, apart from their lines: elements, numbers, averages, marks at steps, files to take along.
 window.prove ??= {};
 prove.parts = (() => {
+  const WIDE = 420; // pixels
   const MARKS = { checkpoint: ["#7a869a", []], held_out: ["#009E73", [2, 3]], benchmark: ["#AA4499", []], resumed: ["#E69F00", [6, 3]] };
   const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : value && Math.abs(value) < 1e-3 ? (+value.toPrecision(3)).toExponential() : String(+value.toPrecision(3));
 
@@ -29,12 +30,13 @@ prove.parts = (() => {
     });
   }
 
-  // A vertical line at each mark, and its text where there is room for it; marks are {x, kind, text}.
+  // A vertical line at each mark, and on a wide chart its text where there is room for it; marks are {x, kind, text}.
   function drawMarks(plot, marks) {
     const { ctx, bbox } = plot, ratio = devicePixelRatio || 1;
-    let free = -Infinity;
+    const wide = bbox.width > WIDE * ratio;
+    let free = bbox.left;
     ctx.save();
-    ctx.font = `${10 * ratio}px system-ui, sans-serif`;
+    Object.assign(ctx, { font: `${10 * ratio}px system-ui, sans-serif`, textAlign: "left", textBaseline: "alphabetic" });
     for (const { x, kind, text } of marks) {
       if (x < plot.scales.x.min || x > plot.scales.x.max) continue;
       const at = Math.round(plot.valToPos(x, "x", true)), [ink, dash] = MARKS[kind] ?? MARKS.checkpoint;
@@ -46,11 +48,11 @@ prove.parts = (() => {
       ctx.moveTo(at, bbox.top);
       ctx.lineTo(at, bbox.top + bbox.height);
       ctx.stroke();
-      const wide = ctx.measureText(text).width, left = at + wide + 8 * ratio > bbox.left + bbox.width ? at - wide - 3 * ratio : at + 3 * ratio;
-      if (left < free) continue;
+      const long = ctx.measureText(text).width, left = at + long + 8 * ratio > bbox.left + bbox.width ? at - long - 3 * ratio : at + 3 * ratio;
+      if (!wide || left < free) continue;
       ctx.globalAlpha = 1;
       ctx.fillText(text, left, bbox.top + 10 * ratio);
-      free = left + wide + 6 * ratio;
+      free = left + long + 6 * ratio;
     }
     ctx.restore();
   }

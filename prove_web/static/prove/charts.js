@@ -8,7 +8,7 @@ prove.chart = (() => {
   const DARK = ["#56B4E9", "#E69F00", "#33C39A", "#F0E442", "#CC79A7", "#BBBBBB"];
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]], THIN = [4, 3];
   const INCREMENTS = [...Array(13).keys()].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
-  const REDRAW = 125, WEIGHT = 0.8, ENOUGH = 20, TALL = 220, NEAR = 12;
+  const REDRAW = 125, WEIGHT = 0.8, ENOUGH = 20, TALL = 220, NEAR = 12, TWICE = 300;
   const { make, written, room, smoothed, drawMarks, picture, keys } = prove.parts;
   const cursor = uPlot.sync("prove");
 
@@ -39,7 +39,10 @@ prove.chart = (() => {
       this.canvas = make("div", { class: "chart-canvas", tabindex: "0", role: "application", "aria-label": `${this.title}: arrow keys read it, plus and minus zoom, 0 shows all${this.open ? ", Enter opens the step" : ""}` });
       this.canvas.addEventListener("keydown", (event) => keys(this, event));
       this.canvas.addEventListener("pointerdown", ({ clientX }) => { this.pressed = clientX; });
-      this.canvas.addEventListener("click", ({ clientX }) => { if (Math.abs(clientX - this.pressed) < 3) this.clicked(); });
+      this.canvas.addEventListener("click", ({ clientX, detail }) => {
+        clearTimeout(this.opening); // the second click of two is not meant for what lies there
+        if (detail === 1 && Math.abs(clientX - this.pressed) < 3) this.opening = setTimeout(() => this.clicked(), TWICE);
+      });
       this.canvas.classList.toggle("chart-opens", Boolean(this.open));
       this.said = make("div", { class: "visually-hidden", role: "status" });
       this.table = make("table", { class: "table table-sm table-vcenter" });
