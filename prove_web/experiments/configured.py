@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .defaults import START
 from .forms import RunForm, belongs, flat, worded
+from .inputs import plain
 from .models import Run
 from .scored import said
 
@@ -55,7 +57,7 @@ def asked(run: Run) -> dict[str, Any]:
 
 def texts(run: Run) -> list[tuple[str, str, str]]:
     """The configuration to take along: for each form its name, its title and the text."""
-    return [("json", "JSON", as_json(run)), ("toml", "TOML", as_toml(run))]
+    return [("json", "JSON", as_json(run)), ("toml", "TOML", as_toml(run)), ("command", "a command", as_command(run))]
 
 
 def as_json(run: Run) -> str:
@@ -64,6 +66,15 @@ def as_json(run: Run) -> str:
 
 def as_toml(run: Run) -> str:
     return "\n".join(lines(asked(run)))
+
+
+def as_command(run: Run) -> str:
+    """What launches another run like this one in the terminal of the site, by the names of the launch form."""
+    given = {name: plain(value) for name, value in flat(run.config).items() if name in RunForm.base_fields}
+    told = {"name": run.name, "kind": run.kind, **given}
+    words = ["python", "manage.py", "launch_run", "/".join(run.project.path), "--as", "YOU"]
+    words += ["--dataset", str(run.dataset.number), "--set", *(f"{name}={value}" for name, value in told.items())]
+    return shlex.join(words)
 
 
 def lines(table: Mapping[str, Any], path: str = "") -> Iterator[str]:

@@ -30,6 +30,7 @@ from .rollouts import notable
 from .saved_rewards import called
 from .shelf import shelf
 from .slices import cuts
+from .starting import WARM, title_of
 
 
 def run_of(project: Project, number: int) -> Run:
@@ -63,6 +64,7 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
     started = run.job.events.filter(kind="started").order_by("id").values_list("data", flat=True)
     return {
         "settings": configured.settings(run, moves["scored_by"]),
+        "start": title_of(run.config.get("policy", WARM), run.project),
         "texts": configured.texts(run),
         "environment": environment(started.last() or {}),
         "charts": [chart.spec for chart in CHARTS],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments import configured
 from prove_web.experiments.baseline import chosen
-from prove_web.experiments.configured import as_json, as_toml, lines
+from prove_web.experiments.configured import as_command, as_json, as_toml, lines
 from prove_web.experiments.exports import Export, make
 from prove_web.experiments.figures import BY_NAME, Tile, figures, mean_of, tiles
 from prove_web.experiments.heading import title, waiting_before
@@ -198,6 +199,9 @@ def test_the_texts_of_a_configuration_say_the_same_and_nothing_that_names_a_job(
     told = json.loads(as_json(run))
     assert told["dataset"] == run.dataset.number and told["limits"] == {"turn": 8}
     assert tomllib.loads(as_toml(run)) == {**told, "reward": {}}
+    words = shlex.split(as_command(run))
+    assert words[2:8] == ["launch_run", "acme/demo", "--as", "YOU", "--dataset", str(run.dataset.number)]
+    assert {"name=Run 1", "kind=grpo", "learning_rate=0.0001", "limit_turn=8"} <= {*words[9:]}
 
 
 def test_only_what_is_not_as_usual_stands_out_of_all_settings(project: Project, victors: Client) -> None:
