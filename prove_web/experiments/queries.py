@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse, QueryDict
@@ -12,7 +14,8 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .charts import charted
 from .detail import run_of
-from .points import MOST, columns, rows
+from .models import Run
+from .points import MOST, Row, columns, rows
 
 LARGEST = 100_000  # points of a series that one answer holds
 NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
@@ -28,8 +31,9 @@ class BadQuery(ValueError):
 def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
     """`?names=reward,kl&from=100&to=200&points=500&source=held_out`; all parts may be left out.
 
-    Answers as the page's snapshot does (see points.columns), with all digits: `step`, `axes` and `series` by name, and
-    whether values were left out (`thinned`); what the run never told is not among the series.
+    With `format=csv` a file of a line per step, with a column per metric. Else answers as the page's snapshot does (see
+    points.columns), with all digits: `step`, `axes` and `series` by name, and whether values were left out (`thinned`);
+    what the run never told is not among the series.
     """
     found = run_of(request.project, run)
     try:
@@ -37,7 +41,20 @@ def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
     except BadQuery as error:
         return JsonResponse({"error": str(error)}, status=400)
     table = found.held_out.all() if source == "held_out" else found.points.all()
-    return JsonResponse({"run": run, "source": source, **columns(rows(table, names), names, most, first, last)})
+    told = rows(table, names)
+    if request.GET.get("format") == "csv":
+        return table_of(found, [row for row in told if first <= row[0] <= (last or row[0])][:LARGEST], names)
+    return JsonResponse({"run": run, "source": source, **columns(told, names, most, first, last)})
+
+
+def table_of(run: Run, told: Sequence[Row], names: Sequence[str]) -> HttpResponse:
+    """The values as CSV, all digits of them; a value that is not there is an empty cell."""
+    name = f"run-{run.number}-{'-'.join(names)[:60]}.csv"
+    answer = HttpResponse(content_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
+    lines = csv.writer(answer)
+    lines.writerow(["step", *names])
+    lines.writerows([step, *(one.get(name) for name in names)] for step, one in told)
+    return answer
 
 
 def asked(query: QueryDict) -> tuple[str, list[str], int, int | None, int]:

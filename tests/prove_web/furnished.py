@@ -7,6 +7,7 @@ from typing import Any
 from prove_web.accounts.invitations import Asked, invite
 from prove_web.accounts.models import Project, SavedView, User
 from prove_web.environments.models import ThirdParty
+from prove_web.experiments.exports import Export
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.comments import say
@@ -93,8 +94,11 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
 
 
 def leave_results(run: Run) -> None:
-    """What a trainer leaves behind: the rollouts of a step and a checkpoint."""
+    """What a trainer leaves behind: the rollouts of a step and a checkpoint, which somebody exported."""
     keep_rollouts(run, STEP, [oracle(abstention())])
     checkpoint = run.job.out / "checkpoints" / f"checkpoint-{STEP}"
     checkpoint.mkdir(parents=True)
     (checkpoint / "progress.json").write_text(f'{{"step": {STEP}}}\n', encoding="utf-8")
+    export = Export(run.job, STEP).folder
+    export.mkdir(parents=True)
+    (export / "config.json").write_text("{}\n", encoding="utf-8")
