@@ -17,7 +17,7 @@ from ninja.operation import Operation
 from .auth import either
 from .parsing import Careful
 from .refusals import explain
-from .routes import jobs, projects, runs
+from .routes import curves, datasets, evaluations, jobs, marks, projects, reviews, runs, servers, sessions, trajectories
 from .rules import signed_in
 from .schemas import Refusal
 
@@ -25,7 +25,15 @@ VERSION = "1"
 NAMESPACE = "api-v1"
 ROUTERS = (
     projects.router,
+    servers.router,
+    sessions.router,
+    datasets.router,
+    trajectories.router,
+    reviews.router,
     runs.router,
+    marks.router,
+    curves.router,
+    evaluations.router,
     jobs.router,
 )
 

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Generic, TypeVar
 
 from django.db.models import QuerySet
-from ninja import P, Schema
+from ninja import Schema
+from pydantic import Field
 
 from .refusals import Refused
 
 MOST = 200
 Item = TypeVar("Item")
-Cursor = Annotated[str, P(max_length=80, description="`next` of the piece before; empty for the first.")]
-Limit = Annotated[int, P(ge=1, le=MOST, description="How many at most.")]
-Number = Annotated[int, P(ge=1, le=2**31 - 1)]
+Cursor = Annotated[str, Field(max_length=80, description="`next` of the piece before; empty for the first.")]
+Limit = Annotated[int, Field(ge=1, le=MOST, description="How many at most.")]
+Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Piece(Schema, Generic[Item]):

@@ -20,7 +20,7 @@ class Filled(Schema):
 
 
 def body_of(
-    form: type[forms.Form], name: str, *, without: tuple[str, ...] = (), optional: bool = False, **own: Any
+    form: type[forms.Form], called: str, /, *, without: tuple[str, ...] = (), optional: bool = False, **own: Any
 ) -> type[Filled]:
     """A body with the fields of a form, each with its help text, and `own` ones in place of or beside them."""
     fields: dict[str, Any] = {
@@ -28,7 +28,7 @@ def body_of(
         for field, each in form.base_fields.items()
         if field not in (*without, *own)
     }
-    return cast(type[Filled], create_model(name, __base__=Filled, **fields, **own))
+    return cast(type[Filled], create_model(called, __base__=Filled, **fields, **own))
 
 
 def spoken(field: forms.Field, optional: bool) -> tuple[Any, Any]:

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
-from ninja import P, Path
+from ninja import Path
 from ninja.utils import contribute_operation_callback
+from pydantic import Field
 
 from prove_web.accounts import permissions
 from prove_web.accounts.roles import Action
@@ -73,7 +74,7 @@ def with_names(view: View, names: tuple[str, ...]) -> inspect.Signature:
     request, *rest = mine.parameters.values()
     keyword = inspect.Parameter.KEYWORD_ONLY
     known = [
-        inspect.Parameter(name, keyword, annotation=Annotated[str, P(description=NAMES[name])], default=Path(...))
+        inspect.Parameter(name, keyword, annotation=Annotated[str, Field(description=NAMES[name])], default=Path(...))
         for name in names
     ]
     return mine.replace(parameters=[request, *known, *(each.replace(kind=keyword) for each in rest)])

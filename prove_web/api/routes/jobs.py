@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.db.models import QuerySet
-from ninja import P, Query, Router, Schema
+from ninja import Query, Router, Schema
+from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.live.jobs import NotNow, request_stop, resume
@@ -69,7 +70,7 @@ def read_log(request: Any, job: UUID) -> Any:
 def list_events(
     request: Any,
     job: UUID,
-    after: Annotated[int, P(ge=0, le=2**63 - 1, description="`id` of the last event that is known.")] = 0,
+    after: Annotated[int, Field(ge=0, le=2**63 - 1, description="`id` of the last event that is known.")] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> Any:
     """What a job reported after an event, oldest first; ask again with the last `id` to hear what is new."""
