@@ -22,6 +22,7 @@ OUTSIDE = {
     "mcp_servers.maps": {"pydantic", "networkx"},
     "training_worker": {"rich"},
     "training_worker.app": {"celery"},
+    "training_worker.client": {"httpx2"},
     "training_worker.hearts": {"celery", "redis"},
     "training_worker.logs": {"celery", "pythonjsonlogger"},
     "training_worker.jobs": {"networkx"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from django.http import Http404
@@ -13,13 +12,12 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.experiments.checkpoints import checkpoints
 from prove_web.experiments.detail import run_of, sent_checkpoint
-from prove_web.experiments.models import Run
+from prove_web.experiments.exporting import points_of, rollouts_of
 from prove_web.experiments.queries import BadQuery, metrics_of
-from prove_web.experiments.rollouts import NoRollouts, explained, groups_of, rollout_of
+from prove_web.experiments.rollouts import NoRollouts, groups_of, rollout_of
 from prove_web.experiments.search import Found
 from prove_web.experiments.search import Query as Sought
 from prove_web.experiments.stored import StoredRun
-from training_worker.prove.store.folder import read_rollouts
 from training_worker.prove.trajectory import dumps
 
 from ..paging import Cursor, Limit, Number, Piece, by_place
@@ -103,16 +101,7 @@ def export_points(request: Any, run: Number, source: Literal["points", "held_out
     """Every point of a run with all its metrics, as JSON lines."""
     found = run_of(request.project, run)
     table = found.held_out.all() if source == "held_out" else found.points.all()
-    rows = ({"step": step, **metrics} for step, metrics in in_parts(table))
-    return lines(request, rows, f"run-{run}-{source}.jsonl")
-
-
-def in_parts(table: Any, most: int = 1_000) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Steps and their metrics in order, some at a time: no cursor is held open while a slow reader takes them."""
-    last = -1
-    while part := list(table.filter(step__gt=last).order_by("step").values_list("step", "metrics")[:most]):
-        yield from part
-        last = part[-1][0]
+    return lines(request, points_of(table), f"run-{run}-{source}.jsonl")
 
 
 @router.get(f"{RUN}/rollouts", response=Piece[Hit])
@@ -141,19 +130,7 @@ def export_rollouts(
     """All rollouts of a run, or of the steps from `first` to `last`, whole, as JSON lines."""
     found = run_of(request.project, run)
     steps = [step for step in StoredRun(found).steps() if first <= step and (last is None or step <= last)]
-    return lines(request, whole(found, steps), f"run-{run}-rollouts.jsonl")
-
-
-def whole(run: Run, steps: list[int]) -> Iterator[dict[str, Any]]:
-    """Each rollout with its step and index; a step that cannot be read says why in place of its rollouts."""
-    store = StoredRun(run)
-    for step in steps:
-        try:
-            with explained(run, step):
-                for index, rollout in enumerate(read_rollouts(store, [step], transcripts=True), 1):
-                    yield {"step": step, "index": index, "rollout": json.loads(dumps(rollout))}
-        except NoRollouts as why:
-            yield {"step": step, "index": None, "error": str(why)}
+    return lines(request, rollouts_of(found, steps), f"run-{run}-rollouts.jsonl")
 
 
 @router.get(f"{RUN}/rollouts/{{int:step}}", response=list[Group])

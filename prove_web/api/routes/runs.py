@@ -12,7 +12,8 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.evaluation import outcomes
-from prove_web.experiments.forms import RunForm, copied, usable
+from prove_web.experiments.filling import NotThere, filled_form
+from prove_web.experiments.forms import RunForm
 from prove_web.experiments.launching import launch
 from prove_web.experiments.listing import RunFilter, measured
 from prove_web.experiments.models import Run, RunKind
@@ -139,26 +140,15 @@ def list_runs(request: Any, wanted: Query[Wanted], cursor: Cursor = "", limit: L
 @in_project(Action.LAUNCH)
 def launch_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """Put a run into the queue, as the launch form does: what is left out has its usual value, or the cloned run's."""
-    told = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
-    form = RunForm(request.project, posted(begun(request.project, told)))
+    try:
+        form = filled_form(request.project, body.dict(exclude_unset=True))
+    except NotThere as why:
+        raise Refused(422, str(why), f"body.{why.field}", "Name another one.") from None
     if not form.is_valid():
         raise ill_filled(form.errors)
     with transaction.atomic():
         run = launch(request.project, request.user, form)
     return run_of(request.project, run.number)
-
-
-def begun(project: Any, told: dict[str, Any]) -> dict[str, Any]:
-    """The form's fields: those of the run to clone, and over them what was told."""
-    clone, dataset = told.pop("clone", None), told.pop("dataset", None)
-    start = copied(run_of(project, clone)) if clone is not None else {}
-    if dataset is not None:
-        found = usable(project).filter(number=dataset).first()
-        if found is None:
-            do = "Take the number of a data set whose job is done and that holds demonstrations."
-            raise Refused(422, f"No run can train on data set {dataset} of this project.", "body.dataset", do)
-        start["dataset"] = found.pk
-    return start | told
 
 
 @router.get(RUN, response=RunWhole)
