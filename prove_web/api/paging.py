@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar
 
 from django.db.models import QuerySet
@@ -13,8 +14,20 @@ from .refusals import Refused
 
 MOST = 200
 Item = TypeVar("Item")
-Cursor = Annotated[str, Field(max_length=80, description="`next` of the piece before; empty for the first.")]
-Limit = Annotated[int, Field(ge=1, le=MOST, description="How many at most.")]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the document says of a parameter, where Ninja would lose it."""
+
+    text: str
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "description": self.text}
+
+
+Cursor = Annotated[str, Field(max_length=80), Told("`next` of the piece before; empty for the first.")]
+Limit = Annotated[int, Field(ge=1, le=MOST), Told(f"How many at most, 1 to {MOST}.")]
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 

@@ -15,13 +15,13 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from ninja import Path
 from ninja.utils import contribute_operation_callback
-from pydantic import Field
 
 from prove_web.accounts import permissions
 from prove_web.accounts.roles import Action
 
 from .auth import Guard, either
 from .models import ApiToken
+from .paging import Told
 
 View = Callable[..., Any]
 NAMES = {"organisation": "The team's name in addresses.", "project": "The project's name in addresses."}
@@ -74,7 +74,7 @@ def with_names(view: View, names: tuple[str, ...]) -> inspect.Signature:
     request, *rest = mine.parameters.values()
     keyword = inspect.Parameter.KEYWORD_ONLY
     known = [
-        inspect.Parameter(name, keyword, annotation=Annotated[str, Field(description=NAMES[name])], default=Path(...))
+        inspect.Parameter(name, keyword, annotation=Annotated[str, Told(NAMES[name])], default=Path(...))
         for name in names
     ]
     return mine.replace(parameters=[request, *known, *(each.replace(kind=keyword) for each in rest)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from ninja import Query, Router, Schema
 from pydantic import Field
@@ -48,7 +49,6 @@ class DatasetOut(Schema):
     origin: dict[str, Any]
     by: str | None
     created_at: datetime
-    job: Any
     url: str
 
     @staticmethod
@@ -64,12 +64,16 @@ class DatasetOut(Schema):
         return username(dataset.job.created_by)
 
     @staticmethod
-    def resolve_job(dataset: Dataset) -> str:
-        return str(dataset.job_id)
-
-    @staticmethod
     def resolve_url(dataset: Dataset) -> str:
         return dataset.get_absolute_url()
+
+
+class DatasetRow(DatasetOut):
+    job: UUID
+
+    @staticmethod
+    def resolve_job(dataset: Dataset) -> UUID:
+        return dataset.job_id
 
 
 class DatasetWhole(DatasetOut):
@@ -84,10 +88,6 @@ class DatasetWhole(DatasetOut):
     @staticmethod
     def resolve_spec(dataset: Dataset) -> dict[str, Any]:
         return dict(dataset.job.spec)
-
-    @staticmethod
-    def resolve_job(dataset: Dataset) -> Any:
-        return dataset.job
 
 
 class Selected(Schema):
@@ -120,7 +120,7 @@ class Changes(Schema):
     moved: dict[str, dict[str, tuple[int, int]]]
 
 
-@router.get(DATASETS, response=Piece[DatasetOut])
+@router.get(DATASETS, response=Piece[DatasetRow])
 @in_project(Action.VIEW)
 def list_datasets(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
     """The project's data sets, the newest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from ninja import Query, Router, Schema
 from pydantic import Field
@@ -53,7 +54,6 @@ class EvaluationOut(Schema):
     overall: float | None
     by: str | None
     created_at: datetime
-    job: Any
     url: str
 
     @staticmethod
@@ -69,10 +69,6 @@ class EvaluationOut(Schema):
         return username(one.job.created_by)
 
     @staticmethod
-    def resolve_job(one: Evaluation) -> str:
-        return str(one.job_id)
-
-    @staticmethod
     def resolve_url(one: Evaluation) -> str:
         return one.get_absolute_url()
 
@@ -81,6 +77,11 @@ class EvaluationRow(EvaluationOut):
     low: float | None
     high: float | None
     took: timedelta | None
+    job: UUID
+
+    @staticmethod
+    def resolve_job(one: Evaluation) -> UUID:
+        return one.job_id
 
 
 class EvaluationWhole(EvaluationOut):
@@ -93,10 +94,6 @@ class EvaluationWhole(EvaluationOut):
     @staticmethod
     def resolve_report(one: Evaluation) -> dict[str, Any] | None:
         return one.job.result.get("report") if one.job.state == State.DONE else None
-
-    @staticmethod
-    def resolve_job(one: Evaluation) -> Any:
-        return one.job
 
 
 class ItemOut(Schema):

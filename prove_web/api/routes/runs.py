@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from ninja import Query, Router, Schema
@@ -52,7 +53,6 @@ class RunOut(Schema):
     archived: bool
     by: str | None
     created_at: datetime
-    job: Any
     url: str
 
     @staticmethod
@@ -76,10 +76,6 @@ class RunOut(Schema):
         return username(run.job.created_by)
 
     @staticmethod
-    def resolve_job(run: Run) -> str:
-        return str(run.job_id)
-
-    @staticmethod
     def resolve_url(run: Run) -> str:
         return run.get_absolute_url()
 
@@ -94,6 +90,11 @@ class RunRow(RunOut):
     gain_low: float | None
     gain_high: float | None
     took: timedelta | None
+    job: UUID
+
+    @staticmethod
+    def resolve_job(run: Run) -> UUID:
+        return run.job_id
 
 
 class RunWhole(RunOut):
@@ -103,10 +104,6 @@ class RunWhole(RunOut):
     base: int | None
     last_step: int | None
     job: JobOut
-
-    @staticmethod
-    def resolve_job(run: Run) -> Any:
-        return run.job
 
     @staticmethod
     def resolve_base(run: Run) -> int | None:
