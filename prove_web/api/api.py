@@ -17,7 +17,20 @@ from ninja.operation import Operation
 from .auth import either
 from .parsing import Careful
 from .refusals import explain
-from .routes import curves, datasets, evaluations, jobs, marks, projects, reviews, runs, servers, sessions, trajectories
+from .routes import (
+    curves,
+    datasets,
+    evaluations,
+    jobs,
+    marks,
+    organisations,
+    projects,
+    reviews,
+    runs,
+    servers,
+    sessions,
+    trajectories,
+)
 from .rules import signed_in
 from .schemas import Refusal
 
@@ -25,6 +38,7 @@ VERSION = "1"
 NAMESPACE = "api-v1"
 ROUTERS = (
     projects.router,
+    organisations.router,
     servers.router,
     sessions.router,
     datasets.router,

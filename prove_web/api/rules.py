@@ -7,7 +7,7 @@ the view gets `request.project`, and the two names of the address are put into t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Annotated, Any
 
@@ -47,7 +47,9 @@ def signed_in(view: View) -> View:
 
 def under(guarded: View, rule: str, names: tuple[str, ...]) -> Callable[[View], View]:
     def guard(request: Any) -> None:
-        guarded(request, **{name: request.resolver_match.kwargs[name] for name in names})
+        named = {name: request.resolver_match.kwargs[name] for name in names}
+        reaches(request.auth, named)
+        guarded(request, **named)
 
     def decorate(view: View) -> View:
         @wraps(view)
@@ -81,23 +83,22 @@ def with_names(view: View, names: tuple[str, ...]) -> inspect.Signature:
 
 
 def scoped(action: Action) -> View:
-    """Whether the token reaches here and may be used for this; a session may do what its person may."""
+    """Whether the token may be used for this; a session may do what its person may."""
 
     def check(request: Any) -> HttpResponse:
         token = request.auth
-        if isinstance(token, ApiToken):
-            reaches(token, request)
-            if not token.covers(action):
-                raise PermissionDenied(f"The token “{token}” lacks the scope “{action.value}”: {action.label}.")
+        if isinstance(token, ApiToken) and not token.covers(action):
+            raise PermissionDenied(f"The token “{token}” lacks the scope “{action.value}”: {action.label}.")
         return HttpResponse()
 
     return check
 
 
-def reaches(token: ApiToken, request: Any) -> None:
-    """Raises Http404 for what is of another organisation or project than the token."""
-    project = getattr(request, "project", None)
-    if token.organisation_id != request.organisation.pk:
+def reaches(token: Any, names: Mapping[str, str]) -> None:
+    """Raises Http404 for what is of another organisation or project than the token, whatever its person may there."""
+    if not isinstance(token, ApiToken):
+        return
+    if names["organisation"] != token.organisation.slug:
         raise Http404
-    if token.project_id and (project is None or token.project_id != project.pk):
+    if token.project and names.get("project") != token.project.slug:
         raise Http404

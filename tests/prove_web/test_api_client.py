@@ -113,6 +113,15 @@ def test_a_session_is_opened_worked_in_forked_and_ended(connect: Callable[..., S
         list(demo.calls(opened))
 
 
+def test_a_project_is_made_by_who_may(connect: Callable[..., Studio], alice: User, organisation: Organisation) -> None:
+    with pytest.raises(NotAllowed):
+        connect().make_project("acme", "Second try")
+    owner = Studio("https://studio.example.org", issue(alice, organisation, "Hers", ALL)[1], transport=Site())
+    assert owner.make_project("acme", "Second try")["slug"] == "second-try"
+    assert [each["username"] for each in owner.members("acme")] == ["alice", "mary"]
+    owner.close()
+
+
 def test_what_is_listed_comes_in_pieces(connect: Callable[..., Studio]) -> None:
     site = Site()
     demo = connect(site).project("acme", "demo")

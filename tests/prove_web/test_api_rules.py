@@ -29,6 +29,7 @@ OBJECTS = ("session", "dataset", "example", "queue", "run", "evaluation", "job")
 
 # What an operation that changes something takes, written down by hand; all others take Action.VIEW.
 MORE_THAN_LOOKING = {
+    "make_project": Action.MANAGE,
     "open_session": Action.ANNOTATE,
     "end_session": Action.ANNOTATE,
     "call_tool": Action.ANNOTATE,

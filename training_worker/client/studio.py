@@ -62,6 +62,14 @@ class Studio:
         """The projects that the token opens."""
         return list(self.ask("GET", "/projects"))
 
+    def make_project(self, organisation: str, name: str, slug: str = "") -> dict[str, Any]:
+        """Its address is made of the name where no `slug` is given."""
+        return dict(self.ask("POST", f"/{organisation}/projects", {"name": name, "slug": slug}))
+
+    def members(self, organisation: str) -> list[dict[str, Any]]:
+        """Who is in a team, with their roles."""
+        return list(self.ask("GET", f"/{organisation}/members"))
+
     def project(self, organisation: str, project: str) -> Project:
         """One project, by the two names in its address."""
         return Project(self, organisation, project)
