@@ -128,7 +128,12 @@ def run_points(request: ProjectRequest, run: int) -> HttpResponse:
 @require_safe
 def checkpoint(request: ProjectRequest, run: int, step: int) -> HttpResponse | StreamingHttpResponse:
     """One checkpoint's files as a zip."""
-    return packed(checkpoint_of(run_of(request.project, run), step), f"run-{run}-step-{step}.zip")
+    return sent_checkpoint(run_of(request.project, run), step)
+
+
+def sent_checkpoint(run: Run, step: int) -> StreamingHttpResponse:
+    """The zip of a run's checkpoint, made while it is sent. Raises Http404."""
+    return packed(checkpoint_of(run, step), f"run-{run.number}-step-{step}.zip")
 
 
 def checkpoint_of(run: Run, step: int) -> Checkpoint:
