@@ -6,7 +6,6 @@ from . import (
     detail,
     keeping_pages,
     launching,
-    listing,
     queries,
     rollout_pages,
     search_pages,
@@ -17,10 +16,19 @@ from . import (
     watching,
     what_if_pages,
 )
+from .table import bulk_pages
+from .table import pages as table
 from .what_if import pages as what_if
 
 urlpatterns = [
-    path("runs/", listing.runs, name="runs"),
+    path("runs/", table.runs, name="runs"),
+    path("runs/columns/", table.runs_columns, name="runs-columns"),
+    path("runs/completion/", table.runs_completion, name="runs-completion"),
+    path("runs/export/", table.runs_export, name="runs-export"),
+    path("runs/mark/", bulk_pages.runs_mark, name="runs-mark"),
+    path("runs/act/", bulk_pages.runs_act, name="runs-act"),
+    path("runs/views/", table.run_views, name="run-views"),
+    path("runs/views/<int:kept>/", table.run_view, name="run-view"),
     path("runs/new/", launching.run_new, name="run-new"),
     path("runs/<int:run>/", detail.run_page, name="run"),
     path("runs/<int:run>/mark/", keeping_pages.run_mark, name="run-mark"),
