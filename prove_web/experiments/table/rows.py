@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db.models import F, QuerySet
 
@@ -141,7 +142,10 @@ def started_from(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def is_id(text: str) -> bool:
-    return len(text) == 36 and all(one in "0123456789abcdef-" for one in text)
+    try:
+        return bool(UUID(text))
+    except ValueError:
+        return False
 
 
 def title(policy: str, numbers: dict[str, int]) -> str:
