@@ -27,7 +27,6 @@ from .rows import filled, found, lines, ordered, shown
 from .settings import SETTINGS
 
 ROWS = 25
-OFTEN = ("state:running", "state:done", "state:failed", "pinned:yes")  # searches that are a click away
 
 
 @in_project(Action.VIEW)
@@ -49,7 +48,6 @@ def runs(request: ProjectRequest) -> HttpResponse:
         "known_tags": keeping.known_tags(request.project),
         "archived": ARCHIVED,
         "groupings": choices(),
-        "often": OFTEN,
         "undo": None if request.htmx else request.session.pop(UNDO, None),
     }
     return render(request, "experiments/table/page.html", context)
