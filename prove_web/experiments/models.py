@@ -9,6 +9,8 @@ from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
 from prove_web.trajectories.models import Dataset
 
+POINTS, HELD_OUT = "points", "held_out"  # what a metric is told of: each step, or measurements in between
+
 
 class RunKind(models.TextChoices):
     GRPO = "grpo", "GRPO"
@@ -103,6 +105,34 @@ class HeldOut(models.Model):
     class Meta:
         ordering = ["step"]
         constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_measurement_per_step")]
+
+
+class MetricSummary(models.Model):
+    """What tables show of one metric of a run, or of what was measured on held-out worlds (see summary.py).
+
+    `now` and `start` are means over the newest and the first steps, `mean_20` over the newest 20; null where none of
+    those tells the metric. `small` is its curve, thinned out: how many steps a place of it has, sums and counts.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="summaries")
+    source = models.CharField(max_length=8)
+    name = models.CharField(max_length=80)
+    count = models.PositiveIntegerField()
+    first = models.FloatField()
+    last = models.FloatField()
+    least = models.FloatField()
+    most = models.FloatField()
+    start = models.FloatField(null=True)
+    now = models.FloatField(null=True)
+    mean_5 = models.FloatField(null=True)
+    mean_10 = models.FloatField(null=True)
+    mean_20 = models.FloatField(null=True)
+    mean_50 = models.FloatField(null=True)
+    mean_100 = models.FloatField(null=True)
+    small = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "source", "name"], name="one_summary_per_metric")]
 
 
 class StepRollouts(models.Model):

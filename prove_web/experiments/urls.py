@@ -7,7 +7,6 @@ from . import (
     export_pages,
     keeping_pages,
     launching,
-    listing,
     queries,
     rollout_pages,
     search_pages,
@@ -21,10 +20,19 @@ from . import (
 from .compare import behaviour_pages
 from .compare import pages as compare
 from .paper import pages as paper
+from .table import bulk_pages
+from .table import pages as table
 from .what_if import pages as what_if
 
 urlpatterns = [
-    path("runs/", listing.runs, name="runs"),
+    path("runs/", table.runs, name="runs"),
+    path("runs/columns/", table.runs_columns, name="runs-columns"),
+    path("runs/completion/", table.runs_completion, name="runs-completion"),
+    path("runs/export/", table.runs_export, name="runs-export"),
+    path("runs/mark/", bulk_pages.runs_mark, name="runs-mark"),
+    path("runs/act/", bulk_pages.runs_act, name="runs-act"),
+    path("runs/views/", table.run_views, name="run-views"),
+    path("runs/views/<int:kept>/", table.run_view, name="run-view"),
     path("runs/new/", launching.run_new, name="run-new"),
     path("runs/compare/", compare.run_compare, name="run-compare"),
     path("runs/behaviour/", behaviour_pages.run_behaviour, name="run-behaviour"),

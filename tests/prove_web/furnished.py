@@ -10,6 +10,7 @@ from prove_web.api.tokens import issue as issue_api_token
 from prove_web.environments.models import ThirdParty
 from prove_web.experiments.exports import Export
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
+from prove_web.experiments.summary import rebuild
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.comments import say
 from prove_web.review.making import make_queue
@@ -42,6 +43,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     names = {"project": project, "number": number, "name": "Run"}
     run = Run.objects.create(**names, dataset=dataset, job=trained, config={}, sweep=sweep, varied={"seed": "0"})
     Point.objects.create(run=run, step=STEP, metrics={"reward": 0.5})
+    rebuild(run)
     leave_results(run)
     session = LiveSession.objects.create(servers=["banking"], seed=number, fingerprint="", **made)
     token, _ = issue(session, maker, "Desk", True)
@@ -55,12 +57,14 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     small = Look(items=1, categories=["even"])
     evaluation = evaluation_of(project, benchmark=small, run=run, checkpoint="last", number=number)
     view = SavedView.objects.create(project=project, page="trajectories", name="Mine", query="q=train", made_by=maker)
+    kept = SavedView.objects.create(project=project, page="runs", name="Mine", query="q=state:done", made_by=maker)
     queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=PLAIN.model_dump(mode="json"))
     queue.number = number
     queue.save()
     invitation, link = invite(project.organisation, maker, Asked(role="viewer"))
     return {
         "view": view.pk,
+        "kept": kept.pk,
         "organisation": project.organisation.slug,
         "project": project.slug,
         "member": project.organisation.memberships.get(user=maker).pk,

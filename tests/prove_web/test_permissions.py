@@ -30,7 +30,7 @@ from .furnished import furnish
 RULES = {"anyone", "signed in", *(f"{where}: {each}" for where in ("project", "organisation") for each in Action)}
 TEAM = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 EVERYONE = (*TEAM, "charlie", "anonymous")
-OBJECTS = {"job", "session", "dataset", "run", "sweep", "evaluation", "other", "view", "queue", "reward"}
+OBJECTS = {"job", "session", "dataset", "run", "sweep", "evaluation", "other", "view", "kept", "queue", "reward"}
 PASSWORD = make_password("correct horse battery")
 
 

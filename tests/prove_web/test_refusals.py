@@ -46,6 +46,10 @@ MORE_THAN_LOOKING = {
     "export-make": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
     "run-mark": Action.ANNOTATE,
+    "runs-mark": Action.ANNOTATE,
+    "run-views": Action.ANNOTATE,
+    "run-view": Action.ANNOTATE,
+    "runs-act": Action.LAUNCH,
     "run-notes": Action.ANNOTATE,
     "run-keep": Action.LAUNCH,
     "evaluation-new": Action.LAUNCH,
@@ -96,7 +100,7 @@ MORE_THAN_LOOKING = {
     "disagreement-queue": Action.LAUNCH,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue"}
+THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "kept", "queue"}
 OURS = ("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations", "api")
 Parts = tuple[str, ...]
 
