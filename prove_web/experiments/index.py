@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from mcp_servers.catalogue import TOOLS
 from training_worker.prove.outcomes import OUTCOMES, untried
 
 from .models import RolloutGroup, Run, StepRollouts
@@ -19,6 +20,7 @@ ELSEWHERE = {("rollouts", "groups"), ("items", "items")}  # of events
 LISTS = ("reward", "advantage", "end", "failed_calls", "model_tokens", "tools")
 TOLD = "outcomes"  # of each call; a worker of before does not tell it
 UNTRIED = "untried"
+NONE_OFFERED = ""  # stands for whatever a call named that is no tool
 Counts = dict[str, list[int]]  # by tool, in the order of OUTCOMES
 
 
@@ -75,7 +77,7 @@ def with_untried(group: Mapping[str, Any], needed: Mapping[str, tuple[str, ...]]
 
 
 def counted(groups: Sequence[Mapping[str, Any]]) -> Counts | None:
-    """What became of the calls of a step, by tool; None where it was not told."""
+    """What became of the calls of a step, by tool of the catalogue; None where it was not told."""
     found: Counts = {}
     for group in groups:
         if TOLD not in group:
@@ -83,7 +85,8 @@ def counted(groups: Sequence[Mapping[str, Any]]) -> Counts | None:
         for tools, words, left in zip(group["tools"], group[TOLD], group[UNTRIED], strict=True):
             pairs = zip(tools, words, strict=True) if words else ()  # of what has no reward, nothing is said
             for tool, word in (*pairs, *((tool, "untried") for tool in left)):
-                found.setdefault(tool, [0] * len(OUTCOMES))[OUTCOMES.index(word)] += 1
+                name = tool if tool in TOOLS else NONE_OFFERED
+                found.setdefault(name, [0] * len(OUTCOMES))[OUTCOMES.index(word)] += 1
     return found
 
 

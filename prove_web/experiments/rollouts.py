@@ -5,21 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
+from math import isfinite
 from statistics import fmean, pstdev
 from typing import Any
 
 from django.conf import settings
 
+from training_worker.prove.reward.success import succeeded
+from training_worker.prove.store.asked import StepTable
 from training_worker.prove.store.folder import OLD, grouped, read_one
 from training_worker.prove.store.kept import SUCCEEDED, Summary
 from training_worker.prove.store.old import read_old
 from training_worker.prove.store.parquet import DamagedFile
-from training_worker.prove.store.steps import read_summaries
+from training_worker.prove.store.steps import read_span
 from training_worker.prove.store.storage import StorageFailed
 from training_worker.prove.store.tokens import TokenRow, read_tokens
-from training_worker.prove.trajectory import Example, Rollout, ToolCall, UnreadableData, adapter
+from training_worker.prove.trajectory import Example, Rollout, ToolCall, UnreadableData, adapter, read_lines
 
 from .forms import DEFAULTS
 from .models import Run
@@ -39,6 +43,15 @@ class NoRollouts(Exception):
 
 
 @dataclass(frozen=True)
+class Made:
+    """A call in short: its tool, whether the server did it, and what became of it ("" where nobody told)."""
+
+    tool: str
+    ok: bool
+    outcome: str = ""
+
+
+@dataclass(frozen=True)
 class Member:
     """One rollout of a group. `index` counts the step's rollouts from 1, `place` those of its group.
 
@@ -51,7 +64,17 @@ class Member:
     reward: float | None
     advantage: float | None
     end: str
-    calls: tuple[tuple[str, bool], ...] = ()  # the tool of each, and whether it succeeded
+    calls: tuple[Made, ...] = ()
+    components: dict[str, float | None] = field(default_factory=dict)
+    tokens: int | None = field(default=None, compare=False)  # that the model wrote
+    group: int = 0
+    example: str = ""
+    success: bool = False
+
+    @property
+    def undone(self) -> bool:
+        """Whether no step of the ground truth was done, as far as its components tell."""
+        return bool(self.components) and not self.success and not self.components.get("coverage")
 
     @property
     def y(self) -> float:
@@ -74,6 +97,11 @@ class Group:
     members: tuple[Member, ...]
     top: float
     example: Example | None = None
+    only: frozenset[int] | None = None  # the indices of those that are asked for
+
+    @property
+    def shown(self) -> list[Member]:
+        return [member for member in self.members if self.only is None or member.index in self.only]
 
     @property
     def unused(self) -> bool:
@@ -113,17 +141,44 @@ class Group:
         """Whether all rewards are the same, so that nothing is learned from it."""
         return not self.void and self.spread <= EQUAL
 
+    @property
+    def alike(self) -> str:
+        """Why there is no signal: all `succeeded`, all `failed` to do any step, or all are the `same`; "" with one."""
+        if not self.silent or not self.members:
+            return ""
+        if all(member.success for member in self.members):
+            return "succeeded"
+        return "failed" if all(member.undone for member in self.members) else "same"
+
 
 def size_of_groups(run: Run) -> int:
     return int(run.config.get("group", DEFAULTS["group"]))
 
 
-def groups_of(run: Run, step: int) -> list[Group]:
-    """The groups of a step in the order they were asked. Raises NoRollouts."""
+def table_of(run: Run, step: int) -> StepTable:
+    """The rollouts of a step as columns. Raises NoRollouts."""
     with explained(run, step):
         file = StoredRun(run).file(step)
-        summaries = read_old(file, size_of_groups(run)) if file.suffix == OLD else read_summaries(file)
-    return [group_of(members, top(run)) for members in grouped(summaries)]
+        return StepTable.of(read_old(file, size_of_groups(run))) if file.suffix == OLD else StepTable.read(file)
+
+
+def groups_of(run: Run, step: int) -> list[Group]:
+    """The groups of a step in the order they were asked. Raises NoRollouts."""
+    return groups_in(table_of(run, step), run)
+
+
+def groups_in(table: StepTable, run: Run) -> list[Group]:
+    return [group_of(members, top(run)) for members in grouped(table.rows())]
+
+
+def rollouts_of(run: Run, step: int, group: Group) -> list[Rollout]:
+    """All rollouts of a group, without transcripts where the file keeps these apart. Raises NoRollouts."""
+    first, count = group.members[0].index, len(group.members)
+    with explained(run, step):
+        file = StoredRun(run).file(step)
+        if file.suffix == OLD:
+            return list(read_lines(Rollout, file))[first - 1 : first - 1 + count]
+        return read_span(file, first, count)
 
 
 def rollout_of(run: Run, step: int, index: int) -> Rollout | None:
@@ -162,8 +217,25 @@ def group_of(members: Sequence[Summary], most: float) -> Group:
 
 
 def member_of(one: Summary) -> Member:
-    calls = zip(one.tools, (level >= SUCCEEDED for level in one.levels), strict=True)
-    return Member(one.index, one.place, one.reward, one.advantage, one.end, tuple(calls))
+    told = zip_longest(one.tools, (level >= SUCCEEDED for level in one.levels), one.outcomes or (), fillvalue="")
+    return Member(
+        index=one.index,
+        place=one.place,
+        reward=finite(one.reward),
+        advantage=finite(one.advantage),
+        end=one.end,
+        calls=tuple(Made(str(tool), bool(ok), str(word)) for tool, ok, word in told),
+        components={name: finite(value) for name, value in one.components.items()},
+        tokens=one.model_tokens,
+        group=one.group,
+        example=one.example,
+        success=succeeded(one.reward, one.abstention, one.components),
+    )
+
+
+def finite(number: float | None) -> float | None:
+    """A number that can be drawn and averaged; what is none counts as missing."""
+    return number if number is not None and isfinite(number) else None
 
 
 def why_missing(run: Run, step: int) -> str:

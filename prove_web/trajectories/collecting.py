@@ -44,7 +44,7 @@ class Wanted:
     def wants(self, group: Group, member: Member) -> bool:
         if member.reward is None or (self.groups and group.number not in self.groups):
             return False
-        if self.failing and all(fine for _, fine in member.calls):
+        if self.failing and all(made.ok for made in member.calls):
             return False
         low = member.reward if self.low is None else self.low
         high = member.reward if self.high is None else self.high

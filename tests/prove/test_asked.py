@@ -80,9 +80,7 @@ def test_what_is_asked_holds_of_what_is_found_and_of_nothing_else(all_: list[Sum
 
 
 @given(summaries(), st.sampled_from(ORDERS), st.booleans())
-def test_what_has_no_value_comes_last_and_equals_stay_in_order(
-    all_: list[Summary], by: str, falling: bool
-) -> None:
+def test_what_has_no_value_comes_last_and_equals_stay_in_order(all_: list[Summary], by: str, falling: bool) -> None:
     found = StepTable.of(all_).ordered(by, falling)
     values = list(zip(found.column(by), found.column("index"), strict=True))
     known = [(value, index) for value, index in values if value is not None]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from training_worker.prove.chat import write_calls
 from training_worker.prove.outcomes import MEANING, OUTCOMES, outcome, outcomes, untried
 from training_worker.prove.rollout import Attempt, oracle
-from training_worker.prove.chat import write_calls
 from training_worker.prove.trajectory import Evidence, Example, ExecutedCall, Rollout, ToolCall
 
 MADE = ToolCall("pay", {})
@@ -78,7 +78,9 @@ def test_the_oracle_succeeds_with_every_call(chains: list[Example]) -> None:
     for each in chains[:20]:
         made = oracle(each)
         assert outcomes(made) == ("succeeded",) * len(made.calls)
-        assert untried((call.name for step in each.steps for call in step.calls), [c.call.name for c in made.calls]) == ()
+        assert (
+            untried((call.name for step in each.steps for call in step.calls), [c.call.name for c in made.calls]) == ()
+        )
 
 
 def test_a_real_world_tells_schema_from_state(chains: list[Example], calls_of: Callable[..., list[ToolCall]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import template
 
+from prove_web.experiments.heat import TITLES
 from prove_web.experiments.sweep_form import VARIABLE
 
 register = template.Library()
@@ -65,6 +66,12 @@ def kind_name(kind: str) -> str:
 def setting_name(field: str) -> str:
     """What the launch form calls a setting."""
     return VARIABLE.get(field, field)
+
+
+@register.filter
+def outcome_name(outcome: str) -> str:
+    """What became of a call, as a heading says it."""
+    return TITLES.get(outcome, outcome)
 
 
 @register.filter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +99,6 @@ def calling(table: pa.Table, tool: str, outcome: str) -> pa.Table:
         if "outcomes" not in table.column_names:
             return table.slice(0, 0)
         table = table.filter(pc.equal(pc.list_value_length(table["tools"]), pc.list_value_length(table["outcomes"])))
-    parents, holds = None, None
-    for name, value in wanted.items():
-        lists = table[name].combine_chunks()
-        parents = pc.list_parent_indices(lists)
-        here = pc.equal(pc.list_flatten(lists), value)
-        holds = here if holds is None else pc.and_(holds, here)
-    return table.take(pc.unique(parents.filter(holds)))
+    parents = pc.list_parent_indices(table["tools"].combine_chunks())
+    holds = [pc.equal(pc.list_flatten(table[name].combine_chunks()), value) for name, value in wanted.items()]
+    return table.take(pc.unique(parents.filter(reduce(pc.and_, holds))))

@@ -20,7 +20,13 @@ from .kept import COMPONENTS, Kept, Summary, summarise
 from .parquet import damaged, reading, row_of, write
 
 ROWS = 64  # of a row group
-BESIDE = ("components", "tools", "levels", "terms", "outcomes")  # fields of Summary that are no column of their own type
+BESIDE = (
+    "components",
+    "tools",
+    "levels",
+    "terms",
+    "outcomes",
+)  # fields of Summary that are no column of their own type
 TYPES = {
     "index": pa.int32(),
     "group": pa.int32(),
@@ -82,7 +88,7 @@ def read_summaries(path: Path) -> list[Summary]:
 
 
 def read_short(path: Path, names: Sequence[str] = SHORT.names) -> pa.Table:
-    """Some columns of a step; those that a file of before has not are left out. Raises DamagedFile, FileNotFoundError."""
+    """Some columns of a step; an older file may lack some of them. Raises DamagedFile, FileNotFoundError."""
     with reading(path) as file:
         known = set(file.schema_arrow.names)
         return file.read(columns=[name for name in names if name in known], use_threads=False)
