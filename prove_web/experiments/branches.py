@@ -17,13 +17,12 @@ SHORT = 90  # characters of arguments beside a call; comparing shows them whole
 
 @dataclass(frozen=True)
 class Drawn:
-    """A call of a branch. `node` is its node; `failed` how many of its rollouts' calls here did not succeed."""
+    """A call of a branch; `words` are the outcomes other than success that it had in some rollouts."""
 
     node: int
     position: int
     tool: str
     arguments: str
-    failed: int
     words: tuple[str, ...]
 
 
@@ -84,7 +83,9 @@ def tone(mean: float | None, centre: float | None) -> str:
     return "good" if mean > centre else "bad"
 
 
-def drawn(root: Node, rollouts: Sequence[Rollout], group: Group, found: Sequence[Parting]) -> Branch:
+def drawn(
+    root: Node, rollouts: Sequence[Rollout], group: Group, found: Sequence[Parting], *, arguments: bool = True
+) -> Branch:
     """The whole tree, from its beginning; `found` are its partings, the first of them first."""
     shares = {one.node.number: one.share for one in found}
     first = found[0].node.number if found else None
@@ -98,7 +99,7 @@ def drawn(root: Node, rollouts: Sequence[Rollout], group: Group, found: Sequence
             chain.append(chain[-1].children[0])
         end = chain[-1]
         return Branch(
-            calls=tuple(call_of(each, words) for each in chain if each.call),
+            calls=tuple(call_of(each, words, arguments=arguments) for each in chain if each.call),
             members=tuple(group.members[at] for at in node.through),
             stops=tuple(group.members[at] for at in end.ending),
             ways=tuple(map(branch, by_mean(end, group))),
@@ -123,7 +124,7 @@ def by_mean(node: Node, group: Group) -> list[Node]:
     return sorted(node.children, key=lambda child: (-earned(child), child.number))
 
 
-def call_of(node: Node, words: Sequence[Sequence[str]]) -> Drawn:
+def call_of(node: Node, words: Sequence[Sequence[str]], *, arguments: bool) -> Drawn:
     assert node.call is not None
     here = [words[at][node.depth - 1] for at in node.through if len(words[at]) >= node.depth]
     wrong = [word for word in here if word != "succeeded"]
@@ -131,8 +132,7 @@ def call_of(node: Node, words: Sequence[Sequence[str]]) -> Drawn:
         node=node.number,
         position=node.depth,
         tool=node.call.name,
-        arguments=shortened(node.call),
-        failed=len(wrong),
+        arguments=shortened(node.call) if arguments else "",
         words=tuple(dict.fromkeys(wrong)),
     )
 

@@ -55,7 +55,7 @@ def group(request: ProjectRequest, run: int, step: int, group: int) -> HttpRespo
     context |= {
         "group": one,
         "around": [("prev", numbers[here - 1] if here else None), ("next", (*numbers, None)[here + 1])],
-        "root": drawn(root, whole, one, parted),
+        "root": drawn(root, whole, one, parted, arguments=by == "arguments"),
         "parted": parted[0] if parted else None,
         "by": by,
         "keys": [(name, title) for name, (title, _) in KEYS.items()],

@@ -155,11 +155,13 @@ def size_of_groups(run: Run) -> int:
     return int(run.config.get("group", DEFAULTS["group"]))
 
 
-def table_of(run: Run, step: int) -> StepTable:
-    """The rollouts of a step as columns. Raises NoRollouts."""
+def table_of(run: Run, step: int, *, whole: bool = False) -> StepTable:
+    """The rollouts of a step as the columns that pages show, or as all of them. Raises NoRollouts."""
     with explained(run, step):
         file = StoredRun(run).file(step)
-        return StepTable.of(read_old(file, size_of_groups(run))) if file.suffix == OLD else StepTable.read(file)
+        if file.suffix == OLD:
+            return StepTable.of(read_old(file, size_of_groups(run)))
+        return StepTable.read(file, whole=whole)
 
 
 def groups_of(run: Run, step: int) -> list[Group]:

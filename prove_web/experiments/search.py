@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from prove_web.trajectories.models import Trajectory
-from training_worker.prove.outcomes import OUTCOMES
+from training_worker.prove.outcomes import OF_CALLS
 
 from .index import TOLD, UNTRIED
 from .models import RolloutGroup, Run
@@ -47,7 +47,7 @@ class Query:
     def of(cls, text: str) -> Query:
         names, bounds, strange = [], [], []
         for word in text[:LONGEST].split():
-            if (found := WORD.fullmatch(word)) and (found[1] != "outcome" or found[2] in OUTCOMES):
+            if (found := WORD.fullmatch(word)) and (found[1] != "outcome" or found[2] in OF_CALLS):
                 names.append((found[1], found[2]))
             elif found := BOUND.fullmatch(word):
                 bounds.append((found[1], found[2], float(found[3])))

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.outcomes import OUTCOMES
+from training_worker.prove.outcomes import OF_CALLS
 
 from .detail import run_of
 from .models import RolloutGroup, Run
@@ -40,7 +40,7 @@ def found_rollouts(request: ProjectRequest, run: int) -> HttpResponse:
         "orders": ORDERS,
         "order": order if order in ORDERS else "step",
         "hints": HINTS,
-        "outcomes": OUTCOMES,
+        "outcomes": OF_CALLS,
         "indexed": found.groups.exists(),
     }
     return render(request, "experiments/found.html", context, status=422 if query.strange else 200)

@@ -35,7 +35,7 @@ def export(request: ProjectRequest, run: int, step: int, format: str) -> HttpRes
     if format not in FORMATS:
         raise Http404("Rollouts are exported as csv or jsonl.")
     try:
-        table = table_of(found, step)
+        table = table_of(found, step, whole=True)
     except NoRollouts as error:
         raise Http404(str(error)) from error
     lines = lines_of(table.that(form.asked).ordered(*order_of(request.GET.get("sort", ""))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from training_worker.prove.outcomes import OUTCOMES
+from training_worker.prove.outcomes import OF_CALLS
 from training_worker.prove.store.asked import ORDERS, Asked
 from training_worker.prove.store.kept import COMPONENTS
 
@@ -34,7 +34,7 @@ class StepForm(forms.Form):
     outcome = forms.ChoiceField(
         label="With outcome",
         required=False,
-        choices=[("", "Any"), *((name, TITLES[name]) for name in OUTCOMES if name != "untried")],
+        choices=[("", "Any"), *((name, TITLES[name]) for name in OF_CALLS)],
     )
     end = forms.ChoiceField(
         label="How it ended",

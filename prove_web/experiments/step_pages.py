@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.live.templatetags.kit import icon
 from training_worker.prove.store.asked import StepTable
 from training_worker.prove.store.kept import COMPONENTS
 
@@ -22,7 +23,7 @@ from .scored import said
 from .step_form import StepForm, order_of
 from .step_stats import Stat, ordered, stats_of, summary
 
-GROUPS, ROWS = 16, 50  # of a page
+GROUPS, ROWS = 8, 50  # of a page
 SORTS = {
     "asked": "As asked",
     "spread": "Widest spread first",
@@ -72,6 +73,7 @@ def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
         page = page_of(ordered(stats, sort), matching, only == "signal", request.GET.get("page"))
         context |= {"page": page, "groups": groups_on(page, table, matching if asked else None, found)}
         context["sort"] = sort if sort in SORTS else "asked"
+        context |= {"here": request.path, "marks": {"done": icon("check"), "failed": icon("x")}}
     return render(request, "experiments/rollouts.html", context, status=422 if form.errors else 200)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
-from statistics import fmean, pstdev
+from functools import cached_property
+from math import fsum, isfinite, sqrt
+from statistics import fmean
 from typing import Any
 
 from training_worker.prove.store.asked import StepTable
@@ -20,17 +21,18 @@ class Stat:
     rewards: tuple[float, ...]
     size: int
 
-    @property
+    @cached_property
     def void(self) -> bool:
         return len(self.rewards) < self.size
 
-    @property
+    @cached_property
     def mean(self) -> float:
         return fmean(self.rewards) if self.rewards else 0.0
 
-    @property
+    @cached_property
     def spread(self) -> float:
-        return pstdev(self.rewards) if self.rewards else 0.0
+        """Their deviation; `statistics` goes by fractions, which a large step has no time for."""
+        return sqrt(fsum((reward - self.mean) ** 2 for reward in self.rewards) / max(1, len(self.rewards)))
 
     @property
     def silent(self) -> bool:

@@ -307,11 +307,8 @@ def test_what_is_filtered_is_exported(run: Run, victors: Client) -> None:
 
     lines = [json.loads(line) for line in got(where[1], sort="-reward").splitlines()]
     rewards = [line["reward"] for line in lines]
-    assert (
-        rewards[-1] is None
-        and rewards[:-1] == sorted(rewards[:-1], reverse=True)
-        and lines[0]["tools"] == [call.name for call in truth(chain())]
-    )
+    assert rewards[-1] is None and rewards[:-1] == sorted(rewards[:-1], reverse=True)
+    assert lines[0]["tools"] == [call.name for call in truth(chain())]
     rows = list(csv.DictReader(got(where[0], low=0.0, tool="=1+1").splitlines()))
     assert [row["tools"] for row in rows] == ["'=1+1"] and rows[0]["outcomes"] == "schema"
     assert victors.get(address(run, "rollouts-export", STEP, "xml")).status_code == 404
@@ -330,7 +327,7 @@ def test_a_large_step_costs_as_many_questions_as_a_small_one(
     ):
         with django_assert_max_num_queries(14):
             read(victors, url)
-    assert len(victors.get(address(run, "rollouts", STEP), {"page": 3}).context["groups"]) == 8
+    assert len(victors.get(address(run, "rollouts", STEP), {"page": 5}).context["groups"]) == 8
 
 
 # one group

@@ -10,6 +10,7 @@ from .trajectory import Evidence, ExecutedCall, Rollout
 
 Outcome = Literal["succeeded", "arguments", "order", "schema", "state", "untried"]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+OF_CALLS: Final = OUTCOMES[:-1]
 FORM, RAN = 2, 3  # levels of validity: the form is right; the server did it
 BAD_FORM = "invalid_arguments"  # the server's refusal of arguments that its schema does not allow
 

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from .kept import COMPONENTS, Summary
 from .steps import SHORT, columns_of, read_short, summary_of
 
+BESIDE = ("prompt_tokens", "completion_tokens", "seconds", "truncated", "terms")
+SHOWN = tuple(name for name in SHORT.names if name not in BESIDE)
 ORDERS = ("index", "reward", "advantage", "calls", "failed_calls", "model_tokens", *COMPONENTS)
 
 
@@ -44,9 +46,9 @@ class StepTable:
         self.table = table
 
     @classmethod
-    def read(cls, path: Path) -> StepTable:
-        """Raises DamagedFile, FileNotFoundError."""
-        return cls(read_short(path))
+    def read(cls, path: Path, *, whole: bool = True) -> StepTable:
+        """All columns, or those that a page shows. Raises DamagedFile, FileNotFoundError."""
+        return cls(read_short(path, SHORT.names if whole else SHOWN))
 
     @classmethod
     def of(cls, summaries: list[Summary]) -> StepTable:
