@@ -11,7 +11,7 @@ from training_worker.prove.outcomes import outcomes
 from training_worker.prove.prefix_tree import By, arguments_that_differ, first_difference
 from training_worker.prove.trajectory import ExecutedCall, Rollout
 
-from .rollouts import Member
+from .groups import Member
 
 
 @dataclass(frozen=True)

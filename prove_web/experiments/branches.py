@@ -10,7 +10,7 @@ from training_worker.prove.outcomes import outcomes
 from training_worker.prove.prefix_tree import Node, Parting, canonical
 from training_worker.prove.trajectory import Rollout, ToolCall
 
-from .rollouts import EQUAL, Group, Member
+from .groups import EQUAL, Group, Member
 
 SHORT = 90  # characters of arguments beside a call; comparing shows them whole
 

@@ -18,7 +18,8 @@ from training_worker.prove.trajectory import Rollout
 from .beside import Pair, pair
 from .branches import drawn
 from .detail import run_of
-from .rollouts import EQUAL, Group, Member, NoRollouts, examples_of, groups_in, rollouts_of, table_of
+from .groups import EQUAL, Group, Member
+from .rollouts import NoRollouts, examples_of, groups_in, rollouts_of, table_of
 
 KEYS: dict[str, tuple[str, By]] = {
     "arguments": ("Tool and arguments", with_arguments),

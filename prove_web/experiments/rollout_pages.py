@@ -17,9 +17,10 @@ from training_worker.prove.store.asked import StepTable
 from training_worker.prove.trajectory import Example, Rollout, dumps
 
 from .detail import run_of
+from .groups import Group, Member
 from .ledger import ledger
 from .models import Run
-from .rollouts import Group, Member, NoRollouts, examples_of, groups_in, rollout_of, table_of, truth
+from .rollouts import NoRollouts, examples_of, groups_in, rollout_of, table_of, truth
 from .scored import said, scored_at
 
 

@@ -14,8 +14,9 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from training_worker.prove.outcomes import OF_CALLS
 
 from .detail import run_of
+from .groups import Group, Member
 from .models import RolloutGroup, Run
-from .rollouts import Group, Member, examples_of
+from .rollouts import examples_of
 from .scored import top
 from .search import Found, Query
 

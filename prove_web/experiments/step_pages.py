@@ -16,9 +16,10 @@ from training_worker.prove.store.asked import StepTable
 from training_worker.prove.store.kept import COMPONENTS
 
 from .detail import run_of
+from .groups import Group, member_of
 from .models import Run
 from .rollout_pages import neighbours
-from .rollouts import Group, NoRollouts, examples_of, groups_in, member_of, table_of
+from .rollouts import NoRollouts, examples_of, groups_in, table_of
 from .scored import said
 from .step_form import StepForm, order_of
 from .step_stats import Stat, ordered, stats_of, summary

@@ -10,7 +10,7 @@ from typing import Any
 
 from training_worker.prove.store.asked import StepTable
 
-from .rollouts import EQUAL
+from .groups import EQUAL
 
 
 @dataclass(frozen=True)

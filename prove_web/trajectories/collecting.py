@@ -9,8 +9,9 @@ from itertools import groupby
 from typing import Any
 
 from prove_web.accounts.models import User
+from prove_web.experiments.groups import Group, Member
 from prove_web.experiments.models import Run
-from prove_web.experiments.rollouts import Group, Member, explained, groups_of
+from prove_web.experiments.rollouts import explained, groups_of
 from prove_web.experiments.stored import StoredRun
 from prove_web.live.models import CURATE
 from training_worker.prove.curation.collected import Collected
