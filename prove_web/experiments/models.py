@@ -136,7 +136,11 @@ class MetricSummary(models.Model):
 
 
 class StepRollouts(models.Model):
-    """The file of a step's rollouts as the worker told of it: its name in the store, digest and size."""
+    """The file of a step's rollouts as the worker told of it: its name in the store, digest and size.
+
+    `outcomes` counts what became of the calls of each tool, in the order of OUTCOMES (prove/outcomes.py): {"pay":
+    [3, 0, 0, 1, 0, 2]}. It is null of a step from before they were told, until somebody asks.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="kept")
     step = models.PositiveIntegerField()
@@ -145,6 +149,7 @@ class StepRollouts(models.Model):
     bytes = models.PositiveBigIntegerField()
     tokens = models.CharField(max_length=40, blank=True)  # the file of their tokens, which may be gone by now
     tokens_digest = models.CharField(max_length=64, blank=True)
+    outcomes = models.JSONField(null=True)
 
     class Meta:
         ordering = ["step"]
@@ -155,8 +160,9 @@ class RolloutGroup(models.Model):
     """The rollouts of one prompt in one step, in short: what the rollouts of a run are found by.
 
     `first` is the index of its first rollout in the step, from 1. `rollouts` has a list for each thing, with one entry
-    per rollout (see training_worker/prove/store/folder.py); `tools` and `ends` are comma-separated, with a comma at
-    both ends; `low`, `high` and `mean` are of the rewards, null where there is none.
+    per rollout (see training_worker/prove/store/folder.py), and `untried` the tools that its example needs and it never
+    called; `tools` and `ends` are comma-separated, with a comma at both ends; `low`, `high` and `mean` are of the
+    rewards, null where there is none.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="groups")

@@ -88,6 +88,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "sweep": number,
         "step": STEP,
         "index": 1,
+        "group": 1,
         "evaluation": evaluation.number,
         "twin": evaluation.number,
         "line": 0,

@@ -9,6 +9,7 @@ from django.template.defaultfilters import date
 from django.utils.safestring import SafeString
 
 from prove_web.experiments import keeping
+from prove_web.experiments.heat import TITLES
 from prove_web.experiments.models import Run
 from prove_web.experiments.sweep_form import VARIABLE
 from prove_web.experiments.table.columns import Measure
@@ -76,6 +77,12 @@ def kind_name(kind: str) -> str:
 def setting_name(field: str) -> str:
     """What the launch form calls a setting."""
     return VARIABLE.get(field, field)
+
+
+@register.filter
+def outcome_name(outcome: str) -> str:
+    """What became of a call, as a heading says it."""
+    return TITLES.get(outcome, outcome)
 
 
 @register.filter
