@@ -22,6 +22,8 @@ from prove_web.workers import urls as workers
 urlpatterns = [
     *operations.urlpatterns,
     *notifications.urlpatterns,
+    *sharing.for_anyone,
+    *sharing.of_organisation,
     *accounts.urlpatterns,
     path(
         "<slug:organisation>/<slug:project>/",

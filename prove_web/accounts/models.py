@@ -8,10 +8,14 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.urls import reverse
 
+from .kept import Kept
 from .roles import Role
 
 RESERVED = frozenset(
-    {"sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "metrics", "admin", "new", "members"}
+    {
+        *("sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "metrics", "admin", "shared"),
+        *("new", "members", "bin"),
+    }
 )
 
 
@@ -70,7 +74,8 @@ class Project(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
 
-    objects = ProjectQuerySet.as_manager()
+    objects = Kept.from_queryset(ProjectQuerySet)()
+    everything = models.Manager()
 
     class Meta:
         ordering = ["name"]

@@ -122,11 +122,13 @@ def allowed_to_see(user: Any, topic: Topic) -> bool:
         return False
     try:
         if kind == "job":
-            project = Job.objects.select_related("project__organisation").get(pk=key).project
+            project = Job.objects.kept().select_related("project__organisation").get(pk=key).project
         elif kind == "session":
             project = LiveSession.objects.select_related("project__organisation").get(pk=key).project
         elif kind == "trajectory":
-            project = Project.objects.select_related("organisation").get(datasets__trajectories=key)
+            project = Project.objects.select_related("organisation").get(
+                datasets__trajectories=key, datasets__deleted_at=None
+            )
         else:
             project = Project.objects.select_related("organisation").get(pk=key)
     except (ObjectDoesNotExist, ValidationError):

@@ -85,10 +85,19 @@ MORE_THAN_LOOKING = {
     "reward-save": Action.LAUNCH,
     "reward-remove": Action.LAUNCH,
     "disagreement-queue": Action.LAUNCH,
+    "shares": Action.LAUNCH,
+    "share-new": Action.LAUNCH,
+    "share-withdraw": Action.LAUNCH,
+    "run-delete": Action.LAUNCH,
+    "dataset-delete": Action.LAUNCH,
+    "bin-restore": Action.LAUNCH,
+    "project-delete": Action.MANAGE,
+    "deleted-projects": Action.MANAGE,
+    "deleted-project-restore": Action.MANAGE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue"}
-OURS = ("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations")
+THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue", "share", "deletion"}
+OURS = ("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations", "sharing")
 Parts = tuple[str, ...]
 
 
@@ -151,6 +160,7 @@ def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
     assert {name for name, rule in RULES.items() if rule == "anyone"} == {
         *("sign-in", "sign-out"),
         *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
+        *("shared", "shared-part", "shared-live"),  # whoever has the link
     }
 
 
