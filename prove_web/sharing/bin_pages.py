@@ -117,7 +117,9 @@ def counts(project: Any) -> list[tuple[int, str]]:
 @in_organisation(Action.MANAGE)
 @require_GET
 def deleted_projects(request: Any) -> HttpResponse:
-    return render(request, "sharing/deleted_projects.html", listed(request, of_projects(request.organisation).waiting()))
+    return render(
+        request, "sharing/deleted_projects.html", listed(request, of_projects(request.organisation).waiting())
+    )
 
 
 @in_organisation(Action.MANAGE)

@@ -12,6 +12,7 @@ LOADS = ("load", "revealed", "intersect")  # a part that the page asks for by it
 SENDS = frozenset({"hx-post", "hx-put", "hx-patch", "hx-delete"})
 SPOKEN = ("title", "aria-label", "alt", "value", "placeholder")
 STATIC = "/static/"
+UNTOLD = frozenset({"job-error"})  # what a program said when it failed
 Words = Callable[[str], str]
 
 
@@ -60,8 +61,11 @@ class Guest:
 
     def acts(self, element: Element) -> bool:
         """Whether it does something, or is a button that leads to where a visitor may not go."""
-        if element.tag == "form" or "form" in element.attributes or SENDS & element.attributes.keys():
+        if SENDS & element.attributes.keys() or UNTOLD & element.classes():
             return True
+        if element.tag == "form":
+            looks = (element.attributes.get("method") or "get").lower() == "get"
+            return not looks or self.address(element.attributes.get("action") or "?") is None
         asked = element.attributes.get("hx-get")
         leads = element.attributes.get("href") if element.tag == "a" and "btn" in element.classes() else None
         return any(told and self.address(told) is None for told in (asked, leads)) and not self.out_of_reach(element)
@@ -86,7 +90,7 @@ class Guest:
             element.tag = "span"
 
     def address(self, told: str) -> str | None:
-        if told.startswith((STATIC, "#", "?", "data:image/")):
+        if told.startswith((STATIC, "#", "data:image/")):
             return told
         return self.reach.address(told)
 

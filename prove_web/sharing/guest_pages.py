@@ -17,7 +17,7 @@ from prove_web.live.deltas import deltas
 from . import guest
 from .links import admitted, count
 from .models import Share
-from .shown import Reach
+from .shown import ASKED_FOR, Reach, part_of
 from .untold import words_of
 
 HEADERS = {
@@ -74,7 +74,7 @@ def answer(request: Any, secret: str, part: str | None = None) -> HttpResponse:
         return gone(request)
     reach = Reach(share, secret)
     match = reach.match(share.path if part is None else part)
-    if match is None:
+    if match is None or part_of(request.get_full_path()) not in ASKED_FOR:
         return gone(request)
     become_guest(request, share, reach)
     request.resolver_match, request.GET = match, reach.query(request.GET)

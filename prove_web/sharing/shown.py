@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qs
 
 from django.http import QueryDict
 from django.urls import Resolver404, ResolverMatch, resolve, reverse
@@ -25,9 +26,9 @@ PARTS = {
     Share.Kind.ROLLOUT: frozenset({"rollout-tokens"}),
 }
 # What a visitor may ask of the address of a page; all that could lead elsewhere stays as it was shared.
-LOOKING = frozenset(
-    {"part", "tab", "sort", "order", "page", "names", "from", "to", "points", "source", "after", "axis", "smooth"}
-)
+LOOKING = frozenset({"part", "sort", "names", "from", "to", "points", "source", "after"})
+COMPARING = frozenset({"base", "metric", "axis", "band", "group", "all", "by", "tools"})  # of the runs that are there
+ASKED_FOR = frozenset({"", "curves", "finals", "tools"})  # parts of a page; others choose among things of the project
 MOST_RUNS = 100  # of a comparison
 
 
@@ -80,6 +81,11 @@ def compared(query: str) -> list[int]:
     return [int(word) for word in named if word.isascii() and word.isdecimal() and len(word) < 10][:MOST_RUNS]
 
 
+def part_of(address: str) -> str:
+    """The part of a page that an address asks for; "" for the page."""
+    return parse_qs(address.partition("?")[2]).get("part", [""])[-1]
+
+
 class Reach:
     """What a link reaches, and under which addresses: `base` is that of the link itself."""
 
@@ -89,22 +95,22 @@ class Reach:
 
     def match(self, path: str) -> ResolverMatch | None:
         """What answers at an address beneath the project's, if the link reaches it."""
-        share = self.share
-        found, page = match_of(share.project, path), match_of(share.project, share.path)
-        if found is None or page is None:
-            return None
-        if path == share.path:
+        share, found = self.share, match_of(self.share.project, path)
+        if found is None or path == share.path:
             return found
         known = found.url_name in PARTS[Share.Kind(share.kind)]
         if share.kind != Share.Kind.COMPARISON:
-            return found if known and found.kwargs == page.kwargs else None
+            page = match_of(share.project, share.path)
+            return found if known and page and found.kwargs == page.kwargs else None
         numbers = {value for value in found.kwargs.values() if isinstance(value, int)}
         inside = (known or path.startswith(COMPARISON)) and numbers <= {*compared(share.query)}
         return found if inside else None
 
     def address(self, told: str) -> str | None:
         """An address of the team's pages as the visitor has it; None for what the link does not reach."""
-        if told.startswith(self.base):
+        if part_of(told) not in ASKED_FOR:
+            return None
+        if told.startswith((self.base, "?")):
             return told
         if not told.startswith(self.team):
             return None
@@ -115,9 +121,12 @@ class Reach:
 
     def query(self, asked: QueryDict) -> QueryDict:
         """The view as it was shared, with what a visitor may ask of it."""
+        comparison = self.share.kind == Share.Kind.COMPARISON
         merged = QueryDict(self.share.query, mutable=True)
-        for name in LOOKING & asked.keys():
+        for name in (LOOKING | COMPARING if comparison else LOOKING) & asked.keys():
             merged.setlist(name, asked.getlist(name))
+        if not comparison:
+            merged["base"] = "none"  # a run that it is measured against is another thing
         merged._mutable = False
         return merged
 

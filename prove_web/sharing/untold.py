@@ -8,7 +8,7 @@ import socket
 from django.conf import settings
 
 from prove_web.accounts.models import User
-from prove_web.live.models import Job
+from prove_web.live.models import Job, JobEvent
 
 from .guest import Words, without
 from .models import Share
@@ -35,9 +35,11 @@ def words_of(share: Share) -> Words:
         return without(known)
     for _, username, first, last in people:
         known |= {username, f"{first} {last}".strip()}
+    hosts = JobEvent.objects.filter(job__project=share.project_id, kind="started").values_list("data__host", flat=True)
+    known |= {host for host in hosts.distinct().order_by() if isinstance(host, str)}
     workers = Job.objects.filter(project=share.project_id).exclude(worker="").values_list("worker", flat=True)
     known |= {name for worker in workers.distinct().order_by() for name in (worker, worker.partition("@")[2])}
-    return without(known, (ADDRESS, PLACES, FOLDERS))
+    return without(known - LOCAL, (ADDRESS, PLACES, FOLDERS))
 
 
 def machine() -> set[str]:

@@ -20,6 +20,8 @@ class Reach:
     team, base = "/team/it/", "/shared/x/"
 
     def address(self, told: str) -> str | None:
+        if told.startswith("?"):
+            return told
         known = {"/team/it/runs/1/": self.base, "/team/it/runs/1/points/": f"{self.base}runs/1/points/"}
         return told if told.startswith(self.base) else known.get(told)
 
@@ -76,11 +78,13 @@ def test_links_become_text_and_actions_go() -> None:
     html = (
         '<a href="/team/it/runs/1/">here</a><a class="x" href="/team/it/runs/2/">there</a><a href="#top">up</a>'
         '<a class="btn" href="/team/it/runs/new/">New</a><form method="post"><input name="a"></form>'
+        '<form action="/team/it/x/"></form><form><input></form>'
         '<button hx-post="/team/it/runs/1/">Do</button><button hx-get="/team/it/other/">Ask</button>'
-        '<a href="javascript:alert(1)">run</a><img src="https://elsewhere.example/x.png"><div data-run="/team/it/runs/1/points/" data-job="/team/it/jobs/2/"></div>'
+        '<a href="javascript:alert(1)">run</a><img src="https://elsewhere.example/x.png">'
+        '<div data-run="/team/it/runs/1/points/" data-job="/team/it/jobs/2/"></div>'
     )
     assert page(html, REACH, WORDS) == (
-        '<a href="/shared/x/">here</a><span class="x">there</span><a href="#top">up</a>'
+        '<a href="/shared/x/">here</a><span class="x">there</span><a href="#top">up</a><form><input></form>'
         '<span>run</span><img><div data-run="/shared/x/runs/1/points/"></div>'
     )
 

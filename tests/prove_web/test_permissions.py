@@ -29,7 +29,20 @@ from .furnished import furnish
 RULES = {"anyone", "signed in", *(f"{where}: {each}" for where in ("project", "organisation") for each in Action)}
 TEAM = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 EVERYONE = (*TEAM, "charlie", "anonymous")
-OBJECTS = {"job", "session", "dataset", "run", "sweep", "evaluation", "other", "view", "queue", "reward", "share", "deletion"}
+OBJECTS = {
+    "job",
+    "session",
+    "dataset",
+    "run",
+    "sweep",
+    "evaluation",
+    "other",
+    "view",
+    "queue",
+    "reward",
+    "share",
+    "deletion",
+}
 PASSWORD = make_password("correct horse battery")
 
 

@@ -97,7 +97,17 @@ MORE_THAN_LOOKING = {
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue", "share", "deletion"}
-OURS = ("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations", "sharing")
+OURS = (
+    "accounts",
+    "live",
+    "servers",
+    "environments",
+    "trajectories",
+    "review",
+    "experiments",
+    "evaluations",
+    "sharing",
+)
 Parts = tuple[str, ...]
 
 

@@ -11,17 +11,18 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import LazySettings
+from django.http import QueryDict
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from prove_web.accounts.models import Project, User
+from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.models import Point, Run
 from prove_web.live.models import Job, State
 from prove_web.sharing.deleting import delete
 from prove_web.sharing.links import issue, withdraw
 from prove_web.sharing.models import Share
-from prove_web.sharing.shown import shown
+from prove_web.sharing.shown import Reach, shown
 
 from .furnished import STEP, furnish
 
@@ -80,7 +81,7 @@ def test_a_shared_page_does_nothing_and_leads_nowhere_else(
 ) -> None:
     url, _ = shared(kind, project, mary, names)
     html = Client().get(url).content.decode()
-    assert "<form" not in html and not re.search(r"hx-(post|put|patch|delete)", html)
+    assert 'method="post"' not in html and not re.search(r"hx-(post|put|patch|delete)", html)
     addresses = re.findall(r'[\w:-]+="(/[^"]*)"', html)
     assert {each for each in addresses if not each.startswith(("/static/", url))} == set()
     for each in {each for each in addresses if each.startswith(url)}:
@@ -213,6 +214,7 @@ def test_a_visitor_asks_for_views_of_the_page_but_for_no_other(
 ) -> None:
     url, path = shared("run", project, mary, names)
     assert Client().get(url, {"step": STEP}).status_code == 200  # which leads the team to the step's rollouts
+    assert Client().get(url, {"part": "picker"}).status_code == 404
     sorted_by = Client().get(f"{url}{path}tools/", {"sort": "tool"}, headers={"HX-Request": "true"})
     assert sorted_by.status_code == 200
 
@@ -285,3 +287,21 @@ def test_opening_a_link_reads_no_more_rows_the_more_links_there_are(
     client = as_user(mary)
     with django_assert_max_num_queries(16):
         client.get("/acme/demo/shares/")
+
+
+def test_a_visitor_of_a_comparison_looks_at_its_runs_and_at_no_other() -> None:
+    share = Share(kind=Share.Kind.COMPARISON, path="runs/compare/", query="run=1&run=2&metric=reward")
+    share.project = Project(slug="demo", organisation=Organisation(slug="acme"))
+    reach = Reach(share, "secret")
+    asked = reach.query(QueryDict("run=3&metric=kl&axis=time&part=curves&q=all"))
+    assert asked == QueryDict("run=1&run=2&metric=kl&axis=time&part=curves")
+    assert [reach.address(f"/acme/demo/runs/{run}/points/") is not None for run in (1, 2, 3)] == [True, True, False]
+    assert reach.address("/acme/demo/runs/1/") is None
+    assert reach.address("?run=1&part=picker") is None and reach.address("?run=1&part=curves")
+
+
+def test_a_run_that_another_is_measured_against_is_not_shown(
+    project: Project, mary: User, names: dict[str, Any]
+) -> None:
+    share = Share(project=project, kind=Share.Kind.RUN, path="runs/1/", query="base=2&from=3")
+    assert Reach(share, "secret").query(QueryDict("base=4&step=9")) == QueryDict("from=3&base=none")
