@@ -68,6 +68,7 @@ def test_who_has_a_link_reads_the_page_and_its_parts_without_signing_in(
     url, path = shared(kind, project, mary, names)
     answer = Client().get(url)
     assert answer.status_code == 200
+    assert not answer.cookies
     assert answer.headers["Referrer-Policy"] == "no-referrer"
     assert answer.headers["Cache-Control"] == "private, no-store"
     assert "noindex" in answer.headers["X-Robots-Tag"] and "noindex" in answer.content.decode()
