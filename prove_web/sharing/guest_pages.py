@@ -103,6 +103,7 @@ def fit(request: Any, made: HttpResponse, reach: Reach) -> HttpResponse:
         return HttpResponse(status=made.status_code, headers=HEADERS)
     if made.status_code >= 300 or made.streaming or rewrite is None:
         return gone(request)
+    request.META.pop("CSRF_COOKIE_NEEDS_UPDATE", None)  # of forms that are left out: a visitor keeps no cookie
     text = rewrite(made.content.decode(), reach, words_of(reach.share))
     return HttpResponse(text, content_type=made.headers["Content-Type"], headers=HEADERS)
 
