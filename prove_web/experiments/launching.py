@@ -35,7 +35,7 @@ LOOK = "look"  # asks to see the form as it stands, and to launch nothing
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_new(request: ProjectRequest) -> HttpResponse:
     """`?clone=` begins with the settings of another run, `?dataset=` with that data set, `?recipe=` with a recipe,
-    `?reward=` with a reward by its name or one that was saved.
+    `?reward=` with a reward by its name or one that was saved, `?policy=` with the policy to start from.
 
     A POST with `fill` launches nothing: it gives back what was typed, with a recipe filled in if that was asked for.
     """
@@ -77,6 +77,7 @@ def beginning(request: ProjectRequest) -> dict[str, Any]:
     start = {"name": f"Run {next_number(project)}", "dataset": chosen, "recipe": request.GET.get("recipe", "")}
     start |= {"kind": kind} if kind in RunKind else {}
     start |= {"reward_preset": reward} if (reward := request.GET.get("reward")) else {}
+    start |= {"policy": policy} if (policy := request.GET.get("policy")) else {}
     return start | (filled(start["recipe"], start) if start["recipe"] in TITLES else {})
 
 

@@ -16,11 +16,18 @@ from . import (
     watching,
     what_if_pages,
 )
+from .compare import behaviour_pages
+from .compare import pages as compare
+from .paper import pages as paper
 from .what_if import pages as what_if
 
 urlpatterns = [
     path("runs/", listing.runs, name="runs"),
     path("runs/new/", launching.run_new, name="run-new"),
+    path("runs/compare/", compare.run_compare, name="run-compare"),
+    path("runs/behaviour/", behaviour_pages.run_behaviour, name="run-behaviour"),
+    path("runs/behaviour/beside/", behaviour_pages.run_beside, name="run-beside"),
+    path("paper/", paper.paper_page, name="paper"),
     path("runs/<int:run>/", detail.run_page, name="run"),
     path("runs/<int:run>/watch/", watching.watch, name="run-watch"),
     path("runs/<int:run>/points/", detail.run_points, name="run-points"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from prove_web.accounts.invitations import Asked, invite
 from prove_web.accounts.models import Project, SavedView, User
 from prove_web.environments.models import ThirdParty
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
@@ -64,6 +65,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     spare = Job.objects.create(kind=Kind.DATASET, title="Spare", **done)
     spare_project = Project.objects.create(organisation=project.organisation, slug=f"spare-{number}", name="Spare")
     spare_set = Dataset.objects.create(project=project, number=number + 100, name="Spare", job=spare)
+    invitation, link = invite(project.organisation, maker, Asked(role="viewer"))
     return {
         "view": view.pk,
         "share": share.pk,
@@ -72,6 +74,10 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "organisation": project.organisation.slug,
         "project": project.slug,
         "member": project.organisation.memberships.get(user=maker).pk,
+        "invitation": invitation.pk,
+        "text": link,
+        "provider_id": "oidc",
+        "pk": 0,  # of a passkey, which nobody has
         "job": waiting.pk,
         "server": "banking",
         "tool": "transfer_money",

@@ -19,8 +19,8 @@ from django.utils import timezone
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.launching import next_number
 from prove_web.experiments.models import Run
-from prove_web.live.consumers import allowed_to_see
 from prove_web.live.models import Job, State
+from prove_web.live.seeing import Topic, permitted
 from prove_web.review.models import Queue
 from prove_web.sharing import numbers, purging
 from prove_web.sharing.deleting import InUse, TooLate, delete, restore
@@ -123,6 +123,10 @@ def test_no_page_about_a_deleted_thing_is_found(
     delete(dataset, mary)
     for url in addresses("dataset", names):
         assert {client.get(url).status_code, client.post(url).status_code} <= {404, 405}, url
+
+
+def allowed_to_see(user: User, topic: Topic) -> bool:
+    return bool(permitted(topic, [user.pk]))
 
 
 def test_no_socket_tells_of_what_is_deleted(project: Project, mary: User, names: dict[str, Any]) -> None:

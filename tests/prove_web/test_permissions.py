@@ -20,8 +20,8 @@ from django.urls import URLPattern, get_resolver, reverse
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
-from prove_web.live.consumers import allowed_to_see
 from prove_web.live.routing import routes
+from prove_web.live.seeing import permitted
 from prove_web.trajectories.models import Trajectory
 
 from .furnished import furnish
@@ -119,7 +119,7 @@ def test_every_address_has_a_name_of_its_own_and_a_rule() -> None:
 
 def test_what_lies_in_a_project_or_an_organisation_is_guarded_as_such() -> None:
     for page in PAGES:
-        where = "project: " if "project" in page.parts else "organisation: " if page.parts else ""
+        where = "project: " if "project" in page.parts else "organisation: " if "organisation" in page.parts else ""
         if "secret" in page.parts:  # of a link, which is all that it takes
             assert page.rule == "anyone" and not {"project", "organisation"} & {*page.parts}, page.name
         else:
@@ -167,7 +167,7 @@ def test_the_socket_tells_the_team_and_nobody_else(who: str, team: dict[str, Use
         ("session", str(parts["session"])),
         trajectory,
     ):
-        assert allowed_to_see(user, topic) is (who in TEAM)
+        assert bool(permitted(topic, [user.pk or 0])) is (who in TEAM)
 
 
 def test_a_stranger_is_told_the_same_of_what_is_there_and_what_is_not(

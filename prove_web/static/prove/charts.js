@@ -1,5 +1,7 @@
 // prove.chart(element, {title, unit, series: [{name, points: [[step, y]...]}], smooth, help, axis, zoomed}) -> {add, truncate, along}.
 // `help` is a text or several; `axis` is {name, place(step)}: where a step lies; `zoomed(first, last)` is told the steps in view.
+// A series may have a `colour`, its number among lines that many charts share, and a `band`: [[step, [low, high]]...].
+// An axis that is `own` has places where others have steps, so that the same step of two lines may lie in two places.
 // Okabe-Ito colours plus dashes; smoothing keeps the raw line behind; all charts of a page share one cursor.
 window.prove ??= {};
 prove.chart = (() => {
@@ -12,6 +14,7 @@ prove.chart = (() => {
 
   const dark = () => document.documentElement.getAttribute("data-bs-theme") === "dark";
   const colour = (index) => (dark() ? DARK : LIGHT)[index % LIGHT.length];
+  const dashes = (index) => DASHES[(index + Math.floor(index / LIGHT.length)) % DASHES.length]; // no two of 36 lines are alike
   const STEPS = { name: "step", place: (step) => step };
   const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : value && Math.abs(value) < 1e-3 ? (+value.toPrecision(3)).toExponential() : String(+value.toPrecision(3));
 
@@ -42,7 +45,7 @@ prove.chart = (() => {
   class Chart {
     constructor(element, { title, unit = "", series, smooth = true, help = "", axis = STEPS, zoomed = () => {} }) {
       Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, axis, closer: zoomed, zoomed: false });
-      this.series = series.map(({ name, points = [] }) => ({ name, points: new Map(points), shown: true }));
+      this.series = series.map(({ name, points = [], colour = null, band = null }, index) => ({ name, points: new Map(points), shown: true, colour: colour ?? index, band: band && new Map(band) }));
       this.build(element, help);
       this.start();
       new ResizeObserver(() => this.resize()).observe(this.canvas);
@@ -93,17 +96,47 @@ prove.chart = (() => {
       const ink = (name) => () => getComputedStyle(this.canvas)[name]; // read when drawn, so that it follows the theme
       const axis = { stroke: ink("color"), grid: { stroke: ink("borderTopColor"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
       const lonely = { show: (plot, at) => plot.data[at].filter((value) => value != null).length < 2 };
-      const line = (index, faint) => ({ label: this.series[index].name, stroke: () => colour(index) + (faint() ? "55" : ""), spanGaps: true, points: lonely });
+      const line = (index, faint) => ({ label: this.series[index].name, stroke: () => colour(this.series[index].colour) + (faint() ? "55" : ""), spanGaps: true, points: lonely });
       const all = this.series.map((_, index) => index);
       return {
         width: this.canvas.clientWidth || 300, height: TALL,
-        scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] }, y: { range: room } },
+        scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] }, y: { range: (plot, low, high) => room(plot, ...this.reach(plot, low, high)) } },
         axes: [{ ...axis, size: 30, values: (plot, ticks) => ticks.map((tick) => this.axis.written ? this.axis.written(tick) : written(tick)), incrs: INCREMENTS }, { ...axis, size: 52, values: (plot, ticks) => ticks.map(written) }],
         series: [{}, ...all.map((index) => line(index, () => this.smooths(index))), ...all.map((index) => line(index, () => false))],
         legend: { show: false },
         cursor: { sync: { key: cursor.key }, drag: { x: true, y: false, setScale: true }, points: { size: 6 } },
-        hooks: { setCursor: [() => this.readings()], setSelect: [() => this.zoom()] },
+        hooks: { drawAxes: [(plot) => this.shade(plot)], setCursor: [() => this.readings()], setSelect: [() => this.zoom()] },
       };
+    }
+
+    // The bands that are seen, as [x, low, high] each.
+    bands() {
+      return this.series.filter(({ shown, band }) => shown && band).map((each) => [each, [...each.band].map(([step, [low, high]]) => [this.axis.place(step), low, high]).filter(([x]) => x != null)]);
+    }
+
+    // The lowest and the highest value in view, bands included.
+    reach(plot, low, high) {
+      const { min, max } = plot.scales.x;
+      const seen = this.bands().flatMap(([, edge]) => edge.filter(([x]) => x >= min && x <= max).flatMap(([, ...ends]) => ends));
+      return [seen.reduce((a, b) => Math.min(a, b), low), seen.reduce((a, b) => Math.max(a, b), high)];
+    }
+
+    // Bands lie behind all lines.
+    shade(plot) {
+      const { ctx, bbox } = plot;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      for (const [each, edge] of this.bands()) {
+        const at = (x, y) => [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)];
+        ctx.beginPath();
+        for (const [x, low] of edge) ctx.lineTo(...at(x, low));
+        for (const [x, , high] of edge.toReversed()) ctx.lineTo(...at(x, high));
+        ctx.fillStyle = `${colour(each.colour)}33`;
+        ctx.fill();
+      }
+      ctx.restore();
     }
 
     // A curve of a few points is shown as it is.
@@ -114,7 +147,7 @@ prove.chart = (() => {
     style() {
       this.series.forEach(({ shown }, index) => {
         const [raw, smooth] = [this.plot.series[1 + index], this.plot.series[1 + this.series.length + index]];
-        const dash = DASHES[index % DASHES.length], smooths = this.smooths(index);
+        const dash = dashes(this.series[index].colour), smooths = this.smooths(index);
         Object.assign(raw, { show: shown, width: smooths ? 1 : 2, dash: smooths ? [] : dash });
         Object.assign(smooth, { show: shown && smooths, width: 2, dash });
       });
@@ -135,7 +168,7 @@ prove.chart = (() => {
 
     // A line that has its first point only now.
     extend(name) {
-      this.series.push({ name, points: new Map(), shown: true });
+      this.series.push({ name, points: new Map(), shown: true, colour: this.series.length, band: null });
       this.start();
       this.legend();
       return this.series.at(-1);
@@ -197,9 +230,9 @@ prove.chart = (() => {
 
     legend() {
       this.keys.replaceChildren(...this.series.map((each, index) => {
-        const dash = DASHES[index % DASHES.length].join(" ");
+        const dash = dashes(each.colour).join(" ");
         const key = make("button", { type: "button", class: "chart-key", "aria-pressed": each.shown });
-        key.innerHTML = `<svg width="22" height="8" aria-hidden="true"><path d="M0 4h22" fill="none" stroke="${colour(index)}" stroke-width="2.5" stroke-dasharray="${dash}"/></svg>`;
+        key.innerHTML = `<svg width="22" height="8" aria-hidden="true"><path d="M0 4h22" fill="none" stroke="${colour(each.colour)}" stroke-width="2.5" stroke-dasharray="${dash}"/></svg>`;
         key.append(each.name, " ", each.reading = make("strong"));
         key.addEventListener("click", () => this.hide(index, key));
         return key;
@@ -233,8 +266,10 @@ prove.chart = (() => {
       if (!this.details.open) return;
       const cells = (tag, values, attributes) => make("tr", {}, ...values.map((value) => make(tag, attributes, value)));
       const along = this.axis === STEPS ? [] : [this.axis.name];
-      const head = cells("th", ["step", ...along, ...this.series.map((each) => each.name)], { scope: "col" });
-      const rows = this.steps.map((step) => cells("td", [String(step), ...along.map(() => this.written(step)), ...this.series.map((each) => written(each.points.get(step)))], {}));
+      const step = this.axis.own ? [] : ["step"];
+      const told = (each, at) => written(each.points.get(at)) + (each.band?.has(at) ? ` (${each.band.get(at).map(written).join(" to ")})` : "");
+      const head = cells("th", [...step, ...along, ...this.series.map((each) => each.name)], { scope: "col" });
+      const rows = this.steps.map((at) => cells("td", [...step.map(() => String(at)), ...along.map(() => this.written(at)), ...this.series.map((each) => told(each, at))], {}));
       this.table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
     }
   }
