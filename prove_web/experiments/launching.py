@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Max
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -16,6 +15,8 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.queueing import evaluate_after
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
+from prove_web.sharing import numbers
+from prove_web.sharing.models import Deletion
 from prove_web.trajectories.by_hand import VERSION as BY_HAND
 from prove_web.trajectories.models import Dataset
 
@@ -100,7 +101,7 @@ def small(text: str) -> bool:
 
 
 def next_number(project: Project) -> int:
-    return (Run.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
+    return numbers.next_number(project, Run, Deletion.Kind.RUN)
 
 
 def launch(project: Project, user: User, form: RunForm, sweep: Sweep | None = None, **varied: str) -> Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.urls import reverse
 
+from prove_web.accounts.kept import Kept
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
 from prove_web.trajectories.models import Dataset
@@ -71,6 +72,9 @@ class Run(models.Model):
     base = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="compared")
     job = models.OneToOneField(Job, models.CASCADE, related_name="run")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = Kept()
+    everything = models.Manager()
 
     class Meta:
         ordering = ["-number"]

@@ -17,6 +17,9 @@ from prove_web.review.making import make_queue
 from prove_web.review.schema import PLAIN
 from prove_web.servers.models import LiveSession, SavedCall
 from prove_web.servers.tokens import issue
+from prove_web.sharing import links
+from prove_web.sharing.deleting import delete
+from prove_web.sharing.shown import shown
 from prove_web.trajectories import uploads
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
@@ -61,10 +64,19 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=PLAIN.model_dump(mode="json"))
     queue.number = number
     queue.save()
+    page = shown(project, f"runs/{number}/", "")
+    assert page
+    share, _ = links.issue(project, maker, page)
+    spare = Job.objects.create(kind=Kind.DATASET, title="Spare", **done)
+    spare_project = Project.objects.create(organisation=project.organisation, slug=f"spare-{number}", name="Spare")
+    spare_set = Dataset.objects.create(project=project, number=number + 100, name="Spare", job=spare)
     invitation, link = invite(project.organisation, maker, Asked(role="viewer"))
     return {
         "view": view.pk,
         "kept": kept.pk,
+        "share": share.pk,
+        "deletion": delete(spare_set, maker).pk,
+        "gone": delete(spare_project, maker).pk,
         "organisation": project.organisation.slug,
         "project": project.slug,
         "member": project.organisation.memberships.get(user=maker).pk,
