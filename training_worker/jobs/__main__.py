@@ -21,7 +21,7 @@ from .launch import FIRST, is_first, launch, processes
 from .lifeline import die_with_parent
 from .machine import machine_of
 from .spool import ENDED, SpoolWriter, spool_path
-from .work import FAILED, SPEC, STOPPED, Refused, Result, Stopped, Tell
+from .work import FAILED, SPEC, STOPPED, WORKER, Refused, Result, Stopped, Tell
 
 
 def main() -> int:
@@ -40,7 +40,8 @@ def main() -> int:
         told.mkdir(exist_ok=True)
         spool = SpoolWriter(spool_path(told, given.attempt))
         device = machine_of(order(given.folder), given.folder)
-        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device=device)
+        worker = os.environ.get(WORKER, "")
+        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device=device, worker=worker)
         return attempt(given.folder, Tell(spool, stop, given.attempt))
 
 
