@@ -48,6 +48,7 @@ SECTIONS = (
     Section("queues", "Review", "circle-check", REVIEW),
     Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS})),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),
+    Section("job-queue", "Queue", "hourglass", frozenset({"workers"})),
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})

@@ -27,6 +27,7 @@ MORE_THAN_LOOKING = {
     "project-new": Action.MANAGE,
     "job-stop": Action.LAUNCH,
     "job-resume": Action.LAUNCH,
+    "job-move": Action.LAUNCH,
     "graph-prove": Action.LAUNCH,
     "graph-open": Action.ANNOTATE,
     "dataset-new": Action.LAUNCH,
@@ -88,7 +89,17 @@ MORE_THAN_LOOKING = {
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue"}
-OURS = ("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations")
+OURS = (
+    "accounts",
+    "live",
+    "servers",
+    "environments",
+    "trajectories",
+    "review",
+    "experiments",
+    "evaluations",
+    "workers",
+)
 Parts = tuple[str, ...]
 
 
