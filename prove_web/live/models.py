@@ -34,6 +34,7 @@ class Kind(models.TextChoices):
     RUN = "run", "Training run"
     SFT = "sft", "Supervised run"
     EVALUATE = "evaluate", "Evaluation"
+    TRIAL = "trial", "Trial of a few prompts"
 
 
 QUEUE_OF = {
@@ -42,6 +43,7 @@ QUEUE_OF = {
     Kind.RUN: "training",
     Kind.SFT: "training",
     Kind.EVALUATE: "training",
+    Kind.TRIAL: "training",
 }
 WITHOUT_GPU = "synthesis"  # the queue of workers that need none
 WEB, CURATE = "web", "curate"  # the queue of what needs the database, and what its specification has

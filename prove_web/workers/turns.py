@@ -98,7 +98,7 @@ def why(job: Job, place: int, workers: int, free: int) -> str:
         return "The broker has not taken it yet; it is asked again within seconds"
     if place <= free:
         return "A worker takes it in a moment"
-    return "Next, once a worker is free" if place - max(0, free) == 1 else f"{place - 1} go before it"
+    return "Next, once a worker is free" if place - max(0, free) == 1 else f"{place - 1 - max(0, free)} go before it"
 
 
 def expected(waiting: Sequence[Job], working: Sequence[Job], slots: int) -> dict[Any, float]:

@@ -78,6 +78,8 @@ def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
         from .run import work
     elif kind == "sft":
         from .sft import work
+    elif kind == "trial":
+        from .trial import work
     elif kind == "dataset":
         from .dataset import work
     elif kind == "evaluate":

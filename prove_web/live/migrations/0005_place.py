@@ -20,5 +20,20 @@ class Migration(migrations.Migration):
             name="place",
             field=models.DateTimeField(default=django.utils.timezone.now),
         ),
+        migrations.AlterField(
+            model_name="job",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("graph", "Dependency graph"),
+                    ("dataset", "Data set"),
+                    ("run", "Training run"),
+                    ("sft", "Supervised run"),
+                    ("evaluate", "Evaluation"),
+                    ("trial", "Trial of a few prompts"),
+                ],
+                max_length=8,
+            ),
+        ),
         migrations.RunPython(as_they_came, migrations.RunPython.noop),
     ]
