@@ -24,6 +24,7 @@ from .prove.synthesis.shards import own_code
 ASKED = "name,memory.total,memory.used,utilization.gpu"
 PATIENCE = 3.0  # seconds that nvidia-smi gets
 GB, MIB = 1e9, 1 << 20
+LONGEST, MOST_GPUS = 100, 64  # of what another machine says
 
 
 def machine(queues: Sequence[str], slots: int) -> dict[str, Any]:
@@ -51,6 +52,44 @@ def load() -> dict[str, Any]:
         "gpu": [one["busy"] for one in found],
         "gpu_memory": [one["used"] for one in found],
     }
+
+
+def read_facts(told: Any) -> dict[str, Any]:
+    """What another machine says of itself, as far as it has the form of `machine` and `load`."""
+    given = told if isinstance(told, dict) else {}
+    found: dict[str, Any] = {}
+    for names, kind, read_one in FORMS:
+        for name in names:
+            value = given.get(name)
+            if isinstance(value, kind) and not isinstance(value, bool):
+                found[name] = read_one(value)
+    return found
+
+
+def short(text: str) -> str:
+    return text[:LONGEST]
+
+
+def shares(values: list[Any]) -> list[float]:
+    return [float(one) for one in values[:MOST_GPUS] if isinstance(one, int | float)]
+
+
+def of_gpus(values: list[Any]) -> list[dict[str, Any]]:
+    sane = [one for one in values[:MOST_GPUS] if isinstance(one, dict)]
+    return [
+        {"name": short(str(one.get("name"))), "memory_gb": float(one["memory_gb"])}
+        for one in sane
+        if isinstance(one.get("memory_gb"), int | float)
+    ]
+
+
+FORMS: tuple[tuple[tuple[str, ...], Any, Any], ...] = (
+    (("host", "python", "torch", "code", "started"), str, short),
+    (("pid", "cores"), int, int),
+    (("memory_gb", "cpu", "memory"), (int, float), float),
+    (("gpu", "gpu_memory"), list, shares),
+    (("gpus",), list, of_gpus),
+)
 
 
 def torch_version() -> str:

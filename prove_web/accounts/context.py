@@ -48,7 +48,7 @@ SECTIONS = (
     Section("queues", "Review", "circle-check", REVIEW),
     Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS})),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),
-    Section("job-queue", "Queue", "hourglass", frozenset({"workers"})),
+    Section("job-queue", "Queue", "hourglass", frozenset({"workers", "enrolment-new"})),
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})

@@ -11,7 +11,21 @@ from django.urls import reverse
 from .roles import Role
 
 RESERVED = frozenset(
-    {"sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "metrics", "admin", "new", "members"}
+    {
+        "sign-in",
+        "sign-out",
+        "account",
+        "static",
+        "ws",
+        "mcp",
+        "api",
+        "health",
+        "metrics",
+        "admin",
+        "new",
+        "members",
+        "worker",
+    }
 )
 
 

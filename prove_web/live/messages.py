@@ -20,6 +20,7 @@ from redis.retry import Retry
 
 from prove_web.celery import app
 from training_worker import waiting
+from training_worker.jobs.delivery import CLAIMED, claim_key
 
 from .models import WEB, Job
 
@@ -68,6 +69,11 @@ def send_elsewhere(queue: str, jobs: Sequence[Job]) -> None:
     """Jobs of a queue that were given other places; one that a worker has taken stays taken."""
     moved = {waiting.member(job.id, job.attempt): score(job.place) for job in jobs}
     quietly(lambda: waiting.move(broker(), queue, moved))
+
+
+def claim(job: Job, who: str) -> bool:
+    """Claim the job's attempt, as workers do (see jobs/delivery.py), for one that has no broker. Raises RedisError."""
+    return bool(broker().set(claim_key(str(job.id), job.attempt), who, nx=True, ex=CLAIMED))
 
 
 def take_back(queue: str, job: UUID, attempt: int) -> None:

@@ -10,4 +10,6 @@ urlpatterns = [
     path("queue/", views.job_queue, name="job-queue"),
     path("jobs/<uuid:job>/move/", views.job_move, name="job-move"),
     path("workers/", views.worker_list, name="workers"),
+    path("workers/enrol/", views.enrolment_new, name="enrolment-new"),
+    path("workers/enrolments/<int:enrolment>/revoke/", views.enrolment_revoke, name="enrolment-revoke"),
 ]

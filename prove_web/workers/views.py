@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.models import Project
@@ -16,10 +17,12 @@ from prove_web.live.models import Job
 from prove_web.live.queueing import move
 from prove_web.live.views import back
 
+from .enrolling import enrol, revoke
+from .forms import EnrolForm
 from .turns import cancelled, counts, line
 from .working import QUEUES, workers
 
-ROWS = 25
+ROWS, MOST_ENROLMENTS = 25, 50
 MOVED = {
     "first": "“{}” goes first of the jobs of this project.",
     "last": "“{}” goes last of the jobs of this project.",
@@ -67,6 +70,42 @@ def job_move(request: ProjectRequest, job: UUID) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_safe
 def worker_list(request: ProjectRequest) -> HttpResponse:
-    mine = set(Project.objects.of(request.user).values_list("pk", flat=True))
+    return render(request, "workers/workers.html", listed(request, EnrolForm()))
+
+
+def listed(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
+    """The workers, and for owners the machines that were enrolled."""
     found = workers()
-    return render(request, "workers/workers.html", {"workers": found or [], "unreachable": found is None, "mine": mine})
+    enrolments = request.organisation.enrolments.select_related("made_by")[:MOST_ENROLMENTS]
+    return {
+        "workers": found or [],
+        "unreachable": found is None,
+        "mine": set(Project.objects.of(request.user).values_list("pk", flat=True)),
+        "enrolments": list(enrolments) if request.role.covers(Action.MANAGE) else [],
+        "heard": {worker.name for worker in found or [] if worker.alive},
+        "form": form,
+    }
+
+
+@in_project(Action.MANAGE)
+@require_POST
+def enrolment_new(request: ProjectRequest) -> HttpResponse:
+    """The token is on the page that answers, and nowhere else."""
+    form = EnrolForm(request.POST)
+    if not form.is_valid():
+        return render(request, "workers/workers.html", listed(request, form), status=422)
+    given = form.cleaned_data
+    made, token = enrol(request.organisation, request.user, given["name"], int(given["days"]))
+    command = f"python -m training_worker.join {request.build_absolute_uri('/')} {token}"
+    context = {**listed(request, EnrolForm()), "made": made, "command": command}
+    return render(request, "workers/workers.html", context)
+
+
+@in_project(Action.MANAGE)
+@require_POST
+def enrolment_revoke(request: ProjectRequest, enrolment: int) -> HttpResponse:
+    found = get_object_or_404(request.organisation.enrolments, pk=enrolment)
+    jobs = revoke(found)
+    lost = f" {jobs} job{'s' * (jobs != 1)} of it will be taken by another worker." if jobs else ""
+    messages.success(request, f"“{found.name}” is refused from now on.{lost}")
+    return redirect("workers", *request.project.path)

@@ -16,6 +16,7 @@ from prove_web.servers.tokens import issue
 from prove_web.trajectories import uploads
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
+from prove_web.workers.enrolling import enrol
 from training_worker.prove.importers.imported import FAULTS
 from training_worker.prove.rollout import oracle
 
@@ -59,6 +60,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "view": view.pk,
         "organisation": project.organisation.slug,
         "project": project.slug,
+        "enrolment": enrol(project.organisation, maker, f"Machine {number}", 1)[0].pk,
         "member": project.organisation.memberships.get(user=maker).pk,
         "job": waiting.pk,
         "server": "banking",

@@ -28,6 +28,8 @@ MORE_THAN_LOOKING = {
     "job-stop": Action.LAUNCH,
     "job-resume": Action.LAUNCH,
     "job-move": Action.LAUNCH,
+    "enrolment-new": Action.MANAGE,
+    "enrolment-revoke": Action.MANAGE,
     "graph-prove": Action.LAUNCH,
     "graph-open": Action.ANNOTATE,
     "dataset-new": Action.LAUNCH,
@@ -162,6 +164,8 @@ def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
     assert {name for name, rule in RULES.items() if rule == "anyone"} == {
         *("sign-in", "sign-out"),
         *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
+        *("worker-hello", "worker-next", "worker-tell", "worker-goodbye"),  # these ask for a machine's token
+        *("worker-file", "worker-result", "worker-results"),
     }
 
 

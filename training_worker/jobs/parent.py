@@ -35,7 +35,7 @@ class Attempt:
 
     def __init__(
         self,
-        app: Celery,
+        app: Celery | None,
         jobs: Path,
         job: str,
         attempt: int,
@@ -43,11 +43,12 @@ class Attempt:
         spec: dict[str, Any],
         closing: Callable[[], bool] = lambda: False,
         worker: str = "",
+        delivery: Callable[[Any, str, int, SpoolReader], Delivery] = Delivery,
     ):
         self.folder, self.attempt, self.closing, self.worker = jobs / job, attempt, closing, worker
         self.work_order = {"kind": kind, "spec": spec}
         self.reader = SpoolReader(spool_path(self.folder, attempt))
-        self.delivery = Delivery(app, job, attempt, self.reader)
+        self.delivery = delivery(app, job, attempt, self.reader)
         self.stopping = ""  # "", "after_step", "now" or "closing"
 
     def run(self) -> bool:
