@@ -163,7 +163,7 @@ def test_exactly_what_differs_from_the_base_is_told_and_kept_with_the_run(
     assert [(one.label, one.base, one.here) for one in differences(base, "grpo", other)] == [
         ("Reward", "the paper's", "Without efficiency"),
         ("Group size", "8", "16"),
-        ("Tokens a turn", "160", "200"),
+        ("Tokens of a turn", "160", "200"),
     ]
     typed = {"name": "Next", "dataset": dataset.pk, **DEFAULTS, "group": 16, "base": base.pk}
     client = as_user(mary)
