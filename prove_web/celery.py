@@ -25,6 +25,7 @@ TASKS = (
     "prove_web.environments.tasks",
     "prove_web.operations.tasks",
     "prove_web.trajectories.tasks",
+    "prove_web.experiments.tasks",
 )
 
 

@@ -23,6 +23,7 @@ class Section:
 
 
 SWEEPS = ("sweeps", "sweep-new", "sweep")
+COMPARED = ("run-compare", "run-behaviour", "run-beside", "paper")
 EVALUATIONS = frozenset(
     {
         *("evaluation", "evaluation-new", "evaluation-item", "evaluation-compare", "evaluation-beside"),
@@ -46,7 +47,9 @@ SECTIONS = (
     Section("environments", "Environments", "adjustments", frozenset({"server-versions", "third-party"})),
     Section("datasets", "Data sets", "database", DATASETS),
     Section("queues", "Review", "circle-check", REVIEW),
-    Section("runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS})),
+    Section(
+        "runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS, *COMPARED})
+    ),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),
     Section("job-queue", "Queue", "hourglass", frozenset({"workers", "enrolment-new"})),
 )
@@ -66,7 +69,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     project = (getattr(request, "project", None) if role else None) or first_of(organisation, projects)
     page = (request.resolver_match.url_name if request.resolver_match else "") or ""
     remember(request, page)
-    page = "members" if page == "member-add" else page  # whose form is on that page
+    page = "members" if page in ("member-add", "invitation-new") else page  # whose forms are on that page
     may = {action.value: role is not None and role.covers(action) for action in Action}
     shown = {
         "organisation": organisation,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -12,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.experiments.compare.parting import parted
 from prove_web.trajectories.chips import Chip
 from prove_web.trajectories.conversation import CallCard, Turn, of_rollout
 from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
@@ -95,10 +95,7 @@ def side(row: EvaluationItem, told: Result | str, key: str) -> dict[str, Any]:
 
 def parting(first: Sequence[Any], second: Sequence[Any]) -> int | None:
     """The position of the first call that differs, or that only one of them makes; None where all are equal."""
-    for position, (one, other) in enumerate(zip_longest(first, second)):
-        if one is None or other is None or same(one.call) != same(other.call):
-            return position
-    return None
+    return parted([same(one.call) for one in first], [same(one.call) for one in second])
 
 
 def same(call: ToolCall) -> tuple[str, Any]:

@@ -27,7 +27,7 @@ LISTS = ("categories",)
 @in_project(Action.LAUNCH)
 @require_http_methods(["GET", "HEAD", "POST"])
 def evaluation_new(request: ProjectRequest) -> HttpResponse:
-    """`?benchmark=`, `?run=3&checkpoint=best` (or last, or a step) and `?clone=` say what it begins with.
+    """`?benchmark=`, `?run=3&checkpoint=best` (or last, or a step), `?policy=` and `?clone=` say what it begins with.
 
     A POST with `fill` launches nothing: it gives back what was typed, with the fields of the benchmark that is chosen.
     """
@@ -70,7 +70,7 @@ def beginning(request: ProjectRequest) -> EvaluationForm:
     source = Evaluation.objects.filter(project=project, number=int(clone)).first() if small(clone) else None
     if source:
         benchmark, start = source.benchmark if source.benchmark in KNOWN else benchmark, copied(source)
-    elif policy := of_run(project, given.get("run", ""), given.get("checkpoint", "")):
+    elif policy := of_run(project, given.get("run", ""), given.get("checkpoint", "")) or given.get("policy", ""):
         start = {"policy": policy}
     return EvaluationForm(project, benchmark, initial=start)
 

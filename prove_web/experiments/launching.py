@@ -36,7 +36,8 @@ LOOK = "look"  # asks to see the form as it stands, and to launch nothing
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_new(request: ProjectRequest) -> HttpResponse:
     """`?clone=` begins with the settings of another run, `?dataset=` with that data set, `?recipe=` with a recipe,
-    `?reward=` with a reward by its name or one that was saved.
+    `?reward=` with a reward by its name or one that was saved, `?policy=` with what there is to start from. A clone is
+    measured against the run that it was cloned from.
 
     A POST with `fill` launches nothing: it gives back what was typed, with a recipe filled in if that was asked for;
     with `try` a trial of it is begun, with `leave` the trial is stopped.
@@ -49,6 +50,7 @@ def run_new(request: ProjectRequest) -> HttpResponse:
         if form.is_valid():
             with transaction.atomic():
                 run = launch(request.project, request.user, form)
+                Run.objects.filter(pk=run.pk).update(base=cloned(request))
             messages.success(request, f"Run {run.number} is in the queue. Its curves appear here as it trains.")
             return redirect(run)
     else:
@@ -99,16 +101,24 @@ def typed(data: Any) -> dict[str, Any]:
 
 
 def beginning(request: ProjectRequest) -> dict[str, Any]:
-    project, clone, dataset = request.project, request.GET.get("clone", ""), request.GET.get("dataset", "")
-    source = Run.objects.filter(project=project, number=int(clone)).first() if small(clone) else None
-    if source:
-        return copied(source)
+    project, dataset = request.project, request.GET.get("dataset", "")
+    policy = {"policy": request.GET["policy"]} if request.GET.get("policy") else {}
+    if source := cloned(request):
+        return copied(source) | policy
     chosen = usable(project).filter(number=int(dataset)).first() if small(dataset) else offered(project)
     kind = request.GET.get("kind", "")
     start = {"name": f"Run {next_number(project)}", "dataset": chosen, "recipe": request.GET.get("recipe", "")}
+    start |= policy
     start |= {"kind": kind} if kind in RunKind else {}
     start |= {"reward_preset": reward} if (reward := request.GET.get("reward")) else {}
     return start | (filled(start["recipe"], start) if start["recipe"] in TITLES else {})
+
+
+def cloned(request: ProjectRequest) -> Run | None:
+    """The run that `?clone=` names by its number."""
+    number = request.GET.get("clone", "")
+    rows = Run.objects.filter(project=request.project)
+    return rows.filter(number=int(number)).first() if small(number) else None
 
 
 def offered(project: Project) -> Dataset | None:

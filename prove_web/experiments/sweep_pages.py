@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -13,6 +14,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from prove_web.accounts.models import Project, User
@@ -20,12 +22,14 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.jobs import request_stop
 from prove_web.live.models import ENDED, State, StopLevel
 
+from .compare.chosen import MOST as MOST_COMPARED
 from .forms import RunForm, of_reward, usable, worded
 from .launching import beginning, launch, told_of, typed
 from .listing import measured, sampled, sparklines
 from .models import Run, Sweep
 from .scored import said
 from .sweep_form import PRESETS, VARIABLE, SweepForm, name_of
+from .sweep_found import ENOUGH, Member, parallel, weights
 from .sweep_plot import Ended, plot
 
 ROWS = 25
@@ -158,6 +162,7 @@ def sweep_page(request: ProjectRequest, sweep: int) -> HttpResponse:
         "reward": said(members[0].scored_by) if members and not any(map(of_reward, found.space)) else "",
         "best": best,
         "plots": plots(found, members, best),
+        **found_of(found, members, best),
         "states": [(state, name, count) for state, name, count in summary(members) if count],
         "active": any(not run.job.ended for run in members),
         "working": any(not run.job.ended and run.job.state != State.QUEUED for run in members),
@@ -189,6 +194,31 @@ def plots(sweep: Sweep, members: list[Run], best: Run | None) -> list[Any]:
         )
         for field in (sweep.space if ended else ())
     ]
+
+
+def found_of(sweep: Sweep, members: list[Run], best: Run | None) -> dict[str, Any]:
+    """What the members that ended say of the settings, and where up to twenty of them, the best first, are compared."""
+    ended = [
+        Member(
+            run.number,
+            {field: worded(field, run.varied.get(field, "")) for field in sweep.space},
+            run.after,
+            run == best,
+        )
+        for run in members
+        if run.after is not None
+    ]
+    titles = {field: VARIABLE.get(field, field) for field in sweep.space}
+    ranked = sorted(ended, key=lambda one: -one.reward)
+    chosen = [one.number for one in ranked][:MOST_COMPARED] or [run.number for run in members][:MOST_COMPARED]
+    query = urlencode([("run", number) for number in chosen])
+    return {
+        "parallel": parallel(ended, titles) if ended else None,
+        "weights": weights(ended, titles),
+        "ended": len(ended),
+        "enough": ENOUGH,
+        "compare": f"{reverse('run-compare', args=[*sweep.project.path])}?{query}",
+    }
 
 
 @in_project(Action.LAUNCH)

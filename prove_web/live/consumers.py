@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from typing import Any
 from uuid import UUID
 
 from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncJsonWebsocketConsumer
-from django.core.exceptions import ObjectDoesNotExist, ValidationError
+from channels.generic.websocket import AsyncWebsocketConsumer
 
-from prove_web.accounts.models import Project, User
-from prove_web.accounts.permissions import Action, can
 from prove_web.operations import measures
-from prove_web.servers.models import LiveSession
 
-from .hub import Topic, hub
-from .models import Job
+from .hub import hub
+from .seeing import Topic, permitted
 
 NOT_SIGNED_IN, TOO_SLOW = 4401, 4408
 LONGEST = 16_384  # bytes
 MOST_TOPICS = 50
-CHECK_AGAIN = 5.0  # seconds for which a permission is taken as it was
 PATIENCE = 5.0  # seconds that a browser has to take a message
 UNSEEN = "There is no such job, project, session or trajectory, or you may not see it."
 UNCLEAR = (
@@ -32,14 +26,15 @@ UNCLEAR = (
 )
 
 
-class LiveConsumer(AsyncJsonWebsocketConsumer):
+class LiveConsumer(AsyncWebsocketConsumer):
     """See docs/architecture.md for what is said on it."""
 
     rule = "project: view"
     channel_layer_alias = ""  # none of its own: the hub listens for all sockets, on one connection
 
     async def connect(self) -> None:
-        self.checked: dict[Topic, float] = {}
+        self.topics: set[Topic] = set()
+        self.person: int = self.scope["user"].pk or 0
         measures.sockets.inc()
         await self.accept()
         if not self.scope["user"].is_authenticated:
@@ -47,7 +42,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
 
     async def disconnect(self, code: int) -> None:
         measures.sockets.dec()
-        if self.checked:
+        if self.topics:
             hub().leave(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **rest: Any) -> None:
@@ -56,41 +51,32 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):
         except (ValueError, RecursionError):
             await self.say({"error": UNCLEAR})
             return
-        if len(self.checked) >= MOST_TOPICS and topic not in self.checked:
+        if len(self.topics) >= MOST_TOPICS and topic not in self.topics:
             await self.say(
                 {"error": f"One socket follows at most {MOST_TOPICS} jobs, projects, sessions and trajectories."}
             )
-        elif await self.may_see(topic):
+        elif await database_sync_to_async(permitted)(topic, [self.person]):
+            self.topics.add(topic)
             hub().follow(topic, self, after)
         else:
             await self.say({"error": UNSEEN})
 
-    async def deliver(self, topic: Topic, message: dict[str, Any]) -> None:
-        """Pass on what is new, as long as the person may still see it, and that it is gone to who followed it."""
-        if "gone" in message or await self.may_see(topic):
-            await self.say(message)
-        else:
-            hub().leave(self, topic)
-            await self.say({"error": UNSEEN})
+    async def shut_out(self, topic: Topic) -> None:
+        """The person may no longer see it."""
+        self.topics.discard(topic)
+        await self.say({"error": UNSEEN})
 
     async def say(self, message: dict[str, Any]) -> None:
-        """Send to a browser that takes it: one that sleeps must not keep the others waiting, and comes back."""
+        await self.deliver(json.dumps(message))
+
+    async def deliver(self, text: str) -> None:
+        """Send to a browser that takes it; one that sleeps is left, and comes back by its cursor."""
         try:
             async with asyncio.timeout(PATIENCE):
-                await self.send_json(message)
+                await self.send(text)
         except TimeoutError:
             hub().leave(self)
             await self.close(TOO_SLOW)
-
-    async def may_see(self, topic: Topic) -> bool:
-        if time.monotonic() - self.checked.get(topic, -CHECK_AGAIN) < CHECK_AGAIN:
-            return True
-        allowed: bool = await database_sync_to_async(allowed_to_see)(self.scope["user"], topic)
-        if allowed:
-            self.checked[topic] = time.monotonic()
-        else:
-            self.checked.pop(topic, None)
-        return allowed
 
 
 def read(text: str | None) -> tuple[Topic, int]:
@@ -114,21 +100,3 @@ def whole(number: Any) -> int:
     if not isinstance(number, int | str) or not 0 <= int(number) < 2**63:
         raise ValueError
     return int(number)
-
-
-def allowed_to_see(user: Any, topic: Topic) -> bool:
-    kind, key = topic
-    if not User.objects.filter(pk=user.pk, is_active=True).exists():
-        return False
-    try:
-        if kind == "job":
-            project = Job.objects.select_related("project__organisation").get(pk=key).project
-        elif kind == "session":
-            project = LiveSession.objects.select_related("project__organisation").get(pk=key).project
-        elif kind == "trajectory":
-            project = Project.objects.select_related("organisation").get(datasets__trajectories=key)
-        else:
-            project = Project.objects.select_related("organisation").get(pk=key)
-    except (ObjectDoesNotExist, ValidationError):
-        return False
-    return can(user, Action.VIEW, project)

@@ -7,7 +7,9 @@ itself now and then, so a lost hint, or a broker that was away, costs seconds an
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
@@ -18,19 +20,25 @@ from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
 from .deltas import deltas, newest, session_now, trajectory_now
+from .seeing import Topic, permitted
 
 log = logging.getLogger(__name__)
 LOOK = 3.0  # seconds after which the hub looks without a hint
 KINDS = ("job", "project", "session", "trajectory")
-REST = 0.2  # seconds between two rounds: at most five redraws a second
+REST = 0.1  # seconds between two rounds: at most ten redraws a second
+CHECK_AGAIN = 5.0  # seconds for which a permission is taken as it was
 
 
 class Listener(Protocol):
-    async def deliver(self, topic: Topic, message: dict[str, Any]) -> None: ...
+    @property
+    def person(self) -> int: ...
+
+    async def deliver(self, text: str) -> None: ...
+
+    async def shut_out(self, topic: Topic) -> None: ...
 
 
 State = Callable[[str], dict[str, Any] | None]
-Topic = tuple[str, str]  # ("job", id), ("project", id), ("session", id) or ("trajectory", id)
 
 
 class Hub:
@@ -43,6 +51,9 @@ class Hub:
     def __init__(self) -> None:
         self.told: dict[Topic, dict[Listener, Any]] = {}
         self.due: set[Topic] = set()
+        self.seen: dict[Topic, tuple[float, set[int]]] = {}  # when it was last asked who may see it, and who may
+        self.sending: dict[Listener, asyncio.Task[None]] = {}
+        self.missed: dict[Listener, set[Topic]] = {}  # what there was to tell while they were being told something
         self.called = asyncio.Event()
         self.looked = 0.0
         self.layer = get_channel_layer()
@@ -50,7 +61,7 @@ class Hub:
 
     async def close(self) -> None:
         """End its tasks. The broker's client may swallow a cancellation, so they are cancelled until they end."""
-        while left := [task for task in self.tasks if not task.done()]:
+        while left := [task for task in (*self.tasks, *self.sending.values()) if not task.done()]:
             for task in left:
                 task.cancel()
             await asyncio.wait(left, timeout=REST)
@@ -67,6 +78,7 @@ class Hub:
             listeners.pop(listener, None)
             if not listeners:
                 self.told.pop(each, None)
+                self.seen.pop(each, None)
 
     def call(self, topic: Topic) -> None:
         self.due.add(topic)
@@ -108,8 +120,9 @@ class Hub:
             await asyncio.sleep(REST)
 
     async def bring_up_to_date(self, topic: Topic) -> None:
-        listeners = dict(self.told.get(topic, {}))
         try:
+            await self.shut_out(topic)
+            listeners = dict(self.told.get(topic, {}))
             match topic[0]:
                 case "job":
                     await self.tell_job(topic, listeners)
@@ -122,6 +135,20 @@ class Hub:
         except Exception:  # a database that is busy or away must not end the hub
             log.exception("Could not read what is new about %s %s", *topic)
 
+    async def shut_out(self, topic: Topic) -> None:
+        """Tell no more to those who may not see it any longer; what is gone is told to all who followed it."""
+        asked, may = self.seen.get(topic, (0.0, set()))
+        people = {listener.person for listener in self.told.get(topic, {})}
+        if time.monotonic() - asked >= CHECK_AGAIN or not people <= may:
+            found = await database_sync_to_async(permitted)(topic, people)
+            if found is None:
+                return
+            may = found
+            self.seen[topic] = time.monotonic(), may
+        for listener in [one for one in self.told.get(topic, {}) if one.person in people - may]:
+            self.leave(listener, topic)
+            await listener.shut_out(topic)
+
     async def tell_job(self, topic: Topic, listeners: dict[Listener, tuple[int, Any]]) -> None:
         """Read once for all who are equally far: nearly always everyone."""
         for cursor in sorted({cursor for cursor, _ in listeners.values()}):
@@ -129,9 +156,10 @@ class Hub:
             if delta is None:
                 return
             more, now = delta.pop("more"), (delta["cursor"], delta["summary"])
+            text = json.dumps(delta)
             for listener, before in listeners.items():
                 if before[0] == cursor and before != now:
-                    await self.pass_on(topic, listener, before, now, delta)
+                    self.pass_on(topic, listener, before, now, text)
             if more:
                 self.call(topic)
 
@@ -140,24 +168,36 @@ class Hub:
         now = {job["id"]: job for job in jobs}
         for listener, before in listeners.items():
             if changed := [job for job in jobs if before.get(job["id"]) != job]:
-                await self.pass_on(topic, listener, before, now, {"project": topic[1], "jobs": changed})
+                self.pass_on(topic, listener, before, now, json.dumps({"project": topic[1], "jobs": changed}))
 
     async def tell_state(self, topic: Topic, listeners: dict[Listener, Any], state: State) -> None:
         now = await database_sync_to_async(state)(topic[1]) or {"gone": True}
+        text = json.dumps({topic[0]: topic[1], **now})
         for listener, before in listeners.items():
             if before != now:
-                await self.pass_on(topic, listener, before, now, {topic[0]: topic[1], **now})
+                self.pass_on(topic, listener, before, now, text)
 
-    async def pass_on(self, topic: Topic, listener: Listener, before: Any, now: Any, message: dict[str, Any]) -> None:
-        """Tell one listener, unless it left or asked anew since; one that cannot be told is gone."""
+    def pass_on(self, topic: Topic, listener: Listener, before: Any, now: Any, text: str) -> None:
+        """Have one listener told, unless it left or asked anew since; one who is still being told is told later."""
         if self.told.get(topic, {}).get(listener) != before:
             return
+        if listener in self.sending:
+            self.missed.setdefault(listener, set()).add(topic)
+            return
         self.told[topic][listener] = now
+        self.sending[listener] = asyncio.create_task(self.send(listener, text))
+
+    async def send(self, listener: Listener, text: str) -> None:
+        """One that cannot be told is gone; a slow one keeps nobody else waiting."""
         try:
-            await listener.deliver(topic, message)
-        except Exception as error:  # whatever its socket died of, the others are told
+            await listener.deliver(text)
+        except Exception as error:  # whatever its socket died of
             log.info("A socket went away: %r", error)
             self.leave(listener)
+        finally:
+            self.sending.pop(listener, None)
+            for topic in self.missed.pop(listener, ()):
+                self.call(topic)
 
 
 hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()

@@ -12,8 +12,8 @@ HERE = "/my-team/demo/"
 
 def launch(page: Page, name: str) -> None:
     page.goto(f"{HERE}runs/new/")
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Minutes").fill("30")
+    page.locator("#id_name").fill(name)
+    page.locator("#id_minutes").fill("30")
     page.get_by_role("button", name=re.compile("^ ?Launch$")).last.click()
     page.get_by_role("heading", name=name).wait_for()
 

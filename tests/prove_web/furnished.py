@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from prove_web.accounts.invitations import Asked, invite
 from prove_web.accounts.models import Project, SavedView, User
+from prove_web.api.tokens import issue as issue_api_token
 from prove_web.environments.models import ThirdParty
+from prove_web.experiments.exports import Export
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.comments import say
@@ -56,17 +59,23 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=PLAIN.model_dump(mode="json"))
     queue.number = number
     queue.save()
+    invitation, link = invite(project.organisation, maker, Asked(role="viewer"))
     return {
         "view": view.pk,
         "organisation": project.organisation.slug,
         "project": project.slug,
         "enrolment": enrol(project.organisation, maker, f"Machine {number}", 1)[0].pk,
         "member": project.organisation.memberships.get(user=maker).pk,
+        "invitation": invitation.pk,
+        "text": link,
+        "provider_id": "oidc",
+        "pk": 0,  # of a passkey, which nobody has
         "job": waiting.pk,
         "server": "banking",
         "tool": "transfer_money",
         "session": session.pk,
         "token": token.pk,
+        "api_token": issue_api_token(maker, project.organisation, "Loop", ["view"])[0].pk,
         "saved": saved.pk,
         "other": ThirdParty.objects.create(project=project, name=f"theirs_{number}", url="https://example.com/mcp").pk,
         "dataset": number,
@@ -89,8 +98,11 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
 
 
 def leave_results(run: Run) -> None:
-    """What a trainer leaves behind: the rollouts of a step and a checkpoint."""
+    """What a trainer leaves behind: the rollouts of a step and a checkpoint, which somebody exported."""
     keep_rollouts(run, STEP, [oracle(abstention())])
     checkpoint = run.job.out / "checkpoints" / f"checkpoint-{STEP}"
     checkpoint.mkdir(parents=True)
     (checkpoint / "progress.json").write_text(f'{{"step": {STEP}}}\n', encoding="utf-8")
+    export = Export(run.job, STEP).folder
+    export.mkdir(parents=True)
+    (export / "config.json").write_text("{}\n", encoding="utf-8")

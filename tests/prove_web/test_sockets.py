@@ -15,9 +15,10 @@ from mcp_servers.faults import Faults
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.asgi import application
 from prove_web.live.consumers import LONGEST, MOST_TOPICS, NOT_SIGNED_IN, TOO_SLOW, LiveConsumer
-from prove_web.live.hub import hubs
+from prove_web.live.hub import hub, hubs
 from prove_web.live.models import Job, State
 from prove_web.live.record import record
+from prove_web.live.seeing import permitted
 from prove_web.review.comments import say
 from prove_web.servers import calls
 from prove_web.servers.models import LiveSession
@@ -100,6 +101,11 @@ async def steps_until(one: Socket, last: int) -> list[int]:
         message = await one.hear()
         found += [event["data"]["step"] for event in message["events"] if event["kind"] == "step"]
     return found
+
+
+def steps_of(messages: list[dict[str, Any]], job: Job) -> list[int]:
+    mine = [message for message in messages if message["job"] == str(job.id)]
+    return [event["data"]["step"] for message in mine for event in message["events"] if event["kind"] == "step"]
 
 
 tell = sync_to_async(record)
@@ -241,7 +247,7 @@ def test_a_stranger_learns_not_even_that_a_job_exists(project: Project, charlie:
 
 def test_a_member_who_is_removed_is_told_no_more(project: Project, bob: User, monkeypatch: pytest.MonkeyPatch) -> None:
     job = run_job(project)
-    monkeypatch.setattr("prove_web.live.consumers.CHECK_AGAIN", 0.0)
+    monkeypatch.setattr("prove_web.live.hub.CHECK_AGAIN", 0.0)
 
     async def scene() -> None:
         async with socket(bob) as one:
@@ -358,5 +364,49 @@ def test_a_socket_follows_so_many_jobs_and_no_more(project: Project, victor: Use
                 await one.subscribe(job=str(job.id))
             messages = [await one.hear() for _ in jobs]
             assert sum("error" in message for message in messages) == 1
+
+    play(scene)
+
+
+def test_it_is_asked_once_who_of_all_followers_may_see(
+    project: Project, victor: User, bob: User, charlie: User, django_assert_num_queries: Any
+) -> None:
+    strangers = [charlie.pk, *range(10**6, 10**6 + 200)]
+    with django_assert_num_queries(2):
+        assert permitted(("project", str(project.pk)), [victor.pk, bob.pk, *strangers]) == {victor.pk, bob.pk}
+    assert permitted(("project", str(10**9)), [victor.pk]) is None
+
+
+def test_who_is_slow_keeps_nobody_waiting_and_misses_nothing(project: Project, victor: User, bob: User) -> None:
+    jobs = [run_job(project), run_job(project)]
+
+    class Slow:
+        """A browser that takes each message only when it is let."""
+
+        def __init__(self, person: int):
+            self.person, self.let, self.told = person, asyncio.Event(), list[dict[str, Any]]()
+
+        async def deliver(self, text: str) -> None:
+            await self.let.wait()
+            self.told.append(json.loads(text))
+
+        async def shut_out(self, topic: Any) -> None:
+            raise AssertionError("nobody was shut out")
+
+    async def scene() -> None:
+        slow = Slow(bob.pk)
+        async with socket(victor) as one:
+            for job in jobs:
+                hub().follow(("job", str(job.id)), slow, 0)
+            await one.subscribe(job=str(jobs[0].id))
+            await tell(str(jobs[0].id), 1, story(0, 3))
+            await tell(str(jobs[1].id), 1, story(0, 2))
+            assert await steps_until(one, 3) == [1, 2, 3]
+            assert slow.told == []
+            slow.let.set()
+            async with asyncio.timeout(PATIENCE):
+                while [len(steps_of(slow.told, job)) for job in jobs] != [3, 2]:
+                    await asyncio.sleep(0.01)
+        assert [steps_of(slow.told, job) for job in jobs] == [[1, 2, 3], [1, 2]]
 
     play(scene)

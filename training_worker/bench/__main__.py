@@ -27,7 +27,7 @@ from mcp_servers.world import World
 from ..prove.benchmarks.environment import SetUpFailed
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
-from . import pages, peers, picture, rescoring, rollouts, servers, step, store, synthesis
+from . import pages, peers, picture, rescoring, rollouts, servers, sockets, step, store, synthesis
 from .servers import seconds
 
 ROUNDS = 7
@@ -92,6 +92,7 @@ def main(argv: list[str] | None = None) -> int:
     console.print(picture_table(graph))
     console.print(pages_table())
     console.print(by_hand_table())
+    console.print(sockets_table())
     if options.step:
         console.print(step_table(options.folder))
     try:
@@ -221,6 +222,20 @@ def by_hand_table() -> Table | str:
     table = Table("what", "ours", title=f"{found.calls} calls by hand in a browser, 10,000 sessions stored")
     table.add_row("from Ctrl+Enter to its result, median", f"{found.median:.0f} ms")
     table.add_row("95th percentile", f"{found.p95:.0f} ms")
+    return table
+
+
+def sockets_table() -> Table | str:
+    """How long the points of a run take to those who watch it; or why that is not known."""
+    found = sockets.measure()
+    if isinstance(found, str):
+        return f"Sockets were not measured. {found}"
+    title = f"from a point's telling to a browser, 5 points a second, {found[0].points} points"
+    table = Table("sockets on one run", "told all, once, in order", "median", "95th", "99th", "most", title=title)
+    for one in found:
+        name = f"{one.sockets}, {one.leaving:.0f} a second cut off" if one.leaving else str(one.sockets)
+        figures = (one.median, one.p95, one.p99, one.most)
+        table.add_row(name, f"{one.whole} of {one.sockets}", *(f"{figure:.0f} ms" for figure in figures))
     return table
 
 

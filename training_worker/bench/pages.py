@@ -47,9 +47,9 @@ def by_hand() -> Called | str:
     return found if isinstance(found, str) else Called(**found)
 
 
-def child(command: str) -> dict[str, Any] | str:
+def child(*command: str) -> dict[str, Any] | str:
     """What a command of the site tells as JSON; else its last words."""
-    done = subprocess.run([sys.executable, "manage.py", command], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         return done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit status {done.returncode}"
     return dict(json.loads(done.stdout.splitlines()[-1]))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..trainer.stopping import on_signals
+from .environment import environment
 from .launch import FIRST, is_first, launch, processes
 from .lifeline import die_with_parent
 from .machine import machine_of
@@ -40,8 +41,8 @@ def main() -> int:
         told.mkdir(exist_ok=True)
         spool = SpoolWriter(spool_path(told, given.attempt))
         device = machine_of(order(given.folder), given.folder)
-        worker = os.environ.get(WORKER, "")
-        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device=device, worker=worker)
+        about = {"device": device, "worker": os.environ.get(WORKER, ""), "environment": environment()}
+        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), **about)
         return attempt(given.folder, Tell(spool, stop, given.attempt))
 
 

@@ -100,6 +100,10 @@ ABLATIONS = {
     "flat budget (beta = 0)": (-6.6, -3.1, 0.4),
 }
 
+# The training set by kind (section 2); of those to abstain from, 806 are from When2Call and 316 from xLAM-irrelevance.
+TRAINING_SET = {"chain": 10_895, "missing_function": 1_500, "irrelevance": 1_122}
+STEPS = (0, 150, 350)  # of training, at which Figure 4 shows the components
+
 
 def rows(benchmark: str) -> tuple[Row, ...]:
     """The paper's rows of a benchmark, model by model: base, PROVE, SFT; none of a benchmark it does not have."""

@@ -1,0 +1,136 @@
+"""Pages of what two policies do differently: the list of conversations, and one of them under both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.models import Project
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.evaluations.comparing import marked
+from prove_web.evaluations.models import Evaluation
+from prove_web.evaluations.relatives import why_not
+from prove_web.live.models import State
+from prove_web.trajectories.conversation import of_rollout
+
+from ..rollouts import examples_of
+from .behaviour import KINDS, LENGTHS, Filter, Pair, pairs
+from .kept import NotKept, rollout_at
+from .sides import Side, offered, require_alike, side_of
+
+ROWS = 50
+BENCHMARK = "worlds"  # what two runs are evaluated on where their own rollouts cannot be read
+
+
+@in_project(Action.VIEW)
+@require_safe
+def run_behaviour(request: ProjectRequest) -> HttpResponse:
+    """`?a=run-3&b=run-7`, and `kind`, `tool`, `length`, `apart=1`, `page` narrow what is listed."""
+    names = [request.GET.get(name, "") for name in ("a", "b")]
+    context: dict[str, Any] = {"offered": offered(request.project), "names": names}
+    if not all(names):
+        return render(request, "experiments/compare/behaviour.html", context)
+    first, second = (side_of(request.project, name) for name in names)
+    context |= {"first": first, "second": second}
+    try:
+        require_alike(first, second)
+        found = pairs(first.attempts(), second.attempts())
+    except NotKept as why:
+        context |= {"why": str(why), **instead(request.project, first, second)}
+        return render(request, "experiments/compare/behaviour.html", context)
+    return render(request, "experiments/compare/behaviour.html", context | listed(found, request.GET))
+
+
+def asked(query: QueryDict) -> Filter:
+    kind, length = query.get("kind", ""), query.get("length", "")
+    return Filter(
+        kind if kind in (*KINDS, "flipped") else "",
+        query.get("tool", "")[:200],
+        length if length in LENGTHS else "",
+        query.get("apart") == "1",
+    )
+
+
+def listed(found: list[Pair], query: QueryDict) -> dict[str, Any]:
+    only = asked(query)
+    counts = Counter(pair.kind for pair in found)
+    tools = Counter(tool for pair in found for tool in pair.tools)
+    return {
+        "all": len(found),
+        "counts": [(kind, title, counts[kind]) for kind, title in KINDS.items()],
+        "apart": sum(pair.parting is not None for pair in found),
+        "only": only,
+        "narrowed": only != Filter(),
+        "tools": sorted(tools),
+        "lengths": LENGTHS,
+        "page": Paginator(only(found), ROWS).get_page(query.get("page")),
+    }
+
+
+def instead(project: Project, first: Side, second: Side) -> dict[str, Any]:
+    """Where two runs cannot be read: their evaluations that compare, newest first, and where to launch two."""
+    if first.run is None or second.run is None:
+        return {}
+    rows = Evaluation.objects.filter(run__in=[first.run.pk, second.run.pk], job__state=State.DONE).select_related("run")
+    by_run = [[one for one in rows if one.run_id == side.run.pk] for side in (first, second) if side.run]
+    ready = [
+        (f"{one.name} and {other.name}", f"?a=evaluation-{one.number}&b=evaluation-{other.number}")
+        for one in by_run[0]
+        for other in by_run[1]
+        if one != other and one.benchmark == other.benchmark and not why_not(one, other)
+    ]
+    new = reverse("evaluation-new", args=[*project.path])
+    launch = [
+        (side.run.number, f"{new}?benchmark={BENCHMARK}&run={side.run.number}&checkpoint=last")
+        for side in (first, second)
+        if side.run
+    ]
+    return {"ready": ready[:5], "launch": list(dict.fromkeys(launch))}
+
+
+@in_project(Action.VIEW)
+@require_safe
+def run_beside(request: ProjectRequest) -> HttpResponse:
+    """`?a=run-3&b=run-7&item=`: one held-out conversation of two runs; without an item, the list of all."""
+    if not request.GET.get("item"):
+        return redirect(f"{reverse('run-behaviour', args=[*request.project.path])}?{request.GET.urlencode()}")
+    first, second = (side_of(request.project, request.GET.get(name, "")) for name in ("a", "b"))
+    context: dict[str, Any] = {"first": first, "second": second, "item": request.GET.get("item", "")}
+    if first.run is None or second.run is None:
+        raise Http404("Items of evaluations stand beside each other on the pages of evaluations.")
+    try:
+        found = asked(request.GET)(pairs(first.attempts(), second.attempts()))
+        at = next((at for at, pair in enumerate(found) if pair.first.key == context["item"]), None)
+        if at is None:
+            raise Http404("The two have no such conversation in common.")
+        pair = found[at]
+        sides = [shown(first, pair, "a-"), shown(second, pair, "b-")]
+    except NotKept as why:
+        return render(request, "experiments/compare/beside.html", context | {"why": str(why)})
+    context |= {"pair": pair, "sides": sides, "place": at + 1, "count": len(found)}
+    context |= {"earlier": found[at - 1].first.key if at else "", "later": key_after(found, at)}
+    return render(request, "experiments/compare/beside.html", context)
+
+
+def key_after(found: list[Pair], at: int) -> str:
+    return found[at + 1].first.key if at + 1 < len(found) else ""
+
+
+def shown(side: Side, pair: Pair, key: str) -> dict[str, Any]:
+    """One side with its conversation, the call at which they part marked. Raises NotKept."""
+    assert side.run is not None
+    one = pair.first if key == "a-" else pair.second
+    rollout = rollout_at(side.run, side.when, "greedy", one.line)
+    example = examples_of(side.run, [one.key]).get(one.key)
+    turns = [
+        replace(turn, calls=tuple(replace(call, side=key) for call in turn.calls))
+        for turn in of_rollout(rollout, example)
+    ]
+    return {"side": side, "key": key, "attempt": one, "rollout": rollout, "turns": marked(turns, pair.parting)}

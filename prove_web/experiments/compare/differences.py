@@ -1,0 +1,78 @@
+"""The configurations of runs, field by field, and in which of them they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..defaults import EVALUATE, REWARD, START
+from ..forms import RunForm, belongs, flat, of_reward, worded
+from ..inputs import plain
+from ..models import Run
+from ..reward_fields import as_fields
+from .chosen import MADE
+
+Settings = dict[str, str]  # by the names of the form's fields, as text
+SHORT = 12  # letters of a digest
+DIGESTS = ("content", "servers", "schemas", "code")
+BEYOND = {"dataset": "Data set", "kind": "Kind", "policy": "Policy to start from"}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A setting with a value per run, "" where a run does not have it; `odd` says which are not the baseline's."""
+
+    name: str
+    label: str
+    values: tuple[str, ...]
+    odd: tuple[bool, ...]
+
+    @property
+    def differs(self) -> bool:
+        return len(set(self.values)) > 1
+
+    @property
+    def cells(self) -> list[tuple[str, bool]]:
+        return list(zip(self.values, self.odd, strict=True))
+
+
+def settings_of(run: Run) -> Settings:
+    """All settings of a run, the usual ones included; those that its kind does not have are left out."""
+    usual = {name: value for name, value in START.items() if name not in EVALUATE and belongs(name, run.kind)}
+    rewards = as_fields({**REWARD, **(run.config.get("reward") or {})}) if run.kind != "sft" else {}
+    given = flat({name: value for name, value in run.config.items() if name != "reward"})
+    found = {name: worded(name, value) for name, value in {**usual, **rewards, **given}.items()}
+    found |= {"kind": worded("kind", run.kind), "dataset": f"#{run.dataset.number} {run.dataset.name}"}
+    return {"policy": "warm", **found}
+
+
+def label(name: str) -> str:
+    if name in BEYOND:
+        return BEYOND[name]
+    field = RunForm.base_fields.get(name)
+    words = str(field.label) if field is not None and field.label else name.replace("_", " ").capitalize()
+    return f"Reward: {words.lower()}" if of_reward(name) and name != "reward_preset" else words
+
+
+def fields(runs: Sequence[Run], base: Run | None = None) -> list[Field]:
+    """Every setting that a run of them has, what comes first in the launch form first."""
+    told = [settings_of(run) for run in runs]
+    known = ["dataset", "kind", "policy", *RunForm.base_fields]
+    names = dict.fromkeys(name for one in told for name in one)
+    order = [*(name for name in dict.fromkeys(known) if name in names), *(n for n in names if n not in known)]
+    return [field(name, label(name), [one.get(name, "") for one in told], runs, base) for name in order]
+
+
+def field(name: str, words: str, values: Sequence[str], runs: Sequence[Run], base: Run | None) -> Field:
+    own = values[list(runs).index(base)] if base in runs else values[0]
+    return Field(name, words, tuple(values), tuple(value != own for value in values))
+
+
+def environments(runs: Sequence[Run], base: Run | None = None) -> list[Field]:
+    """What each run's data was made by and with: code, tools and teacher, as its data set's manifest tells."""
+    found = []
+    for name, words in MADE.items():
+        values = [plain(getattr(run, f"made_{name}", None)) for run in runs]
+        shown = [value[:SHORT] if name in DIGESTS else value for value in values]
+        found.append(field(name, words, shown, runs, base))
+    return found

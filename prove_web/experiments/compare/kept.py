@@ -1,0 +1,106 @@
+"""The rollouts that the evaluation at the end of a run left, in short: how each held-out conversation went.
+
+They lie in the folder of the run's job, so only a machine that shares the data folder with the worker has them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from training_worker.prove.reward.success import is_success
+from training_worker.prove.trajectory import Rollout, UnreadableData, loads, read_lines
+
+from ..defaults import DEFAULTS
+from ..models import Run
+
+Side = Literal["before", "after"]
+Mode = Literal["sampled", "greedy"]
+Call = tuple[str, str]  # a tool and its arguments as text, equal for equal arguments
+NAME = "rollouts.jsonl"
+LARGEST = 256_000_000  # bytes of a file that is read for a page
+FILES = 48  # that are kept in memory, in short
+
+
+class NotKept(Exception):
+    """Held-out rollouts that cannot be read here; says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Short:
+    """One rollout of one conversation: line `line` of its file, from 0. `total` is None where nothing scored it."""
+
+    example: str
+    line: int
+    total: float | None
+    success: bool
+    calls: tuple[Call, ...]
+
+
+def path_of(run: Run, side: Side, mode: Mode) -> Path:
+    return run.job.out / "evaluations" / f"{side}-{mode}" / NAME
+
+
+def shorts(run: Run, side: Side, mode: Mode) -> tuple[Short, ...]:
+    """In the order of the file: those of one example lie together. Raises NotKept."""
+    path = path_of(run, side, mode)
+    try:
+        about = path.stat()
+    except OSError:
+        raise NotKept(why_missing(run)) from None
+    if about.st_size > LARGEST:
+        raise NotKept(
+            f"The held-out rollouts of run {run.number} are {about.st_size / 1e6:.0f} MB, more than is read for a page "
+            f"({LARGEST / 1e6:.0f} MB). Evaluate both on a benchmark instead."
+        )
+    try:
+        return read(path, about.st_mtime_ns, about.st_size)
+    except (OSError, UnreadableData, ValueError) as error:
+        raise NotKept(f"The held-out rollouts of run {run.number} cannot be read: the file may be damaged.") from error
+
+
+def why_missing(run: Run) -> str:
+    if not run.job.ended:
+        return f"Run {run.number} is not over yet: it is measured on held-out worlds at its end."
+    if not run.config.get("held_out", DEFAULTS["held_out"]):
+        return f"Run {run.number} was told to measure no held-out conversations, so it left no rollouts of them."
+    return (
+        f"The held-out rollouts of run {run.number} are not in this machine's data folder: it ended before they were "
+        "made, or its worker has a folder of its own. Evaluate both runs on a benchmark instead."
+    )
+
+
+@lru_cache(FILES)
+def read(path: Path, written: int, size: int) -> tuple[Short, ...]:
+    return tuple(short(at, rollout) for at, rollout in enumerate(read_lines(Rollout, path)))
+
+
+def short(line: int, rollout: Rollout) -> Short:
+    reward = rollout.reward
+    return Short(
+        rollout.example,
+        line,
+        reward.total if reward else None,
+        bool(reward and is_success(reward)),
+        calls_of(rollout),
+    )
+
+
+def calls_of(rollout: Rollout) -> tuple[Call, ...]:
+    return tuple((made.call.name, json.dumps(made.call.arguments, sort_keys=True)) for made in rollout.calls)
+
+
+def rollout_at(run: Run, side: Side, mode: Mode, line: int) -> Rollout:
+    """Raises NotKept."""
+    path = path_of(run, side, mode)
+    try:
+        with path.open("rb") as file:
+            return loads(Rollout, next(islice(file, line, None), b""))
+    except OSError:
+        raise NotKept(why_missing(run)) from None
+    except ValueError as error:
+        raise NotKept(f"The rollout at line {line + 1} of run {run.number} cannot be read.") from error

@@ -1,0 +1,84 @@
+"""Runs on the benchmarks that they were evaluated on, each paired with the baseline's evaluation task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from prove_web.evaluations.models import Evaluation, EvaluationItem
+from prove_web.evaluations.relatives import why_not
+from prove_web.evaluations.reports import title_of
+from prove_web.evaluations.rows import listed
+from prove_web.live.models import State
+from training_worker.prove.benchmarks.intervals import bootstrapped
+from training_worker.prove.benchmarks.protocol import task_of
+
+from ..evaluation import Scale
+from ..models import Run
+from .finals import Difference, drawn
+
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A run's newest evaluation on a benchmark, or none; its difference to the baseline's, or `why` there is none."""
+
+    run: Run
+    evaluation: Evaluation | None
+    against: Difference | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Board:
+    """All runs on one benchmark; `base` is the baseline's evaluation."""
+
+    benchmark: str
+    title: str
+    base: Evaluation | None
+    rows: list[Scored]
+
+
+def boards(runs: Sequence[Run], base: Run | None) -> list[Board]:
+    """Those that a run of them was evaluated on; two queries."""
+    found = listed(Evaluation.objects.filter(run__in=[run.pk for run in runs], job__state=State.DONE))
+    newest: dict[str, dict[int, Evaluation]] = {}
+    for one in found.order_by("number"):
+        newest.setdefault(one.benchmark, {})[one.run_id or 0] = one
+    values = values_of([one.pk for by_run in newest.values() for one in by_run.values()])
+    return [board(name, by_run, runs, base, values) for name, by_run in sorted(newest.items())]
+
+
+def values_of(keys: Sequence[int]) -> dict[int, dict[str, float]]:
+    """What each task is worth, the mean of its trials, by evaluation."""
+    trials: dict[int, dict[str, list[float]]] = {key: {} for key in keys}
+    rows = EvaluationItem.objects.filter(evaluation__in=keys).order_by()
+    for key, item, value in rows.values_list("evaluation", "item", "value"):
+        trials[key].setdefault(task_of(item), []).append(value)
+    return {key: {task: fmean(each) for task, each in tasks.items()} for key, tasks in trials.items()}
+
+
+def board(
+    name: str, by_run: Mapping[int, Evaluation], runs: Sequence[Run], base: Run | None, values: Mapping[int, Values]
+) -> Board:
+    first = by_run.get(base.pk) if base else None
+    rows = [scored(run, by_run.get(run.pk), first, values) for run in runs]
+    scale = Scale.of(end for one in rows if one.against for end in (one.against.low, one.against.high))
+    placed = [Scored(one.run, one.evaluation, drawn(one.against, scale), one.why) for one in rows]
+    return Board(name, title_of(name), first, placed)
+
+
+def scored(run: Run, one: Evaluation | None, first: Evaluation | None, values: Mapping[int, Values]) -> Scored:
+    if one is None or first is None or one == first:
+        why = "The baseline was not evaluated on it." if one and first is None else ""
+        return Scored(run, one, None, why)
+    if reason := why_not(first, one):
+        return Scored(run, one, None, reason)
+    both = sorted(values[first.pk].keys() & values[one.pk].keys())
+    if not both:
+        return Scored(run, one, None, "There is no item that both have run.")
+    gains = [values[one.pk][task] - values[first.pk][task] for task in both]
+    low, high = bootstrapped(gains) if max(gains) > min(gains) else (gains[0], gains[0])
+    return Scored(run, one, Difference(fmean(gains), low, high, len(both)))

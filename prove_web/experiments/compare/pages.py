@@ -1,0 +1,102 @@
+"""The page that sets up to twenty runs beside each other, and its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from ..charts import CHARTS
+from .chosen import AXES, BANDS, MOST, Chosen, TooMany, chosen, name_of, small
+from .curves import drawn
+from .differences import environments, fields
+from .finals import finals
+from .on_benchmarks import boards
+from .parts import SHOWN, components, tools
+from .picker import chips, colour_of, found, suggested
+
+WORDS = 100  # letters of a search
+
+
+@in_project(Action.VIEW)
+@require_safe
+def run_compare(request: ProjectRequest) -> HttpResponse:
+    """`?run=3&run=7&base=3&metric=reward&axis=step&group=seed&band=sd&all=1`, each part of which may be left out.
+
+    `part` asks for a part of the page: `curves` as JSON (of the steps `from` to `to`), `finals`, `tools`, `picker`
+    (with `q`, words).
+    """
+    part = request.GET.get("part", "")
+    try:
+        asked = chosen(request.project, request.GET)
+    except TooMany as why:
+        return render(request, "experiments/compare/page.html", {"why": str(why), "asked": Chosen()}, status=400)
+    if part == "curves":
+        first, last = (step(request.GET.get(name, "")) for name in ("from", "to"))
+        return JsonResponse(drawn(asked, first or 0, last))
+    if part in PARTS:
+        context = {"asked": asked, "colours": colour_of(asked), **PARTS[part](request, asked)}
+        return render(request, f"experiments/compare/{part}.html", context)
+    return render(request, "experiments/compare/page.html", page(request, asked))
+
+
+def step(text: str) -> int | None:
+    return int(text) if small(text) else None
+
+
+def page(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
+    context: dict[str, Any] = {"asked": asked, "chips": chips(asked), "most": MOST}
+    if not asked.runs:
+        return context | {"suggested": suggested(request.project)}
+    settings = fields(asked.runs, asked.base)
+    return context | {
+        "colours": colour_of(asked),
+        "settings": settings,
+        "differing": [one for one in settings if one.differs],
+        "environments": environments(asked.runs, asked.base),
+        "components": components(asked.runs, asked.base),
+        "metrics": choices(asked),
+        "axes": AXES,
+        "bands": BANDS,
+        "working": any(not run.job.ended for run in asked.runs),
+    }
+
+
+def choices(asked: Chosen) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    """The metrics by group, as (name, title, whether it is shown)."""
+    found: dict[str, dict[str, tuple[str, str, bool]]] = {}
+    for chart in CHARTS:
+        for title, metric in chart.lines:
+            name = name_of(chart, metric)
+            words = chart.title if len(chart.lines) == 1 else f"{chart.title}: {title}"
+            found.setdefault(chart.group, {}).setdefault(name, (name, words, name in asked.metrics))
+    return [(group, list(names.values())) for group, names in found.items()]
+
+
+def finals_part(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
+    return {"rows": finals(asked.runs, asked.base), "boards": boards(asked.runs, asked.base)}
+
+
+def tools_part(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
+    told = tools(asked.runs, asked.base)
+    by_calls = request.GET.get("by") == "calls"
+    rows = told.calls if by_calls else told.rates
+    every = request.GET.get("tools") == "all"
+    return {
+        "told": told,
+        "by_calls": by_calls,
+        "rows": rows if every else rows[:SHOWN],
+        "hidden": 0 if every else max(0, len(rows) - SHOWN),
+    }
+
+
+def picker_part(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
+    words = request.GET.get("q", "")[:WORDS]
+    return {"found": found(request.project, asked, words), "words": words, "most": MOST}
+
+
+PARTS = {"finals": finals_part, "tools": tools_part, "picker": picker_part}

@@ -1,0 +1,15 @@
+"""Where two sequences part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+NOTHING = object()
+
+
+def parted(first: Sequence[Any], second: Sequence[Any]) -> int | None:
+    """The first position at which they differ, or that only one of them has; None where they are equal."""
+    pairs = enumerate(zip_longest(first, second, fillvalue=NOTHING))
+    return next((position for position, (one, other) in pairs if one != other), None)

@@ -1,0 +1,149 @@
+"""Reward components and tools of runs, and how each differs from the baseline's, the largest difference first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Avg, Max, Q
+
+from training_worker.prove.metrics import TOOLS
+
+from ..evaluation import PARTS
+from ..models import Point, Run
+from ..tools import Count as Calls
+from ..tools import count, server_of
+from .curves import number
+
+TENTH = 10
+MOST_STEPS = 50  # of the newest tenth of a run's steps, that are counted
+SHOWN = 25  # tools, until all are asked for
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value and its difference to the baseline's; None where it is not known of one of them. `heat` is 0 to 1."""
+
+    value: float | None
+    delta: float | None
+    heat: float = 0.0
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One component or tool, a cell per run; `size` is its largest difference."""
+
+    name: str
+    server: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def size(self) -> float:
+        return max((abs(cell.delta) for cell in self.cells if cell.delta is not None), default=0.0)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Components, the largest difference first; `held_out` says whether they are of the final evaluation."""
+
+    rows: list[Row]
+    held_out: bool
+
+
+def components(runs: Sequence[Run], base: Run | None) -> Parts:
+    """Of the final evaluation if all have one, else of the newest tenth of each run's steps."""
+    told: dict[int, Mapping[str, Any]] = {run.pk: final_means(run) for run in runs}
+    held_out = bool(runs) and all(told.values())
+    if not held_out:
+        asked = {name: Avg(number(name)) for name in PARTS}
+        means = newest(runs).values("run").annotate(**asked)
+        told = {run.pk: {} for run in runs} | {row["run"]: row for row in means}
+    rows = [row(name, "", [told[run.pk].get(name) for run in runs], runs, base) for name in PARTS]
+    return Parts(ordered(rows), held_out)
+
+
+def final_means(run: Run) -> Mapping[str, Any]:
+    lines = getattr(run, "lines_after", None) or []
+    return next((line["means"] for line in lines if line["steps"] == "all"), {})
+
+
+def newest(runs: Sequence[Run]) -> Any:
+    """The points of the newest tenth of each run's steps, at most MOST_STEPS; two queries with what is asked of it."""
+    keys = [run.pk for run in runs]
+    ends = Point.objects.filter(run__in=keys).order_by().values("run").annotate(m=Max("step"))
+    wanted = Q(pk__in=[])
+    for run, last in ends.values_list("run", "m"):
+        wanted |= Q(run=run, step__gt=last - min(MOST_STEPS, max(1, last // TENTH)))
+    return Point.objects.filter(wanted).order_by()
+
+
+@dataclass(frozen=True)
+class Tools:
+    """`rates` are of failing calls, `calls` by step; of `steps` steps by run."""
+
+    rates: list[Row]
+    calls: list[Row]
+    steps: dict[int, int]
+
+    @property
+    def told(self) -> bool:
+        return bool(self.rates)
+
+
+def tools(runs: Sequence[Run], base: Run | None) -> Tools:
+    """Of the newest tenth of each run's steps."""
+    told: dict[int, list[Any]] = {run.pk: [] for run in runs}
+    for run, made in newest(runs).filter(metrics__has_key=TOOLS).values_list("run", f"metrics__{TOOLS}"):
+        told[run].append(made)
+    counts = {key: count(made) for key, made in told.items()}
+    names = sorted({name for one in counts.values() for name in one.calls})
+    rates = [
+        row(name, server_of(name), [counts[run.pk].rate(name) for run in runs], runs, base, called(counts, name, runs))
+        for name in names
+    ]
+    calls = [
+        row(name, server_of(name), [a_step(counts[run.pk], name, len(told[run.pk])) for run in runs], runs, base)
+        for name in names
+    ]
+    return Tools(ordered(rates), ordered(calls), {run.number: len(told[run.pk]) for run in runs})
+
+
+def called(counts: Mapping[int, Calls], name: str, runs: Sequence[Run]) -> list[int]:
+    return [counts[run.pk].calls.get(name, 0) for run in runs]
+
+
+def a_step(counts: Calls, name: str, steps: int) -> float | None:
+    return counts.calls.get(name, 0) / steps if steps else None
+
+
+def row(
+    name: str,
+    server: str,
+    values: Sequence[float | None],
+    runs: Sequence[Run],
+    base: Run | None,
+    numbers: Sequence[int] = (),
+) -> Row:
+    own = values[list(runs).index(base)] if base in runs else None
+    deltas = [
+        None if value is None or own is None or run == base else value - own
+        for run, value in zip(runs, values, strict=True)
+    ]
+    counted = numbers or [0] * len(values)
+    return Row(name, server, tuple(Cell(v, d, 0.0, n) for v, d, n in zip(values, deltas, counted, strict=True)))
+
+
+def ordered(rows: Sequence[Row]) -> list[Row]:
+    """The largest difference first, with the heat of each beside the largest of all."""
+    most = max((one.size for one in rows), default=0.0) or 1.0
+    heated = [
+        Row(
+            one.name,
+            one.server,
+            tuple(Cell(c.value, c.delta, abs(c.delta or 0.0) / most, c.count) for c in one.cells),
+        )
+        for one in rows
+    ]
+    return sorted(heated, key=lambda one: (-one.size, one.name))

@@ -1,0 +1,91 @@
+"""Choosing the runs of a comparison: those there are, found by words, and what each choice leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db.models import Q
+
+from prove_web.accounts.models import Project
+
+from ..models import Run
+from .chosen import MOST, Chosen, small
+from .groups import alone, groups
+
+FOUND = 12
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A chosen run with the addresses that change the choice; "" for what cannot be done. `colour` is its line's."""
+
+    run: Run
+    colour: int
+    base: bool
+    remove: str
+    up: str
+    down: str
+    against: str
+
+
+def chips(asked: Chosen) -> list[Chip]:
+    last, colours = len(asked.runs) - 1, colour_of(asked)
+    return [
+        Chip(
+            run,
+            colours[run.pk],
+            run == asked.base,
+            asked.without(run).address,
+            asked.moved(run, -1).address if at else "",
+            asked.moved(run, 1).address if at < last else "",
+            asked.against(run).address if run != asked.base else "",
+        )
+        for at, run in enumerate(asked.runs)
+    ]
+
+
+def colour_of(asked: Chosen) -> dict[int, int]:
+    """The number of each run's line among the lines that are drawn, by the run's key."""
+    lots = groups(asked.runs) if asked.grouped else alone(asked.runs)
+    return {run.pk: lot.number for lot in lots for run in lot.runs}
+
+
+def found(project: Project, asked: Chosen, words: str) -> list[tuple[Run, str]]:
+    """Runs that are not chosen yet and whose name, number, data set, tag or person has all the words; and where a
+    click leads. The newest first, pinned ones before them; archived ones only by their number."""
+    rows = Run.objects.filter(project=project, deleted_at=None).exclude(pk__in=[run.pk for run in asked.runs])
+    for word in words.split()[:8]:
+        rows = rows.filter(about(word))
+    if not small(words.strip().removeprefix("#")):
+        rows = rows.filter(archived_at=None)
+    light = rows.select_related("job", "dataset").defer("config", "notes", "job__spec", "job__result")
+    return [(run, added(asked, [run])) for run in light.order_by("-pinned", "-number")[:FOUND]]
+
+
+def about(word: str) -> Q:
+    found = Q(name__icontains=word) | Q(dataset__name__icontains=word) | Q(job__created_by__username__icontains=word)
+    found |= Q(tags__icontains=word) | Q(sweep__name__icontains=word)
+    number = word.removeprefix("#")
+    return found | Q(number=int(number)) if small(number) else found
+
+
+def added(asked: Chosen, runs: Sequence[Run]) -> str:
+    """The address with these runs, too; "" where there is no room for them."""
+    whole = (*asked.runs, *runs)
+    return replace(asked, runs=whole, base=asked.base or whole[0]).address if len(whole) <= MOST else ""
+
+
+def suggested(project: Project) -> list[tuple[str, str]]:
+    """Comparisons that may be wanted, as (title, query string): the newest runs, and those of the newest sweep."""
+    runs = Run.objects.filter(project=project, deleted_at=None, archived_at=None).only(
+        "number", "sweep_id", "project_id"
+    )
+    newest = list(runs.order_by("-number")[:3])[::-1]
+    found = [(f"The newest {len(newest)} runs", added(Chosen(), newest))] if len(newest) > 1 else []
+    swept: Any = runs.exclude(sweep=None).select_related("sweep").order_by("-sweep__number", "-number").first()
+    if swept is not None:
+        members = list(runs.filter(sweep=swept.sweep_id).order_by("number")[:MOST])
+        found += [(f"The runs of the sweep {swept.sweep.name}", added(Chosen(), members))]
+    return found

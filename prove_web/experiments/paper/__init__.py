@@ -1,0 +1,1 @@
+"""The paper's tables and figures with the team's own results beside its figures."""

@@ -1,0 +1,155 @@
+"""The team's runs and evaluations by the paper's terms: which model, trained how, on whose conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+
+from prove_web.accounts.models import Project
+from prove_web.evaluations.models import Evaluation
+from prove_web.evaluations.relatives import BASELINES, last_part
+from prove_web.evaluations.standings import Standing, ended, standing
+from prove_web.live.models import State
+from training_worker.prove.benchmarks import paper
+from training_worker.prove.reward import PAPER, PRESETS, BadReward, read_reward
+
+from ..listing import sampled
+from ..models import Run, RunKind
+from ..starting import WARM
+
+MOST = 1_000  # the newest runs that are looked at
+BASE, PROVE, SFT = "base", "PROVE", "SFT"
+OF_RUN = "run:"
+DEPTH = 8  # runs that went on from each other
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a result belongs: a model, its training (base, PROVE, SFT, or an ablation's name), and who taught it."""
+
+    model: str
+    stage: str
+    teacher: str = ""
+
+
+@dataclass
+class Ours:
+    """By slot the runs that ended well, and by slot and benchmark the evaluations: with most tasks first, then newest.
+
+    `policies` are by model the policies that runs started from; `picked` are evaluations that count before others.
+    """
+
+    runs: dict[Slot, list[Run]] = field(default_factory=dict)
+    evaluations: dict[tuple[Slot, str], list[Standing]] = field(default_factory=dict)
+    policies: dict[str, str] = field(default_factory=dict)
+    picked: frozenset[int] = frozenset()
+
+    @property
+    def slots(self) -> list[Slot]:
+        """In the order of the models' names, those of the paper first."""
+        found = {*self.runs, *(slot for slot, _ in self.evaluations)}
+        return sorted(found, key=lambda slot: (place(slot.model), slot.model, slot.stage, slot.teacher))
+
+    @property
+    def models(self) -> list[str]:
+        return list(dict.fromkeys((*paper.MODELS, *(slot.model for slot in self.slots))))
+
+    def run_of(self, slot: Slot) -> Run | None:
+        """The run that stands for a slot: with evaluations on most benchmarks, then a result of its own, the newest."""
+
+        def weight(run: Any) -> tuple[int, bool, int]:
+            return (
+                sum(key[0] == slot and bool(of(run, each)) for key, each in self.evaluations.items()),
+                run.after is not None,
+                run.number,
+            )
+
+        return max(self.runs.get(slot, ()), key=weight, default=None)
+
+    def best(self, slot: Slot, benchmark: str, run: Run | None) -> Standing | None:
+        """What was picked, else the evaluation of this run that ran most tasks, the newest of equal ones."""
+        found = self.evaluations.get((slot, benchmark), [])
+        picked = [one for one in found if one.evaluation.number in self.picked]
+        mine = of(run, found)
+        return next(iter([*picked, *mine]), None)
+
+
+def of(run: Run | None, found: Sequence[Standing]) -> list[Standing]:
+    return [one for one in found if one.evaluation.run_id == (run.pk if run else None)]
+
+
+def place(model: str) -> int:
+    return paper.MODELS.index(model) if model in paper.MODELS else len(paper.MODELS)
+
+
+def ours(project: Project, picked: Iterable[int] = ()) -> Ours:
+    """`picked` are numbers of evaluations that count before others of their slot; three queries."""
+    runs = runs_of(project)
+    roots = {f"{OF_RUN}{run.job_id}": str(run.config.get("policy", WARM)) for run in runs}
+    by_key = {run.pk: slot_of(run, roots) for run in runs}
+    found = Ours(picked=frozenset(picked))
+    for run in runs:
+        policy = root(str(run.config.get("policy", WARM)), roots)
+        found.policies.setdefault(called(policy), policy)
+        if (slot := by_key[run.pk]) and run.job.state == State.DONE:
+            found.runs.setdefault(slot, []).append(run)
+    for one in ended(project):
+        if slot := slot_of_evaluation(one, by_key):
+            found.evaluations.setdefault((slot, one.benchmark), []).append(standing(one))
+    for each in found.evaluations.values():
+        each.sort(key=lambda one: (one.run, one.evaluation.number), reverse=True)
+    return found
+
+
+def runs_of(project: Project) -> Sequence[Run]:
+    """The newest first; `teacher`, `before`, `after`, and `difference` with its ends are of its data and its result."""
+    numbers = {name: sampled(name) for name in ("before", "after", "difference", "low", "high")}
+    teacher = KeyTextTransform("teacher", KeyTransform("manifest", "dataset__job__result"))
+    rows = Run.objects.filter(project=project, deleted_at=None).select_related("job", "project__organisation")
+    return list(
+        rows.defer("notes", "job__spec", "job__result").annotate(teacher=teacher, **numbers).order_by("-number")[:MOST]
+    )
+
+
+def root(policy: str, roots: Mapping[str, str]) -> str:
+    """The model at which a chain of runs began; that of a run which is gone is the run's own name."""
+    for _ in range(DEPTH):
+        before = roots.get(policy.partition("/")[0]) if policy.startswith(OF_RUN) else None
+        if before is None:
+            return policy
+        policy = before
+    return policy
+
+
+def called(policy: str) -> str:
+    """What a table calls a policy: the paper's model that its name speaks of, else the last part of its name."""
+    return paper.model_like(policy) or last_part(policy)
+
+
+def slot_of(run: Run, roots: Mapping[str, str]) -> Slot | None:
+    """None of a run by another reward than the paper's and its ablations."""
+    told: Any = run
+    stage = SFT if run.kind == RunKind.SFT else stage_of(run.config.get("reward"))
+    model = called(root(str(run.config.get("policy", WARM)), roots))
+    return Slot(model, stage, told.teacher or "") if stage else None
+
+
+def stage_of(reward: Mapping[str, Any] | None) -> str:
+    """PROVE, the name of an ablation, or "" for any other reward."""
+    try:
+        config = read_reward(reward or {})
+    except BadReward:
+        return ""
+    if config == PAPER:
+        return PROVE
+    return next((name for name, one in PRESETS.items() if one == config and one.form == "paper"), "")
+
+
+def slot_of_evaluation(one: Evaluation, by_run: Mapping[int, Slot | None]) -> Slot | None:
+    if one.run_id:
+        return by_run.get(one.run_id)
+    told: Any = one
+    return None if told.source in BASELINES or not one.model else Slot(called(one.model), BASE)

@@ -1,0 +1,240 @@
+"""The paper's tables row by row, each with the team's row beneath it: its result, or what to launch for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.urls import reverse
+
+from prove_web.accounts.models import Project
+from prove_web.evaluations.relatives import why_not
+from prove_web.evaluations.reports import title_of
+from prove_web.evaluations.standings import Standing
+from training_worker.prove.benchmarks import paper
+from training_worker.prove.models import BEST
+
+from ..models import Run
+from ..starting import WARM
+from .ours import BASE, OF_RUN, PROVE, SFT, Ours, Slot
+
+ABLATIONS = dict(
+    zip(
+        ("no_validity", "no_coverage", "no_efficiency", "no_name", "no_arguments", "flat_budget"),
+        paper.ABLATIONS,
+        strict=True,
+    )
+)
+PAPERS_TEACHER = "Gemma-4-31B-it"
+OTHER_TEACHER = "Qwen3-32B"
+LACKS = "needs one by the full reward, too"
+OFFERED = 12  # evaluations that may count instead
+
+
+@dataclass(frozen=True)
+class Part:
+    """A row's cells of one benchmark, in percent or points, None where there is none; or what `launch` fills them.
+
+    `others` are evaluations that may count instead: (title, query string).
+    """
+
+    benchmark: str
+    cells: tuple[float | None, ...]
+    standing: Standing | None = None
+    launch: tuple[str, str] | None = None
+    others: tuple[tuple[str, str], ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """`run` is the team's run that it speaks of, whose held-out result stands beside it."""
+
+    name: str
+    note: str
+    ours: bool
+    parts: tuple[Part, ...]
+    run: Run | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """`heads` are the benchmarks with their columns; in a table of `changes`, numbers are points against the full one.
+
+    Where runs were `trained`, their own held-out result stands beside.
+    """
+
+    number: int
+    title: str
+    about: str
+    heads: tuple[tuple[str, tuple[str, ...]], ...]
+    rows: tuple[Row, ...]
+    changes: bool = False
+    trained: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"table-{self.number}"
+
+
+class Tables:
+    """All tables of evaluations, for the results of one project."""
+
+    def __init__(self, project: Project, found: Ours, query: QueryDict):
+        self.project, self.found, self.query = project, found, query
+
+    @property
+    def all(self) -> list[Table]:
+        return [
+            self.main(3, ("bfcl", "tau2")),
+            self.main(4, ("teval",)),
+            self.ablations(),
+            self.supervised(),
+            self.teachers(),
+        ]
+
+    def main(self, number: int, benchmarks: tuple[str, ...]) -> Table:
+        rows: list[Row] = []
+        for model in self.found.models:
+            for stage in (BASE, PROVE):
+                told = [scores(name, model, stage) for name in benchmarks]
+                if any(told):
+                    parts = [Part(name, cells(name, one)) for name, one in zip(benchmarks, told, strict=True)]
+                    rows.append(Row(model, stage, False, tuple(parts)))
+                rows.append(self.own(model, stage, benchmarks, whole=True))
+        words = " and ".join(title_of(name) for name in benchmarks)
+        return Table(
+            number, words, "Each model before training and after it, in percent.", heads(benchmarks, True), tuple(rows)
+        )
+
+    def supervised(self) -> Table:
+        rows = []
+        for model in self.found.models:
+            if model in paper.SUPERVISED:
+                rows.append(Row(model, SFT, False, overall(paper.SUPERVISED[model])))
+            rows.append(self.own(model, SFT, paper.BENCHMARKS))
+        about = "Three epochs on the same conversations instead of GRPO: overall, in percent."
+        return Table(
+            6, "Supervised training on the same data", about, heads(paper.BENCHMARKS, False), tuple(rows), trained=True
+        )
+
+    def teachers(self) -> Table:
+        rows = []
+        for model in self.found.models:
+            if model in paper.TAUGHT:
+                full = tuple(row.overall for row in paper.MAIN if (row.model, row.stage) == (model, PROVE))
+                rows.append(Row(model, f"taught by {PAPERS_TEACHER}", False, overall(full)))
+                rows.append(Row(model, f"taught by {OTHER_TEACHER}", False, overall(paper.TAUGHT[model])))
+            slots = [slot for slot in self.found.slots if (slot.model, slot.stage) == (model, PROVE)]
+            slots = slots or ([Slot(model, PROVE)] if model in paper.TAUGHT else [])
+            rows += [
+                self.of(slot, f"taught by {slot.teacher or 'a teacher that is not told'}", paper.BENCHMARKS)
+                for slot in slots
+            ]
+        about = "GRPO on conversations that another model taught: overall, in percent."
+        return Table(7, "Teachers", about, heads(paper.BENCHMARKS, False), tuple(rows), trained=True)
+
+    def ablations(self) -> Table:
+        tried = [slot.model for slot in self.found.slots if slot.stage in ABLATIONS] or [paper.ABLATED]
+        rows = []
+        for name, words in ABLATIONS.items():
+            rows.append(Row(paper.ABLATED, words, False, overall(paper.ABLATIONS[words])))
+            rows += [self.changed(model, name, words) for model in dict.fromkeys(tried)]
+        about = "The reward with a part left out: overall, as points against the full reward with the same model."
+        return Table(5, "Ablations of the reward", about, heads(paper.BENCHMARKS, False), tuple(rows), True, True)
+
+    def changed(self, model: str, stage: str, words: str) -> Row:
+        """The team's ablation against its own full recipe; both have to be there and to compare."""
+        row, full = self.own(model, stage, paper.BENCHMARKS), self.own(model, PROVE, paper.BENCHMARKS)
+        parts = tuple(against(part, whole) for part, whole in zip(row.parts, full.parts, strict=True))
+        return Row(model, words, True, parts, row.run)
+
+    def own(self, model: str, stage: str, benchmarks: Sequence[str], whole: bool = False) -> Row:
+        """The team's row of a model and stage, of whichever teacher has most results."""
+        slots = [slot for slot in self.found.slots if (slot.model, slot.stage) == (model, stage)]
+        slot = max(slots, key=lambda one: self.weight(one, benchmarks), default=Slot(model, stage))
+        return self.of(slot, stage, benchmarks, whole)
+
+    def weight(self, slot: Slot, benchmarks: Sequence[str]) -> tuple[int, int]:
+        newest = max((run.number for run in self.found.runs.get(slot, ())), default=0)
+        return sum((slot, name) in self.found.evaluations for name in benchmarks), newest
+
+    def of(self, slot: Slot, note: str, benchmarks: Sequence[str], whole: bool = False) -> Row:
+        run = self.found.run_of(slot)
+        return Row(slot.model, note, True, tuple(self.part(slot, name, whole, run) for name in benchmarks), run)
+
+    def part(self, slot: Slot, benchmark: str, whole: bool, run: Run | None) -> Part:
+        found = self.found.evaluations.get((slot, benchmark), [])
+        best = self.found.best(slot, benchmark, run)
+        others = tuple(
+            (f"#{one.evaluation.number} {one.evaluation.name}, {one.run} tasks", self.picking(one, found))
+            for one in found[:OFFERED]
+            if one is not best
+        )
+        if best is None:
+            columns = len(paper.COLUMNS[benchmark]) + 1 if whole else 1
+            return Part(benchmark, (None,) * columns, None, self.launch(slot, benchmark, run), others)
+        told = {name: cell.accuracy for name, cell in best.cells.items()}
+        names = (*paper.COLUMNS[benchmark], paper.OVERALL) if whole else (paper.OVERALL,)
+        return Part(benchmark, tuple(told.get(name) for name in names), best, others=others)
+
+    def picking(self, one: Standing, instead_of: Sequence[Standing]) -> str:
+        """The query string by which this evaluation counts, and none of the others."""
+        query = self.query.copy()
+        mine = {str(each.evaluation.number) for each in instead_of}
+        kept = [number for number in query.getlist("pick") if number not in mine]
+        query.setlist("pick", [*kept, str(one.evaluation.number)])
+        return query.urlencode()
+
+    def launch(self, slot: Slot, benchmark: str, run: Run | None) -> tuple[str, str]:
+        """What to launch for a result: an evaluation of the run there is, or of the model, or first the run itself."""
+        path = self.project.path
+        policy = self.found.policies.get(slot.model, "")
+        if run is not None:
+            asked = {"benchmark": benchmark, "run": run.number, "checkpoint": BEST}
+            return f"Evaluate run {run.number}", f"{reverse('evaluation-new', args=[*path])}?{urlencode(asked)}"
+        start = {"policy": policy} if policy and not policy.startswith(OF_RUN) else {}
+        if slot.stage == BASE:
+            asked = {"benchmark": benchmark, **start}
+            return "Evaluate it", f"{reverse('evaluation-new', args=[*path])}?{urlencode(asked)}"
+        asked = {
+            "recipe": "tiny" if policy == WARM else "paper",
+            "kind": "sft" if slot.stage == SFT else "grpo",
+            **start,
+        }
+        asked |= {"reward": "paper" if slot.stage == PROVE else slot.stage} if slot.stage != SFT else {}
+        return "Launch the run", f"{reverse('run-new', args=[*path])}?{urlencode(asked)}"
+
+
+def heads(benchmarks: Sequence[str], whole: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    columns = {name: (*paper.COLUMNS[name], paper.OVERALL) if whole else (paper.OVERALL,) for name in benchmarks}
+    return tuple((title_of(name), tuple(column.replace("_", " ") for column in columns[name])) for name in benchmarks)
+
+
+def scores(benchmark: str, model: str, stage: str) -> Mapping[str, float]:
+    return next(
+        (row.scores for row in paper.MAIN if (row.benchmark, row.model, row.stage) == (benchmark, model, stage)), {}
+    )
+
+
+def cells(benchmark: str, told: Mapping[str, float]) -> tuple[float | None, ...]:
+    return tuple(told.get(name) for name in (*paper.COLUMNS[benchmark], paper.OVERALL))
+
+
+def overall(numbers: Sequence[float]) -> tuple[Part, ...]:
+    return tuple(Part(name, (number,)) for name, number in zip(paper.BENCHMARKS, numbers, strict=True))
+
+
+def against(part: Part, full: Part) -> Part:
+    """The change of an overall score against the full recipe's; what to launch where one of the two is missing."""
+    if part.standing is None:
+        return part
+    if full.standing is None:
+        return Part(part.benchmark, (None,), part.standing, full.launch, part.others, LACKS)
+    if why := why_not(full.standing.evaluation, part.standing.evaluation):
+        return Part(part.benchmark, (None,), part.standing, None, part.others, why)
+    first, second = full.cells[0], part.cells[0]
+    change = None if first is None or second is None else round(second - first, 1)
+    return Part(part.benchmark, (change,), part.standing, None, part.others)

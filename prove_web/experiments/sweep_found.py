@@ -1,0 +1,144 @@
+"""What a sweep says of its settings: parallel coordinates of its members, and how much of their order each explains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .sweep_plot import as_number, cut, placed
+
+WIDTH, TOP, BOTTOM, SIDE = 960, 46, 250, 90
+APART = 24  # between ticks
+ENOUGH = 8  # members that ended, before an order says anything
+CLEAR = 0.05
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One setting, or the reward at the end; its ticks are (y, text)."""
+
+    title: str
+    x: float
+    ticks: list[tuple[float, str]]
+
+
+@dataclass(frozen=True)
+class Line:
+    number: int
+    points: str
+    best: bool
+    title: str
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """A line per member that ended, through its value of each setting to its held-out reward; higher is more."""
+
+    axes: list[Axis]
+    lines: list[Line]
+    width: int = WIDTH
+    top: int = TOP
+    bottom: int = BOTTOM
+    height: int = BOTTOM + 20
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member that ended: its values by setting, as text, and its held-out reward."""
+
+    number: int
+    values: Mapping[str, str]
+    reward: float
+    best: bool
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The share of the order of rewards that a setting explains by itself, 0 to 1, and the p-value of none at all.
+
+    Of numbers it is the square of Spearman's rank correlation, with its `sign`; of other values the epsilon squared of
+    the Kruskal-Wallis test.
+    """
+
+    title: str
+    share: float
+    p: float
+    sign: str
+
+    @property
+    def clear(self) -> bool:
+        return self.p < CLEAR
+
+
+def parallel(members: Sequence[Member], titles: Mapping[str, str]) -> Parallel:
+    """Of at least one member; `titles` are of the settings, by field, in order."""
+    fields = [*titles, ""]
+    step = (WIDTH - 2 * SIDE) / max(1, len(fields) - 1)
+    places = {field: heights([text_of(one, field) for one in members]) for field in fields}
+    axes = [
+        Axis(titles.get(field, "Held-out reward"), SIDE + at * step, ticks(places[field]))
+        for at, field in enumerate(fields)
+    ]
+    lines = [
+        Line(
+            one.number,
+            " ".join(
+                f"{axis.x:.1f},{places[field][text_of(one, field)]}" for axis, field in zip(axes, fields, strict=True)
+            ),
+            one.best,
+            ", ".join(f"{titles[field]} {one.values.get(field, '')}" for field in titles) + f": {one.reward:.3f}",
+        )
+        for one in sorted(members, key=lambda one: one.best)
+    ]
+    return Parallel(axes, lines)
+
+
+def text_of(one: Member, field: str) -> str:
+    return one.values.get(field, "") if field else f"{one.reward:.3f}"
+
+
+def heights(values: Sequence[str]) -> dict[str, float]:
+    """Where each value lies, the greatest at the top."""
+    across = placed(values)
+    low, high = min(across.values()), max(across.values())
+    return {
+        value: round(BOTTOM - (at - low) / (high - low) * (BOTTOM - TOP), 1) if high > low else (TOP + BOTTOM) / 2
+        for value, at in across.items()
+    }
+
+
+def ticks(places: Mapping[str, float]) -> list[tuple[float, str]]:
+    """As many as do not run into each other."""
+    kept: list[tuple[float, str]] = []
+    for value, at in sorted(places.items(), key=lambda item: item[1]):
+        if not kept or at - kept[-1][0] >= APART:
+            kept.append((at, cut(value)))
+    return kept
+
+
+def weights(members: Sequence[Member], titles: Mapping[str, str]) -> list[Weight]:
+    """The setting that explains most first; none of fewer than ENOUGH members, or of a setting with one value."""
+    if len(members) < ENOUGH or len({one.reward for one in members}) < 2:
+        return []
+    found = [weight(title, members, field) for field, title in titles.items() if varies(members, field)]
+    return sorted(found, key=lambda one: -one.share)
+
+
+def varies(members: Sequence[Member], field: str) -> bool:
+    return len({one.values.get(field, "") for one in members}) > 1
+
+
+def weight(title: str, members: Sequence[Member], field: str) -> Weight:
+    from scipy.stats import kruskal, spearmanr  # half a second that only this picture pays
+
+    texts, rewards = [one.values.get(field, "") for one in members], [one.reward for one in members]
+    numbers = [as_number(text) for text in texts]
+    if None not in numbers and len(set(numbers)) > 1:
+        rho, p = spearmanr(numbers, rewards)
+        return Weight(title, float(rho) ** 2, float(p), "higher is better" if rho > 0 else "lower is better")
+    lots: dict[str, list[float]] = {}
+    for text, reward in zip(texts, rewards, strict=True):
+        lots.setdefault(text, []).append(reward)
+    height, p = kruskal(*lots.values())
+    leading = max(lots, key=lambda text: sum(lots[text]) / len(lots[text]))
+    return Weight(title, min(1.0, float(height) / (len(members) - 1)), float(p), f"{leading} leads")

@@ -1,0 +1,102 @@
+// Curves of several runs over each other: asked for as the address says, drawn by charts.js, asked for again where one zooms in.
+document.addEventListener("DOMContentLoaded", () => {
+  const section = document.querySelector("[data-compare]");
+  if (!section) return;
+  const form = section.querySelector("[data-compare-form]");
+  form.addEventListener("change", ({ target }) => { if (target.name !== "metric") form.requestSubmit(); });
+  new Overlay(section).begin();
+});
+
+const AGAIN = 20000;
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const lasting = (seconds) => seconds < 90 ? `${Math.round(seconds)} s` : seconds < 5400 ? `${+(seconds / 60).toFixed(1)} min` : `${+(seconds / 3600).toFixed(1)} h`;
+const AXES = {
+  tokens: { name: "tokens", own: true, place: (x) => x, written: (x) => compact.format(x) },
+  time: { name: "time", own: true, place: (x) => x, written: lasting },
+};
+
+class Overlay {
+  constructor(section) {
+    Object.assign(this, { section, drawn: new Map(), every: 1, axis: "step" });
+  }
+
+  async begin() {
+    const told = await this.ask();
+    if (!told) return this.say("The curves could not be read. Reload the page to try again.");
+    Object.assign(this, { every: told.every, axis: told.axis });
+    const places = this.section.querySelectorAll("[data-compare-charts] .card-body");
+    told.charts.forEach((chart, index) => this.draw(places[index], chart));
+    this.note(told);
+    if (this.section.hasAttribute("data-working")) setInterval(() => document.hidden || this.again(), AGAIN);
+  }
+
+  async ask(range = {}) {
+    const url = new URL(this.section.dataset.compare, location.href);
+    for (const [name, value] of Object.entries(range)) url.searchParams.set(name, Math.round(value));
+    const answer = await fetch(url, { headers: { Accept: "application/json" } }).catch(() => null);
+    return answer?.ok ? answer.json() : null;
+  }
+
+  draw(body, chart) {
+    if (!chart.lines.length) {
+      const title = Object.assign(document.createElement("h3"), { className: "card-title", textContent: chart.title });
+      const why = Object.assign(document.createElement("p"), { className: "text-secondary m-0", textContent: "None of these runs told this." });
+      return body.replaceChildren(title, why);
+    }
+    this.drawn.set(chart.metric, prove.chart(body, {
+      title: chart.title,
+      unit: chart.unit,
+      help: chart.help,
+      smooth: !chart.metric.startsWith("held_out."),
+      axis: AXES[this.axis] ?? prove.chart.STEPS,
+      zoomed: (first, last) => this.closer(chart.metric, first, last),
+      series: chart.lines.map((line) => ({ name: line.name, colour: line.colour, points: points(line), band: band(line) })),
+    }));
+  }
+
+  note({ every, left_out: silent }) {
+    const runs = silent.length > 1 ? `Runs ${silent.join(", ")} do` : `Run ${silent[0]} does`;
+    const words = [];
+    if (every > 1) words.push(`Each point is the mean over ${every} steps; zoom in to see them all.`);
+    if (silent.length) words.push(`${runs} not count what this axis is in, and so ${silent.length > 1 ? "are" : "is"} left out.`);
+    this.say(words.join(" "));
+  }
+
+  say(text) {
+    this.section.querySelector("[data-compare-note]").textContent = text;
+  }
+
+  // Where a point stands for several steps, those in view are asked for.
+  async closer(metric, first, last) {
+    if (first == null || this.every === 1 || this.axis !== "step") return;
+    const told = await this.ask({ from: first, to: last });
+    if (told) this.put(told.charts.find((chart) => chart.metric === metric), first, last);
+  }
+
+  async again() {
+    const told = await this.ask();
+    for (const chart of told?.charts ?? []) this.put(chart, -Infinity, Infinity);
+  }
+
+  put({ metric, lines }, first, last) {
+    const chart = this.drawn.get(metric);
+    if (!chart) return;
+    for (const line of lines) {
+      const each = chart.series.find(({ name }) => name === line.name);
+      if (!each) continue;
+      for (const at of [...each.points.keys()]) if (at >= first && at <= last) each.points.delete(at);
+      for (const [x, y] of points(line)) each.points.set(x, y);
+      for (const [x, ends] of band(line) ?? []) each.band?.set(x, ends);
+      if (each.band) each.band = new Map([...each.band].sort(([a], [b]) => a - b));
+    }
+    chart.later();
+  }
+}
+
+function points({ x, y }) {
+  return x.map((at, index) => [at, y[index]]);
+}
+
+function band({ x, low, high }) {
+  return low ? x.map((at, index) => [at, [low[index], high[index]]]).filter(([, [a]]) => a != null) : null;
+}

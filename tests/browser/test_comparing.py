@@ -1,0 +1,65 @@
+"""Three runs are picked, drawn over each other and zoomed into, and a task that flipped is opened."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.site.running import ROOT, Site
+
+HERE = "/my-team/demo/"
+MADE = """
+import django
+django.setup()
+from prove_web.accounts.models import Project
+from tests.prove_web.compared import leave_held_out, trained_run, wrong_on
+project = Project.objects.get(slug="demo")
+for seed, wrong in enumerate([(), (0, 1), (2,)]):
+    run = trained_run(project, f"Beside {seed}", 60, lift=seed / 10, config={"seed": seed})
+    leave_held_out(run, wrong_on(*wrong))
+"""
+
+
+@pytest.fixture(scope="module")
+def three(site: Site) -> Site:
+    """The site with three runs that differ by their seed."""
+    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
+    made = subprocess.run([sys.executable, "-c", MADE], cwd=ROOT, env={**os.environ, **settings})
+    assert made.returncode == 0
+    return site
+
+
+def test_three_runs_are_compared_down_to_a_task_that_flipped(three: Site, page: Page) -> None:
+    page.goto(f"{HERE}runs/compare/")
+    for seed in range(3):
+        page.get_by_label("Add a run").fill(f"beside {seed}")
+        page.get_by_role("link", name=re.compile(f"Beside {seed}")).last.click()
+        expect(page.locator(".compare-run")).to_have_count(seed + 1)
+        page.wait_for_load_state("networkidle")
+    reward = page.locator(".run-chart").first
+    expect(reward.locator(".chart-key")).to_have_count(3)
+    box = reward.locator(".u-over").bounding_box()
+    page.mouse.move(box["x"] + 40, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 160, box["y"] + 40)
+    page.mouse.up()
+    expect(reward.get_by_role("button", name="Reset zoom")).to_be_visible()
+    page.get_by_label("Seeds together").check()
+    page.wait_for_url(re.compile("group=seed"))
+    expect(page.locator(".run-chart").first.locator(".chart-key")).to_have_count(1)
+    page.get_by_label("Band").select_option("range")
+    page.wait_for_url(re.compile("band=range"))
+    page.wait_for_load_state("networkidle")
+    page.locator(".run-chart").first.get_by_text("Data table").click()
+    expect(page.locator(".run-chart").first.get_by_role("cell", name=re.compile(" to ")).first).to_be_visible()
+    page.get_by_role("link", name="What it does differently").first.click()
+    page.wait_for_url(re.compile("runs/behaviour"))
+    page.get_by_role("link", name=re.compile("^Success, then failure")).click()
+    page.wait_for_url(re.compile("kind=lost"))
+    page.locator("tbody th a").first.click()
+    expect(page.get_by_text("Differs from here").first).to_be_visible()
+    assert page.get_by_text("Differs from here").first.evaluate("e => e.getBoundingClientRect().top") < 900
+    page.wait_for_load_state("networkidle")
