@@ -50,7 +50,8 @@ def run_new(request: ProjectRequest) -> HttpResponse:
         if form.is_valid():
             with transaction.atomic():
                 run = launch(request.project, request.user, form)
-                Run.objects.filter(pk=run.pk).update(base=cloned(request))
+                if "base" not in request.POST:
+                    Run.objects.filter(pk=run.pk).update(base=cloned(request))
             messages.success(request, f"Run {run.number} is in the queue. Its curves appear here as it trains.")
             return redirect(run)
     else:
