@@ -24,6 +24,8 @@ OUTSIDE = {
     "training_worker.app": {"celery"},
     "training_worker.client": {"httpx2"},
     "training_worker.hearts": {"celery", "redis"},
+    "training_worker.facts": {"psutil"},
+    "training_worker.waiting": {"redis"},
     "training_worker.logs": {"celery", "pythonjsonlogger"},
     "training_worker.jobs": {"networkx"},
     "training_worker.jobs.parent": {"celery"},

@@ -23,6 +23,7 @@ from prove_web.sharing.shown import shown
 from prove_web.trajectories import uploads
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
+from prove_web.workers.enrolling import enrol
 from training_worker.prove.importers.imported import FAULTS
 from training_worker.prove.rollout import oracle
 
@@ -79,6 +80,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "gone": delete(spare_project, maker).pk,
         "organisation": project.organisation.slug,
         "project": project.slug,
+        "enrolment": enrol(project.organisation, maker, f"Machine {number}", 1)[0].pk,
         "member": project.organisation.memberships.get(user=maker).pk,
         "invitation": invitation.pk,
         "text": link,

@@ -434,7 +434,7 @@ def test_a_newcomer_sees_what_everyone_chooses_and_in_a_line_what_is_set_elsewhe
     }
     assert found["Reward"][1] == {"": "The paper's"}
     (first,) = [section for section in SECTIONS if not section.folded]
-    assert first.names == ("name", "kind", "dataset", "policy", "minutes", "max_steps", "epochs")
+    assert first.names == ("name", "kind", "dataset", "policy", "base", "minutes", "max_steps", "epochs")
 
 
 def test_what_is_not_as_usual_is_told_in_its_fold_and_what_is_wrong_opens_it(

@@ -36,6 +36,7 @@ from prove_web.experiments.shelf import shelf
 from prove_web.live import messages
 from prove_web.live.jobs import next_attempt
 from prove_web.live.models import Job, Kind, State
+from prove_web.live.queueing import move
 from prove_web.live.record import record
 
 from .story import ended, event, story
@@ -222,7 +223,7 @@ def test_a_run_is_named_by_how_far_it_is(project: Project) -> None:
 
 def test_a_run_that_waits_says_how_many_go_before_it(project: Project, victors: Client) -> None:
     first, second, urgent = (run_of(project, state=State.QUEUED) for _ in range(3))
-    Job.objects.filter(pk=urgent.job_id).update(priority=1)
+    move(urgent.job, "first")
     Job.objects.create(project=project, kind=Kind.DATASET, title="In another queue")
     held = Job.objects.create(project=project, kind=Kind.SFT, title="Waits for the second", after=second.job)
     run_of(project, state=State.RUNNING)

@@ -207,7 +207,7 @@ class TestPages:
             (one, kind) for one in (dataset, other) for kind in ("grpo", "sft")
         }
         assert {job.kind for job in Job.objects.filter(run__isnull=False)} == {Kind.RUN, Kind.SFT}
-        assert {*VARIABLE} == {*RunForm.base_fields} - {"name", "recipe", *EVALUATE}
+        assert {*VARIABLE} == {*RunForm.base_fields} - {"name", "recipe", "base", *EVALUATE}
 
     @pytest.mark.parametrize(
         ("rows", "other", "said"),
