@@ -10,7 +10,7 @@ from .shown import Reach
 
 LOADS = ("load", "revealed", "intersect")  # a part that the page asks for by itself
 SENDS = frozenset({"hx-post", "hx-put", "hx-patch", "hx-delete"})
-SPOKEN = ("title", "aria-label", "alt", "value", "placeholder")
+SPOKEN = ("title", "aria-label", "alt", "value", "placeholder", "content")
 STATIC = "/static/"
 UNTOLD = frozenset({"job-error"})  # what a program said when it failed
 Words = Callable[[str], str]
@@ -78,7 +78,7 @@ class Guest:
     def lead(self, element: Element) -> None:
         """Addresses as the visitor has them; a link to what they may not see becomes plain text."""
         for name, value in list(element.attributes.items()):
-            if name in SPOKEN and value:
+            if value and told(name, value):
                 element.attributes[name] = self.words(value)
             elif value and (value.startswith("/") or name in ("href", "src", "action")):
                 where = self.address(value)
@@ -93,6 +93,11 @@ class Guest:
         if told.startswith((STATIC, "#", "data:image/")):
             return told
         return self.reach.address(told)
+
+
+def told(name: str, value: str) -> bool:
+    """Whether an attribute holds words rather than an address."""
+    return name in SPOKEN or (name.startswith("data-") and not value.startswith("/"))
 
 
 def without(known: Iterable[str], patterns: Iterable[str] = ()) -> Words:

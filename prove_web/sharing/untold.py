@@ -30,19 +30,23 @@ def words_of(share: Share) -> Words:
             "email", "username", "first_name", "last_name"
         )
     )
-    known = {email for email, *_ in people} | machine()
+    known = {email for email, *_ in people} | machine() | machines(share)
     if share.kind in CONVERSATIONS:
-        return without(known)
+        return without(known - LOCAL)
     for _, username, first, last in people:
         known |= {username, f"{first} {last}".strip()}
-    hosts = JobEvent.objects.filter(job__project=share.project_id, kind="started").values_list("data__host", flat=True)
-    known |= {host for host in hosts.distinct().order_by() if isinstance(host, str)}
-    workers = Job.objects.filter(project=share.project_id).exclude(worker="").values_list("worker", flat=True)
-    known |= {name for worker in workers.distinct().order_by() for name in (worker, worker.partition("@")[2])}
     return without(known - LOCAL, (ADDRESS, PLACES, FOLDERS))
+
+
+def machines(share: Share) -> set[str]:
+    """What the machines are called that did jobs of the project."""
+    hosts = JobEvent.objects.filter(job__project=share.project_id, kind="started").values_list("data__host", flat=True)
+    known = {host for host in hosts.distinct().order_by() if isinstance(host, str)}
+    workers = Job.objects.filter(project=share.project_id).exclude(worker="").values_list("worker", flat=True)
+    return known | {name for worker in workers.distinct().order_by() for name in (worker, worker.partition("@")[2])}
 
 
 def machine() -> set[str]:
     """This machine's name, and where it keeps what it has."""
     storage = re.sub(r"/+$", "", settings.PROVE_STORAGE)
-    return {str(settings.PROVE_DATA), storage, socket.gethostname()} - LOCAL - {""}
+    return {str(settings.PROVE_DATA), str(settings.BASE_DIR), storage, socket.gethostname()} - LOCAL - {""}
