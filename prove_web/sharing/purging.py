@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from prove_web.accounts.models import Project
 from prove_web.evaluations.models import EvaluationItem
-from prove_web.experiments.models import HeldOut, Point, RolloutGroup, Run, StepRollouts
+from prove_web.experiments.models import HeldOut, MetricSummary, Point, RolloutGroup, Run, StepRollouts
 from prove_web.live.models import Job, JobEvent
 from prove_web.servers.models import SessionCall
 from prove_web.trajectories.models import Dataset, Trajectory
@@ -29,7 +29,7 @@ from .models import Deletion
 
 log = logging.getLogger(__name__)
 PIECE = 500  # rows removed at a time, so that nobody waits long for the database
-OF_RUN = (Point, HeldOut, StepRollouts, RolloutGroup)
+OF_RUN = (Point, HeldOut, MetricSummary, StepRollouts, RolloutGroup)
 
 
 def purge() -> list[str]:
