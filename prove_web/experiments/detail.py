@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from prove_web.accounts import audit
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.rows import listed
@@ -133,7 +134,9 @@ def checkpoint(request: ProjectRequest, run: int, step: int) -> HttpResponse | S
 
 def sent_checkpoint(run: Run, step: int) -> StreamingHttpResponse:
     """The zip of a run's checkpoint, made while it is sent. Raises Http404."""
-    return packed(checkpoint_of(run, step), f"run-{run.number}-step-{step}.zip")
+    found = checkpoint_of(run, step)
+    audit.note(None, "exported", run, run.project.organisation, checkpoint=f"step {step}")
+    return packed(found, f"run-{run.number}-step-{step}.zip")
 
 
 def checkpoint_of(run: Run, step: int) -> Checkpoint:

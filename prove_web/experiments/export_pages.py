@@ -8,6 +8,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .checkpoints import Checkpoint
@@ -34,4 +35,5 @@ def export_download(request: ProjectRequest, run: int, step: int) -> HttpRespons
     export = Export(found.job, step, bool(request.GET.get("merged")))
     if not export.ready:
         raise Http404(f"The checkpoint of step {step} is not exported. Have it made on the page of run {run}.")
+    audit.note(None, "exported", found, request.organisation, model=export.name)
     return packed(Checkpoint(step, export.folder), f"run-{run}-{export.name}.zip")

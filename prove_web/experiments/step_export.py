@@ -11,6 +11,7 @@ from typing import Any
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
+from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from training_worker.prove.export.lines import harmless
 from training_worker.prove.store.asked import StepTable
@@ -40,6 +41,7 @@ def export(request: ProjectRequest, run: int, step: int, format: str) -> HttpRes
         raise Http404(str(error)) from error
     lines = lines_of(table.that(form.asked).ordered(*order_of(request.GET.get("sort", ""))))
     name = f"run-{run}-step-{step}.{format}"
+    audit.note(None, "exported", found, request.organisation, rollouts=f"step {step}", file=name)
     return StreamingHttpResponse(
         as_csv(lines) if format == "csv" else as_jsonl(lines),
         content_type=FORMATS[format],

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .holding import waiting_for
@@ -112,6 +113,7 @@ def queue_labels(request: ProjectRequest, queue: int, format: str) -> HttpRespon
     lines = labels(found, narrowed(found, asked(request)).rows)
     made = as_csv(found, lines) if format == "csv" else as_jsonl(lines)
     name = f"labels-{request.project.slug}-{found.number}.{format}"
+    audit.note(None, "exported", found, request.organisation, labels=name)
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingHttpResponse(made, content_type=FORMATS[format], headers=headers)
 

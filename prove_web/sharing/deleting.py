@@ -9,11 +9,12 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from prove_web.accounts import audit
 from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments.models import Run
 from prove_web.live.models import ENDED, Job
-from prove_web.review.models import Queue
+from prove_web.review.models import Notification, Queue
 from prove_web.trajectories.models import Dataset
 
 from .models import Deletion
@@ -41,9 +42,11 @@ def delete(thing: Thing, user: User) -> Deletion:
     if found := list(needed_by(thing)):
         more = f"; and {len(found) - MOST_TOLD} more" if len(found) > MOST_TOLD else ""
         raise InUse(f"“{thing}” cannot be deleted yet: {'; '.join(found[:MOST_TOLD])}{more}.")
-    now = timezone.now()
-    type(thing).objects.filter(pk=thing.pk).update(deleted_at=now)
-    told = {"name": str(thing), "by": user, "at": now, "restored_at": None}
+    thing.deleted_at = timezone.now()
+    with audit.acting(user):
+        thing.save(update_fields=["deleted_at"])
+    forget(thing)
+    told = {"name": str(thing), "by": user, "at": thing.deleted_at, "restored_at": None}
     made, _ = Deletion.objects.update_or_create(**key_of(thing), defaults=told)
     return made
 
@@ -61,6 +64,15 @@ def restore(deletion: Deletion) -> Thing:
     found.save(update_fields=["deleted_at"])
     Deletion.objects.filter(pk=deletion.pk).update(restored_at=timezone.now())
     return found
+
+
+def forget(thing: Thing) -> None:
+    """Tell nobody of it any more; who restores it finds the notifications gone, of which each was told once."""
+    if isinstance(thing, Project):
+        return  # they are told only of projects that are there
+    places = (thing.get_absolute_url(), thing.job.get_absolute_url())
+    about = [Q(url__startswith=place) for place in places]
+    Notification.objects.filter(about[0] | about[1], project=thing.project).delete()
 
 
 def project_of(thing: Thing) -> Project:

@@ -9,6 +9,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, in_project
 
 from .exporting import FORMATS, Format, file_name, gathered, sent
@@ -33,5 +34,6 @@ def file_of(request: Any, selection: Selection, format: Format) -> StreamingHttp
     pieces = gathered(format.make(selection.rows, about))
     body = sent(pieces) if isinstance(request, ASGIRequest) else pieces
     name = file_name(selection.name, format.ending)
+    audit.note(None, "exported", request.project, request.organisation, trajectories=selection.name, file=name)
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
     return StreamingHttpResponse(body, content_type=format.type, headers=headers)

@@ -22,10 +22,16 @@ from prove_web.accounts.audit.watched import MODELS
 from prove_web.accounts.invitations import Asked
 from prove_web.accounts.models import Entry, Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
+from prove_web.api.models import ApiToken
 from prove_web.experiments.models import Run
+from prove_web.live.models import Job, State
 from prove_web.review import reviewing
 from prove_web.review.models import Queue
+from prove_web.sharing.deleting import delete
+from prove_web.sharing.models import Deletion, Share
+from prove_web.sharing.purging import purge
 from prove_web.trajectories.models import Dataset
+from prove_web.workers.models import Enrolment
 
 from .authenticator import code
 from .furnished import furnish
@@ -222,6 +228,51 @@ def test_what_is_deleted_archived_and_closed_is_called_so_and_its_undoing_too(al
             setattr(thing, field, value)
             thing.save()
             assert (newest().did, newest().object_repr) == (word, str(thing))
+
+
+def test_what_leaves_the_site_and_who_is_let_in_is_told_without_its_secrets(
+    as_user: AsUser, alice: User, project: Project, settings: Any, tmp_path: Any
+) -> None:
+    settings.PROVE_DATA = tmp_path
+    names = furnish(project, alice)
+    client = as_user(alice)
+    hashes = [each.objects.get().hash for each in (ApiToken, Enrolment, Share)]
+    posted = {
+        reverse("api-token-revoke", args=["acme", names["api_token"]]): "revoked",
+        reverse("enrolment-revoke", args=["acme", "demo", names["enrolment"]]): "revoked",
+        reverse("share-withdraw", args=["acme", "demo", names["share"]]): "withdrew",
+    }
+    for url, did in posted.items():
+        for _ in range(2):  # and once, however often it is asked for
+            assert client.post(url).status_code == 302
+        assert (newest().did, newest().actor) == (did, alice)
+    assert Entry.objects.filter(did__in=["revoked", "withdrew"]).count() == len(posted)
+    read = ("runs/1/rollouts/3/export.csv", "runs/1/checkpoints/3/", "datasets/export/?dataset=1&format=jsonl")
+    for count, url in enumerate((*read, "review/1/labels/csv/"), 1):
+        assert client.get(f"/acme/demo/{url}").status_code == 200, url
+        assert Entry.objects.filter(did="exported", actor=alice).count() == count, url
+    written = str(list(Entry.objects.values()))
+    assert [each for each in hashes if each in written] == []
+
+
+def test_what_is_done_to_runs_on_their_table_and_in_the_bin_is_told_run_by_run(
+    as_user: AsUser, alice: User, project: Project, settings: Any, tmp_path: Any
+) -> None:
+    settings.PROVE_DATA = tmp_path
+    furnish(project, alice)
+    client = as_user(alice)
+    Job.objects.exclude(state=State.DONE).update(state=State.DONE)
+    acts = [("mark", "tag", "changed"), ("mark", "pin", "changed"), ("act", "archive", "archived")]
+    acts += [("act", "unarchive", "unarchived"), ("act", "delete", "deleted"), ("act", "undelete", "restored")]
+    for page, act, did in acts:
+        client.post(f"/acme/demo/runs/{page}/", {"act": act, "runs": "1", "tag": "new"})
+        found = newest()
+        assert (found.did, found.actor, found.object_repr, found.project) == (did, alice, "Run", project), act
+    deletion = delete(Run.objects.get(project=project), alice)
+    Deletion.objects.filter(pk=deletion.pk).update(at=timezone.now() - timedelta(days=400))
+    purge()
+    gone = Entry.objects.filter(did="removed", content_type__model="run")
+    assert [(one.object_repr, one.actor) for one in gone] == [("Run", None)]
 
 
 def test_an_entry_outlives_its_project_and_its_people(

@@ -18,7 +18,15 @@ from training_worker.prove.export.lines import harmless
 
 from ..models import Entry, Organisation, User
 
-KINDS = {"membership": "member", "third party": "server of others", "dataset": "data set", "acceptance": "trajectory"}
+KINDS = {
+    "membership": "member",
+    "api token": "API token",
+    "enrolment": "machine",
+    "share": "page",
+    "third party": "server of others",
+    "dataset": "data set",
+    "acceptance": "trajectory",
+}
 OF_ONESELF = {"joined": "the team as", "left": "the team, where one was"}
 FIELDS = {"most": "people", "expires_at": "good until"}
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d):\d\d(\.\d+)?")

@@ -9,6 +9,7 @@ from django.http import Http404
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from prove_web.accounts import audit
 from prove_web.accounts.roles import Action
 from prove_web.experiments.checkpoints import checkpoints
 from prove_web.experiments.detail import run_of, sent_checkpoint
@@ -130,6 +131,7 @@ def export_rollouts(
     """All rollouts of a run, or of the steps from `first` to `last`, whole, as JSON lines."""
     found = run_of(request.project, run)
     steps = [step for step in StoredRun(found).steps() if first <= step and (last is None or step <= last)]
+    audit.note(None, "exported", found, request.organisation, rollouts=f"{len(steps)} steps")
     return lines(request, rollouts_of(found, steps), f"run-{run}-rollouts.jsonl")
 
 

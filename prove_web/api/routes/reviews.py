@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from prove_web.accounts import audit
 from prove_web.accounts.roles import Action
 from prove_web.review.accepting import Drifted, NotChecked
 from prove_web.review.answering import read, values
@@ -304,4 +305,6 @@ def export_labels(
     left = narrowed(found, Narrowed(state, verdict, reviewer, q))
     if left.fault:
         raise Refused(422, left.fault, "query.q", "Change the search.")
-    return lines(request, labels(found, left.rows), f"labels-{request.project.slug}-{found.number}.jsonl")
+    name = f"labels-{request.project.slug}-{found.number}.jsonl"
+    audit.note(None, "exported", found, request.organisation, labels=name)
+    return lines(request, labels(found, left.rows), name)
