@@ -27,6 +27,7 @@ from prove_web.experiments.table.columns import FORMS, KNOWN, Measure, column
 from prove_web.experiments.table.search import tightened
 from prove_web.experiments.table.settings import SETTINGS
 from prove_web.live.models import Job, State
+from prove_web.sharing.models import Deletion
 
 from .trained import RESULT, measure, run_of
 
@@ -342,6 +343,20 @@ def test_what_is_refused_for_one_run_is_told_and_the_others_are_done(
     Job.objects.filter(run__number=6).update(state=State.STOPPED)
     text = bulk(marys, project, "runs-act", act="base", runs="1,2", base="1")
     assert "not measured against itself" in text and Run.objects.get(number=2).base == several[0]
+
+
+def test_many_are_deleted_at_once_and_come_back_and_what_is_needed_stays(
+    project: Project, several: list[Run], marys: Client
+) -> None:
+    Job.objects.filter(run__number=6).update(state=State.RUNNING)
+    text = bulk(marys, project, "runs-act", act="delete", runs="1,2,6")
+    assert "2 runs in the bin now" in text and "Undo" in text and "Run 6:" in text and "stop it first" in text
+    assert not Run.objects.filter(number__in=[1, 2]).exists() and Run.objects.filter(number=6).exists()
+    assert Deletion.objects.waiting().filter(project=project, kind="run", by__username="mary").count() == 2
+    assert "No run was chosen" in bulk(marys, project, "runs-act", act="archive", runs="1,2")
+    text = bulk(marys, project, "runs-act", act="undelete", runs="1,2,6")
+    assert "2 runs restored" in text and Run.objects.filter(number__in=[1, 2]).count() == 2
+    assert "No run was chosen" in bulk(marys, project, "runs-act", act="undelete", runs="1,2")
 
 
 @pytest.mark.parametrize(

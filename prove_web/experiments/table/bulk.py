@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from prove_web.accounts.models import Project
+from django.db.models import QuerySet
+
+from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.models import StopLevel
+from prove_web.sharing.deleting import InUse, TooLate, delete, restore
+from prove_web.sharing.models import Deletion
 
 from .. import keeping
 from ..keeping import NotKept
@@ -18,6 +22,7 @@ from .rows import found
 
 MOST = 1_000  # runs at once
 TOLD = 8  # refusals that are told one by one
+UNDELETE = "undelete"  # which is done to runs that are in the bin
 
 
 @dataclass
@@ -64,6 +69,24 @@ def untag(run: Run, tags: str) -> bool:
     return keeping.change_tags(run, remove=keeping.read_tags(tags))
 
 
+def remove(run: Run, user: User) -> bool:
+    try:
+        delete(run, user)
+    except InUse as why:
+        raise NotKept(str(why)) from None
+    return True
+
+
+def bring_back(run: Run, given: object) -> bool:
+    """Out of the bin."""
+    found = Deletion.objects.waiting().get(project=run.project_id, kind=Deletion.Kind.RUN, number=run.number)
+    try:
+        restore(found)
+    except TooLate as why:
+        raise NotKept(str(why)) from None
+    return True
+
+
 MARKS = {
     "tag": Act("tagged", tag, "untag"),
     "untag": Act("untagged", untag, "tag"),
@@ -77,6 +100,8 @@ ACTS = {
     "unbase": Act("measured against no other run from now on", lambda run, _: keeping.set_base(run, None)),
     "stop-after": Act("asked to stop after this step", lambda run, _: stop(run, StopLevel.AFTER_STEP)),
     "stop-now": Act("asked to stop now", lambda run, _: stop(run, StopLevel.NOW)),
+    "delete": Act("in the bin now", remove, UNDELETE),
+    UNDELETE: Act("restored", bring_back),
     "resume": Act("in the queue again", lambda run, _: go_on(run)),
 }
 
@@ -87,13 +112,18 @@ def chosen(project: Project, data: Mapping[str, Any], asked: Asked) -> list[Run]
         rows, _ = found(project, asked)
     else:
         numbers = [int(one) for one in str(data.get("runs", "")).split(",") if one.isdecimal() and len(one) < 10]
-        rows = keeping.in_sight(project).filter(number__in=numbers[: MOST + 1])
+        rows = in_bin(project) if data.get("act") == UNDELETE else keeping.in_sight(project)
+        rows = rows.filter(number__in=numbers[: MOST + 1])
     runs = list(rows.select_related("job__project__organisation").order_by("number")[: MOST + 1])
     if len(runs) > MOST:
         raise NotKept(f"At most {MOST:,} runs at once. Search for fewer, or tick them.")
     if not runs:
         raise NotKept("No run was chosen. Tick the ones you mean, then choose what to do with them.")
     return runs
+
+
+def in_bin(project: Project) -> QuerySet[Run]:
+    return Run.everything.filter(project=project, deleted_at__isnull=False)
 
 
 def do(act: Act, runs: Iterable[Run], given: Any) -> Done:

@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .. import keeping
@@ -31,7 +32,7 @@ def runs_mark(request: ProjectRequest) -> HttpResponse:
 @in_project(Action.LAUNCH)
 @require_POST
 def runs_act(request: ProjectRequest) -> HttpResponse:
-    """`act` is archive, unarchive, base (with its number), unbase, stop-after, stop-now or resume."""
+    """`act` is archive, unarchive, base (with its number), unbase, stop-after, stop-now, resume, delete or undelete."""
     return acted(request, ACTS)
 
 
@@ -53,8 +54,10 @@ def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
     return back
 
 
-def given_for(request: ProjectRequest, act: str) -> str | Run:
+def given_for(request: ProjectRequest, act: str) -> str | Run | User:
     """What an act needs beside the runs. Raises NotKept."""
+    if act == "delete":
+        return request.user
     if act in ("tag", "untag"):
         tags = keeping.tidied(keeping.read_tags(request.POST.get("tag", "")))
         if not tags:
@@ -70,7 +73,7 @@ def given_for(request: ProjectRequest, act: str) -> str | Run:
     return ""
 
 
-def tell(request: ProjectRequest, done: Done, act: str, given: str | Run) -> None:
+def tell(request: ProjectRequest, done: Done, act: str, given: str | Run | User) -> None:
     about = f" “{given}”" if act in ("tag", "untag") else f" (run {given.number})" if isinstance(given, Run) else ""
     if done.changed and done.undo:
         runs = ",".join(map(str, done.changed))
