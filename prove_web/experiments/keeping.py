@@ -41,8 +41,8 @@ def bases(run: Run) -> list[Run]:
     """The runs that this one may be measured against: pinned ones first, then the newest."""
     others = in_sight(run.project).exclude(pk=run.pk).only("number", "name", "project")
     found = list(others.order_by("-pinned", "-number")[:100])
-    if run.base and run.base not in found:
-        found.append(run.base)
+    if run.against and run.against not in found:
+        found.append(run.against)
     return found
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import django_filters
-from django.db.models import ExpressionWrapper, F, FloatField, OuterRef, QuerySet, Subquery
+from django.db.models import Case, ExpressionWrapper, F, FloatField, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.fields import DurationField
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast, Coalesce, Now
+from django.db.models.functions import Cast, Coalesce, Concat, Now
 
 from .digest import drawn
 from .models import POINTS, MetricSummary, Point, Run
@@ -59,6 +59,17 @@ def measured(rows: QuerySet[Run]) -> QuerySet[Run]:
 def steps() -> Subquery:
     """The last step of a run."""
     return Subquery(Point.objects.filter(run=OuterRef("pk")).order_by("-step").values("step")[:1])
+
+
+def dataset_called() -> Case:
+    """The name of its data set, which says so when that is deleted."""
+    deleted = Concat(F("dataset__name"), Value(" (deleted)"))
+    return Case(When(dataset__deleted_at=None, then=F("dataset__name")), default=deleted)
+
+
+def baseline() -> Case:
+    """The number of the run that it is measured against, unless that is deleted."""
+    return Case(When(base__deleted_at=None, then=F("base__number")))
 
 
 def took() -> ExpressionWrapper:

@@ -86,6 +86,11 @@ class Run(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("run", args=[*self.project.path, self.number])
 
+    @property
+    def against(self) -> Run | None:
+        """Its baseline, unless that is deleted."""
+        return self.base if self.base and not self.base.deleted_at else None
+
 
 class Point(models.Model):
     """The metrics of one step; a resumed run writes the steps after its checkpoint anew."""

@@ -41,7 +41,7 @@ def counted(rows: QuerySet) -> Coalesce:
 
 
 def places(queue: Queue, user: User) -> QuerySet[Item]:
-    """The queue's items; `taken` counts the places that others take."""
+    """The queue's items that are there; `taken` counts the places that others take."""
     here, at = {"item": OuterRef("pk")}, {"item": OuterRef("item"), "reviewer": OuterRef("user")}
     now, may = timezone.now(), able(queue)
     reviews = Review.objects.filter(adjudicates=False)
@@ -50,7 +50,8 @@ def places(queue: Queue, user: User) -> QuerySet[Item]:
     held = holds.filter(**here, reviewer__in=may).exclude(reviewer=user)
     assigned = Item.assigned.through.objects.filter(**here, user__in=may).exclude(user=user)
     waiting = assigned.exclude(Exists(holds.filter(**at))).exclude(Exists(reviews.filter(**at, state__in=FINISHED)))
-    return queue.items.annotate(taken=counted(done) + counted(held) + counted(waiting))
+    there = queue.items.filter(trajectory__dataset__deleted_at=None)
+    return there.annotate(taken=counted(done) + counted(held) + counted(waiting))
 
 
 def offered(queue: Queue, user: User) -> Iterator[QuerySet[Item]]:
@@ -119,6 +120,7 @@ def waiting_for(user: User, project: object) -> QuerySet[Item]:
     """The open items of a project that are this person's: begun and not finished, or assigned to them."""
     mine = Review.objects.filter(item=OuterRef("pk"), reviewer=user, adjudicates=False)
     rows = Item.objects.filter(queue__project=project, queue__closed_at=None, state=Item.State.OPEN)
+    rows = rows.filter(trajectory__dataset__deleted_at=None)
     begun, finished = Exists(mine.filter(state=Review.State.DRAFT)), Exists(mine.filter(state__in=FINISHED))
     assigned = Exists(Item.assigned.through.objects.filter(item=OuterRef("pk"), user=user))
     rows = rows.annotate(begun=begun, is_mine=assigned, finished=finished).filter(finished=False)

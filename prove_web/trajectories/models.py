@@ -57,6 +57,11 @@ class Dataset(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("dataset", args=[*self.project.path, self.number])
 
+    @property
+    def called(self) -> str:
+        """Its name, where it is told of although it may be deleted."""
+        return f"{self.name} (deleted)" if self.deleted_at else self.name
+
 
 class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
     def of(self, project: Any) -> TrajectoryQuerySet:

@@ -47,7 +47,8 @@ class LogOut(Schema):
 @in_project(Action.VIEW)
 def list_jobs(request: Any, state: State | None = None, cursor: Cursor = "", limit: Limit = 50) -> Any:
     """The project's jobs, the newest first."""
-    rows: QuerySet = Job.objects.filter(project=request.project).select_related("created_by").defer("spec", "result")
+    rows: QuerySet = Job.objects.kept().filter(project=request.project)
+    rows = rows.select_related("created_by").defer("spec", "result")
     return by_place(rows.filter(state=state) if state else rows, cursor, limit)
 
 

@@ -109,7 +109,7 @@ class RunWhole(RunOut):
 
     @staticmethod
     def resolve_base(run: Run) -> int | None:
-        return run.base.number if run.base else None
+        return run.against.number if run.against else None
 
     @staticmethod
     def resolve_last_step(run: Run) -> int | None:

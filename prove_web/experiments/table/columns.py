@@ -15,7 +15,7 @@ from prove_web.accounts.models import Project
 from training_worker.prove.metrics import BY_NAME, Metric
 
 from ..digest import NEWEST
-from ..listing import sampled, steps, summarised, took
+from ..listing import baseline, dataset_called, sampled, steps, summarised, took
 from ..models import HELD_OUT, POINTS, MetricSummary
 from .settings import SETTINGS, Setting
 
@@ -49,6 +49,7 @@ class Known:
     @property
     def value(self) -> Expression:
         found = {"steps": steps, "took": took, "gain": lambda: sampled("difference")}
+        found |= {"base": baseline, "dataset": dataset_called}
         return found[self.key]() if self.key in found else F(self.field)
 
 
@@ -127,9 +128,9 @@ KNOWN = {
         Known("name", "Name", "name"),
         Known("state", "State", "job__state"),
         Known("kind", "Kind", "kind"),
-        Known("dataset", "Data set", "dataset__name"),
+        Known("dataset", "Data set", "dataset__called"),
         Known("sweep", "Sweep", "sweep__number"),
-        Known("base", "Baseline", "base__number", help="The run that it is measured against."),
+        Known("base", "Baseline", "against__number", help="The run that it is measured against."),
         Known("steps", "Steps", "", numeric=True),
         Known(
             "gain",

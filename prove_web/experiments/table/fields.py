@@ -34,7 +34,7 @@ HAS = {
     "tags": ~Q(tags=[]),
     "notes": ~Q(notes=""),
     "sweep": Q(sweep__isnull=False),
-    "base": Q(base__isnull=False),
+    "base": Q(base__isnull=False, base__deleted_at=None),
 }
 FLAGS = {"yes": True, "no": False}
 

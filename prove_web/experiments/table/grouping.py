@@ -15,6 +15,7 @@ from django.db.models import Avg, Count, Expression, ExpressionWrapper, F, Float
 from prove_web.live.models import State
 
 from ..keeping import MOST_RUNS
+from ..listing import baseline, dataset_called
 from ..models import Run, RunKind
 from ..scored import said
 from .columns import Column, Measure, column
@@ -75,7 +76,16 @@ def choices() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def expression(by: str) -> Expression:
+    if by == "base":
+        return baseline()
     return F(BY[by][1]) if by in BY else SETTINGS[by].value
+
+
+def naming(by: str) -> Expression:
+    """What a group is called, if not by its value."""
+    if by == "dataset":
+        return dataset_called()
+    return F(BY[by][2]) if by in BY and BY[by][2] else Value("")
 
 
 def members(rows: QuerySet[Run], by: str, value: Any) -> QuerySet[Run]:
@@ -90,9 +100,8 @@ def groups(rows: QuerySet[Run], by: str, columns: Sequence[Column], sort: str, p
     """A page of groups, each with what its columns say: a handful of queries, however many groups and runs."""
     if by == TAG:
         return tag_groups(rows, columns, page)
-    named = F(BY[by][2]) if by in BY and BY[by][2] else Value("")
     found = rows.order_by().annotate(group_key=expression(by)).values("group_key")
-    counted = found.annotate(size=Count("pk"), newest=Max("number"), named=Max(named))
+    counted = found.annotate(size=Count("pk"), newest=Max("number"), named=Max(naming(by)))
     shown = Paginator(sorted_by(counted, by, sort), GROUPS).get_page(page)
     lines = list(shown.object_list)
     keys = [line["group_key"] for line in lines]

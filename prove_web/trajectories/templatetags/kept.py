@@ -1,0 +1,25 @@
+"""Whether what a data set or trajectory was made of is still there to lead to; `{% load kept %}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import template
+
+from prove_web.accounts.models import Project
+
+register = template.Library()
+
+
+@register.simple_tag
+def run_is_kept(project: Project, number: Any) -> bool:
+    """Whether a run of this number is there."""
+    return isinstance(number, int) and project.runs.filter(number=number).exists()
+
+
+@register.simple_tag
+def datasets_kept(project: Project, mix: Iterable[Any]) -> set[int]:
+    """Which data sets of a mix are there, by number."""
+    numbers = [number for number, *_ in mix if isinstance(number, int)]
+    return set(project.datasets.filter(number__in=numbers).values_list("number", flat=True))

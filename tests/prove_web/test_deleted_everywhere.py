@@ -1,0 +1,169 @@
+"""What is deleted is told of on no page and by no operation of the API, whatever else knew of it; its bin aside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.conf import LazySettings
+from django.test import Client
+from django.urls import get_resolver
+
+from prove_web.accounts.models import Preference, Project, User
+from prove_web.experiments.models import Point, Run
+from prove_web.experiments.summary import rebuild
+from prove_web.live.models import Job, Kind, State
+from prove_web.review.comments import say
+from prove_web.review.models import Queue
+from prove_web.sharing.deleting import Thing, delete
+from prove_web.trajectories.importing import row
+from prove_web.trajectories.models import Dataset, Trajectory
+
+from .asked_api import OPERATIONS, named
+from .evaluated import Look, evaluation_of
+from .examples import abstention
+from .furnished import STEP, furnish, leave_results
+from .test_permissions import address, pages
+
+AsUser = Callable[[User], Client]
+NAME = "Zanzibar"
+NUMBER = 31
+BINS = {"bin", "deleted-projects", "audit", "audit-export"}  # which are to tell of it
+# Where a look of its own asks more of a page than its address alone.
+ASKED = (
+    *("runs/?group=dataset", "runs/?group=base", "runs/?columns=base,dataset,tags", "runs/?archived=all"),
+    *(f"runs/?q={NAME}", f"runs/completion/?q={NAME}", "runs/export/?format=json", "runs/new/?clone=1"),
+    *(f"runs/new/?clone={NUMBER}", f"runs/compare/?run=1&run={NUMBER}", f"runs/compare/?run=1&part=picker&q={NAME}"),
+    *(f"runs/compare/?run=1&base={NUMBER}&part=curves", f"runs/1/?base={NUMBER}", "runs/behaviour/?a=run-1"),
+    *(f"runs/behaviour/?a=run-1&b=run-{NUMBER}", f"what-if/?of=run-{NUMBER}", f"what-if/?of=dataset-{NUMBER}"),
+    *(f"find/?q={NAME}", f"find/?q={NUMBER}", f"trajectories/?q={NAME}", f"trajectories/?q=dataset:{NUMBER}"),
+    *(f"paper/?run={NUMBER}", f"paper/?dataset={NUMBER}", f"evaluations/?q={NAME}", f"jobs/?q={NAME}"),
+    *(f"review/new/?dataset={NUMBER}", f"evaluations/new/?run={NUMBER}", f"datasets/mix/?dataset={NUMBER}"),
+)
+
+
+@pytest.fixture
+def names(project: Project, mary: User, settings: LazySettings, tmp_path: Path) -> dict[str, Any]:
+    settings.PROVE_DATA, settings.API_RATE = tmp_path, 10**6
+    return furnish(project, mary)
+
+
+def done(project: Project, kind: Kind, title: str, maker: User) -> Job:
+    return Job.objects.create(project=project, kind=kind, title=title, state=State.DONE, created_by=maker)
+
+
+def dataset_of(project: Project, maker: User) -> Dataset:
+    """A data set that others were made of, in which somebody said something, and of which a run was made."""
+    first = Dataset.objects.get(project=project, number=1)
+    job = done(project, Kind.DATASET, f"{NAME} data", maker)
+    made = Dataset.objects.create(project=project, number=NUMBER, name=f"{NAME} data", job=job, parent=first)
+    mine = row(made, abstention())
+    mine.example, mine.parent = "zanzibar-0", Trajectory.objects.get(dataset=first)
+    mine.save()
+    say(mine, maker, f"Look at {NAME}, @alice")
+    later = done(project, Kind.DATASET, "Later", maker)
+    origin = {"dataset": NUMBER, "mix": [[NUMBER, 1.0]]}
+    child = {"name": "Later", "parent": made, "origin": origin, "job": later}
+    edited = row(Dataset.objects.create(project=project, number=NUMBER + 1, **child), abstention())
+    edited.example, edited.parent = "later-0", mine
+    edited.save()
+    Run.objects.filter(project=project, number=1).update(dataset=made)
+    Job.objects.filter(run__number=1, project=project).update(spec={"dataset": NUMBER})
+    queue = Queue.objects.get(project=project)
+    queue.items.create(trajectory=mine, position=2)
+    Queue.objects.filter(pk=queue.pk).update(source={"dataset": NUMBER})
+    return made
+
+
+def run_of(project: Project, maker: User) -> Run:
+    """A run that another is measured against and starts from, of a sweep, evaluated, and of which data were made."""
+    first = Run.objects.get(project=project, number=1)
+    job = done(project, Kind.RUN, f"{NAME} run", maker)
+    told = {"name": f"{NAME} run", "tags": [NAME.lower()], "pinned": True, "notes": f"All of {NAME}", "config": {}}
+    made = Run.objects.create(
+        project=project, number=NUMBER, dataset=first.dataset, job=job, sweep=first.sweep, varied={"seed": "1"}, **told
+    )
+    Point.objects.create(run=made, step=STEP, metrics={"reward": 0.75})
+    rebuild(made)
+    leave_results(made)
+    small = Look(items=1, categories=["even"])
+    evaluation_of(project, benchmark=small, run=made, checkpoint="last", number=NUMBER)
+    Run.objects.filter(pk=first.pk).update(base=made, config={"policy": f"run:{job.pk}"})
+    Job.objects.filter(pk=first.job_id).update(spec={"policy": f"run:{job.pk}"})
+    Trajectory.objects.filter(dataset__project=project).update(origin={"run": NUMBER, "step": STEP, "rollout": 1})
+    Dataset.objects.filter(project=project, number=1).update(origin={"run": NUMBER})
+    return made
+
+
+def project_of(project: Project, maker: User) -> Project:
+    """Another project of the team, whose things ask for attention."""
+    made = Project.objects.create(organisation=project.organisation, slug="zanzibar", name=f"{NAME} project")
+    furnish(made, maker, NUMBER)
+    Preference.objects.create(user=maker, project=made, page="runs", value={})
+    return made
+
+
+@pytest.mark.parametrize("make", [dataset_of, run_of, project_of])
+def test_nothing_tells_of_what_is_deleted(
+    make: Callable[[Project, User], Thing],
+    project: Project,
+    mary: User,
+    alice: User,
+    names: dict[str, Any],
+    as_user: AsUser,
+) -> None:
+    thing, client = make(project, mary), as_user(alice)
+    told = re.compile(f"{NAME}|{re.escape(thing.get_absolute_url())}", re.IGNORECASE)
+    asked = addresses(names)
+    assert sum(bool(told.search(body(client, f"/acme/demo/{url}"))) for url in ASKED) > 4  # or there is nothing to hide
+    Queue.objects.all().update(closed_at=thing.project.created_at if not isinstance(thing, Project) else None)
+    Job.objects.exclude(state=State.DONE).update(state=State.DONE)
+    delete(thing, alice)
+    left = {url: found for url in asked if (found := mentions(told, body(client, url)))}
+    assert left == {}
+
+
+def addresses(names: dict[str, Any]) -> list[str]:
+    """Every page of the project and of its team, all that is read by the API, and some pages asked for more."""
+    filled = named(names)
+    found = [address(page, names) for page in pages(get_resolver()) if page.name not in BINS and can_be(page, names)]
+    found += [each.address(filled) for each in OPERATIONS if each.method == "get"]
+    return [*found, *(f"/acme/demo/{each}" for each in ASKED)]
+
+
+def can_be(page: Any, names: dict[str, Any]) -> bool:
+    return ": " in page.rule and {*page.parts} <= {*names}
+
+
+def body(client: Client, url: str) -> str:
+    """The text of an answer that is one, without what was asked for in its own address."""
+    answer = client.get(url)
+    assert answer.status_code < 500, url
+    if answer.status_code != 200:
+        return ""
+    if answer.streaming and answer.is_async:
+        content = b"".join(async_to_sync(gathered)(answer.streaming_content))
+    else:
+        content = answer.getvalue()
+    answer.close()
+    return content.decode(errors="replace")
+
+
+async def gathered(pieces: AsyncIterator[bytes]) -> list[bytes]:
+    return [each async for each in pieces]
+
+
+def mentions(told: re.Pattern[str], text: str) -> list[str]:
+    """Where it is told of, but for what says that it is deleted and what repeats the words that were asked for."""
+    text = re.sub(r"\?[^\"<>\s]*", "", text)
+    plain = re.sub(r"<[^>]*?(?:value|action|hx-get|hx-push-url|data-address|content)=\"[^\"]*\"[^>]*>", "", text)
+    found = []
+    for match in told.finditer(plain):
+        around = plain[max(0, match.start() - 80) : match.end() + 80]
+        if "deleted" not in around:
+            found.append(around)
+    return found
