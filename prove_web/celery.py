@@ -20,11 +20,13 @@ from prove_web.operations.logs import facts
 
 RECONCILE_SECONDS = 5
 PULSE_SECONDS = 10
+ALERT_SECONDS = 15
 TASKS = (
     "prove_web.live.tasks",
     "prove_web.environments.tasks",
     "prove_web.operations.tasks",
     "prove_web.trajectories.tasks",
+    "prove_web.alerts.tasks",
 )
 
 
@@ -55,6 +57,11 @@ app.conf.update(
             "task": "prove_web.live.reconcile",
             "schedule": RECONCILE_SECONDS,
             "options": {"expires": 2 * RECONCILE_SECONDS},
+        },
+        "alerts": {
+            "task": "prove_web.alerts.pass",
+            "schedule": ALERT_SECONDS,
+            "options": {"expires": 2 * ALERT_SECONDS},
         },
         "pulse of the writer": pulse("writer", "events"),
         "pulse of the web worker": pulse("web-worker", "web"),

@@ -55,6 +55,7 @@ OUTSIDE = {
     "prove_web.accounts.signing_in.oidc": {"django"},
     "prove_web.accounts.management.commands.forget_second_factor": {"django", "allauth"},
     "prove_web.settings": {"django", "csp", "dj_database_url"},
+    "prove_web.alerts": {"django", "httpx2"},
     "prove_web.celery": {"django", "celery"},
     "prove_web.asgi": {"django", "channels"},
     "prove_web.pages": {"django", "servestatic"},

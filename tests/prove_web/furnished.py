@@ -6,6 +6,7 @@ from typing import Any
 
 from prove_web.accounts.invitations import Asked, invite
 from prove_web.accounts.models import Project, SavedView, User
+from prove_web.alerts.models import Alert, Rule, Webhook
 from prove_web.environments.models import ThirdParty
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
 from prove_web.live.models import Job, Kind, State
@@ -56,6 +57,8 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=PLAIN.model_dump(mode="json"))
     queue.number = number
     queue.save()
+    rule = Rule.objects.create(project=project, name="Mine", metric="points.reward", made_by=maker)
+    hook = Webhook.objects.create(project=project, name="Chat", url="https://example.com/hook", secret="s" * 32)
     invitation, link = invite(project.organisation, maker, Asked(role="viewer"))
     return {
         "view": view.pk,
@@ -87,6 +90,9 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "benchmark": evaluation.benchmark,
         "queue": queue.number,
         "position": 1,
+        "rule": rule.pk,
+        "alert": Alert.objects.create(project=project, rule=rule, run=run, key=f"step-{STEP}", step=STEP, value=0.5).pk,
+        "hook": hook.pk,
         "format": "csv",
         "reward": SavedReward.objects.create(project=project, name=f"Mine {number}", config={"name": 0.5}).pk,
     }

@@ -30,6 +30,7 @@ RULES = {"anyone", "signed in", *(f"{where}: {each}" for where in ("project", "o
 TEAM = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 EVERYONE = (*TEAM, "charlie", "anonymous")
 OBJECTS = {"job", "session", "dataset", "run", "sweep", "evaluation", "other", "view", "queue", "reward"}
+OBJECTS |= {"rule", "alert", "hook"}
 PASSWORD = make_password("correct horse battery")
 
 

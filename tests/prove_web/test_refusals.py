@@ -89,10 +89,21 @@ MORE_THAN_LOOKING = {
     "reward-save": Action.LAUNCH,
     "reward-remove": Action.LAUNCH,
     "disagreement-queue": Action.LAUNCH,
+    "alert-change": Action.ANNOTATE,
+    "alert-rules-add": Action.LAUNCH,
+    "alert-rule-new": Action.LAUNCH,
+    "alert-rule": Action.LAUNCH,
+    "alert-rule-switch": Action.LAUNCH,
+    "webhooks": Action.MANAGE,
+    "webhook": Action.MANAGE,
+    "webhook-change": Action.MANAGE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue"}
-OURS = ("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations")
+THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue", "rule", "alert", "hook"}
+OURS = (
+    *("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations"),
+    "alerts",
+)
 Parts = tuple[str, ...]
 
 
