@@ -67,7 +67,11 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         return {"navigation": {}, "may": {}}
     role: Role | None = getattr(request, "role", None)  # set once the person was let in, so a stranger learns nothing
     organisation: Organisation | None = getattr(request, "organisation", None) if role else None
-    mine = Project.objects.of(user).select_related("organisation").annotate(unread=unread_of(user), open_alerts=open_alerts())
+    mine = (
+        Project.objects.of(user)
+        .select_related("organisation")
+        .annotate(unread=unread_of(user), open_alerts=open_alerts())
+    )
     projects = list(mine.order_by("organisation__name", "name"))
     project = (getattr(request, "project", None) if role else None) or first_of(organisation, projects)
     page = (request.resolver_match.url_name if request.resolver_match else "") or ""

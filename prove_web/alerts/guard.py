@@ -6,6 +6,7 @@ address, and no name that resolves anew, leads past it.
 
 from __future__ import annotations
 
+import re
 import socket
 from typing import Any
 
@@ -14,6 +15,7 @@ from django.conf import settings
 
 from mcp_servers.public import is_public
 
+HOST = re.compile(rb"[A-Za-z0-9._:-]+")
 PORTS = frozenset({80, 443, 8080, 8443})
 DEFAULT = {"http": 80, "https": 443}
 
@@ -36,6 +38,8 @@ def checked(url: httpx2.URL) -> None:
     """Raises Refused for what can be told from the address alone."""
     if url.scheme not in DEFAULT or not url.host:
         raise Refused("An address begins with https:// or http:// and names a host.")
+    if not HOST.fullmatch(url.raw_host):
+        raise Refused("This host's name has characters that no name has.")
     if url.userinfo:
         raise Refused("An address with a name or password in it is not used: what is sent is signed instead.")
     if not (port_of(url) in PORTS or listed(url)):

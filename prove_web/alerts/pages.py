@@ -32,7 +32,9 @@ def alerts(request: ProjectRequest) -> HttpResponse:
     mine = Alert.objects.filter(project=request.project)
     mine = mine.filter(run__number=by["run"]) if "run" in by else mine
     mine = mine.filter(rule=by["rule"]) if "rule" in by else mine
-    rows = mine.state(state).select_related("rule", "run", "project__organisation", "acknowledged_by")
+    rows = mine.state(state).select_related(
+        "rule", "run__project__organisation", "project__organisation", "acknowledged_by"
+    )
     context = {
         "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
         "state": state,
@@ -50,7 +52,9 @@ def whole(text: str) -> bool:
 
 
 def one_alert(request: ProjectRequest, key: int) -> Alert:
-    rows = Alert.objects.standing().select_related("rule", "run__job", "project__organisation", "acknowledged_by")
+    rows = Alert.objects.standing().select_related(
+        "rule", "run__job", "run__project__organisation", "project__organisation", "acknowledged_by"
+    )
     found: Alert = get_object_or_404(rows, project=request.project, pk=key)
     return found
 

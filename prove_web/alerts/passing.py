@@ -25,7 +25,8 @@ def pass_over() -> None:
     now = timezone.now()
     recent = Q(job__ended_at__gt=now - LATELY) | ~Q(job__state__in=ENDED) & Q(job__started_at__isnull=False)
     ruled = Rule.objects.filter(enabled=True, removed_at=None).values("project")
-    for run in Run.objects.filter(recent, project__in=ruled, deleted_at=None).select_related("job", "dataset")[:AT_ONCE]:
+    runs = Run.objects.filter(recent, project__in=ruled, deleted_at=None).select_related("job", "dataset")
+    for run in runs[:AT_ONCE]:
         watch(run)
     lost = Delivery.objects.filter(state=Delivery.State.WAITING, made_at__gt=now - timedelta(days=1))
     unsaid = Q(tried_at__lt=now - AGAIN) | Q(tried_at=None, made_at__lt=now - timedelta(minutes=2))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_servers.catalogue import SERVERS
 from training_worker.prove.alerts.curves import Aggregate, Comparison, Condition, episodes, judged, overfitted
 from training_worker.prove.alerts.patterns import patterns
 from training_worker.prove.alerts.presets import PATTERNS, PRESETS
@@ -39,7 +39,7 @@ def test_what_is_said_of_a_step_depends_on_the_steps_up_to_it_alone(rule: Condit
 @given(conditions, curves)
 def test_a_rule_fires_once_until_it_clears(rule: Condition, curve: list) -> None:
     found = episodes(rule, curve)
-    for one, following in zip(found, found[1:], strict=False):
+    for one, following in pairwise(found):
         assert one.last is not None and one.first < one.last < following.first
     assert all(one.last is None or one.last > one.first for one in found)
     assert {one.first for one in found} | {one.last for one in found if one.last} <= {step for step, _ in curve}
@@ -113,9 +113,7 @@ READ = ToolCall("list_accounts", {})
 
 def rollout(*calls: ToolCall, reward: float = 0.5, level: int = 3, **parts: float) -> Rollout:
     made = tuple(ExecutedCall(call, level) for call in calls)
-    return Rollout(
-        example="one", transcript=(), calls=made, end="answered", reward=Reward(total=reward, **parts)
-    )
+    return Rollout(example="one", transcript=(), calls=made, end="answered", reward=Reward(total=reward, **parts))
 
 
 def found(*rollouts: Rollout, top: float = 1.3) -> dict[str, float]:
@@ -149,9 +147,23 @@ def test_a_rollout_without_a_reward_says_nothing() -> None:
 
 
 def test_a_write_that_is_taken_back_is_found_by_the_rows_it_leaves() -> None:
-    make, remove = ToolCall("mkdir", {"path": "/zz"}), ToolCall("rmdir", {"path": "/zz"})
-    assert {"mkdir", "rmdir"} <= SERVERS["filesystem"].tools.keys()
-    other = ToolCall("mkdir", {"path": "/yy"})
-    shown = patterns([rollout(make, remove), rollout(make, other), rollout(make)], {"one": WORLD}, 1.3)["undone"]
-    assert shown.share == 1 / 3
-    assert [(one.index, one.why) for one in shown.shown] == [(1, "rmdir took mkdir back")]
+    file = {"file": "kitchen_convert_2.sh"}
+    make, remove = ToolCall("lock_file", file), ToolCall("unlock_file", file)
+    other = ToolCall("create_directory", {"path": "yy"})
+    look = ToolCall("list_directory", {})
+    told = [rollout(make, look, remove), rollout(make, other), rollout(make), rollout(other, make, remove)]
+    shown = patterns(told, {"one": WORLD}, 1.3)["undone"]
+    assert shown.share == 0.5
+    why = "unlock_file took lock_file back"
+    assert [(one.index, one.why) for one in shown.shown] == [(1, why), (4, why)]
+
+
+def test_a_write_that_changes_nothing_takes_nothing_back() -> None:
+    enter = ToolCall("change_directory", {"directory": "notes"})
+    stay = ToolCall("change_directory", {"directory": "."})
+    assert found(rollout(enter, stay, stay))["undone"] == 0
+
+
+def test_writes_of_a_world_that_is_not_known_are_not_made_again() -> None:
+    make = ToolCall("create_directory", {"path": "zz"})
+    assert patterns([rollout(make, make)], {}, 1.3)["undone"].share == 0
