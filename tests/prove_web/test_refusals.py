@@ -46,7 +46,7 @@ MORE_THAN_LOOKING = {
     "import-preview": Action.LAUNCH,
     "run-collect": Action.LAUNCH,
     "run-new": Action.LAUNCH,
-    "export-make": Action.LAUNCH,
+    "checkpoint-export-make": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
     "run-mark": Action.ANNOTATE,
     "runs-mark": Action.ANNOTATE,
