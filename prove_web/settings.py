@@ -15,6 +15,7 @@ REDIS_URL      the broker (default: the Valkey server that `manage.py serve` sta
 PROVE_EVALUATE_ENDPOINTS  endpoints that evaluations may ask beside PROVE_LLM_URL, separated by spaces (default: none)
 PROVE_WEBHOOK_HOSTS  hosts inside the network that webhooks may tell, host or host:port, with commas (default: none)
 PROVE_LOST_AFTER  seconds without a word from a worker after which its job is lost and tried again (default: 60)
+PROVE_GRACE_DAYS  how long what was deleted can be restored (default: 14)
 PROVE_OIDC_URL  the site that people may also sign in by, with OpenID Connect (default: none)
 PROVE_OIDC_CLIENT_ID  what this site is called there
 PROVE_OIDC_SECRET  what proves there that it is this site
@@ -22,6 +23,7 @@ PROVE_OIDC_NAME  what its button says (default: single sign-on)
 SECRET_KEY     signs sessions and tokens (default: made once, kept in the data folder)
 PROVE_LOG      json gives one object a line (default: text)
 PROVE_METRICS_TOKEN  what Prometheus must send as bearer token; without it /metrics serves this machine alone
+PROVE_API_RATE  requests a minute that one token may make of a web process (default: 600)
 PROVE_HTTPS    1 where browsers reach the site by https alone: cookies and redirects then insist on it (default: 0)
 PROVE_HSTS_SECONDS  how long browsers are to remember that (default: an hour)
 PROVE_HSTS     subdomains, preload or both: how far that is to reach (default: this name alone)
@@ -223,10 +225,15 @@ LOST_AFTER_SECONDS = envint("PROVE_LOST_AFTER", 60)
 
 # Webhooks go to public hosts, and to those that are named here.
 WEBHOOK_HOSTS = frozenset(filter(None, (one.strip().lower() for one in envstr("PROVE_WEBHOOK_HOSTS", "").split(","))))
+# What was deleted waits in the bin for so long.
+GRACE_DAYS = envint("PROVE_GRACE_DAYS", 14)
 
 # Measurements are read by programs.
 METRICS_TOKEN = envstr("PROVE_METRICS_TOKEN", "")
 LOGGING = logging_configuration()
+
+# Requests a minute of one token, or one person who is signed in.
+API_RATE = envint("PROVE_API_RATE", 600)
 
 # Servers that others wrote: a command runs on this machine, an address is called from it.
 EXTERNAL_SERVERS = envset("PROVE_EXTERNAL_SERVERS", {"command", "url"})

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from prove_web.accounts import urls as accounts
 from prove_web.alerts import urls as alerts
+from prove_web.api import urls as api
 from prove_web.environments import urls as environments
 from prove_web.evaluations import urls as evaluations
 from prove_web.experiments import urls as experiments
@@ -17,11 +18,16 @@ from prove_web.review import urls as review
 from prove_web.servers import urls as servers
 from prove_web.sharing import urls as sharing
 from prove_web.trajectories import urls as trajectories
+from prove_web.workers import join_urls as joining
 from prove_web.workers import urls as workers
 
 urlpatterns = [
     *operations.urlpatterns,
+    *joining.urlpatterns,
+    *api.urlpatterns,
     *notifications.urlpatterns,
+    *sharing.for_anyone,
+    *sharing.of_organisation,
     *accounts.urlpatterns,
     path(
         "<slug:organisation>/<slug:project>/",

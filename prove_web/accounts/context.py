@@ -55,6 +55,7 @@ SECTIONS = (
     ),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),
     Section("alerts", "Alerts", "alert-triangle", ALERTS),
+    Section("job-queue", "Queue", "hourglass", frozenset({"workers", "enrolment-new"})),
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})

@@ -13,7 +13,7 @@ from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
 
 from . import evaluate_fields, grpo_fields, machine_fields, reward_fields, saved_rewards
-from .defaults import CORES, DEFAULTS, LIMITS, OF_BOTH, OF_SUPERVISED, START, SUPERVISED, SWITCHES
+from .defaults import CORES, DEFAULTS, LIMITS, OF_BOTH, OF_SUPERVISED, SUPERVISED, SWITCHES
 from .evaluate_fields import EvaluateFields
 from .grpo_fields import GRPOFields
 from .inputs import number, plain
@@ -21,11 +21,11 @@ from .machine_fields import MachineFields
 from .models import Run, RunKind, SavedReward
 from .recipes import TITLES
 from .reward_fields import RewardFields
-from .scored import said, short
+from .scored import short
 from .sections import SECTIONS, Section
 from .starting import Choices, policy_choices
 
-__all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "settings_of", "usable"]
+__all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "usable"]
 
 WEIGHTS = {*reward_fields.NAMES}  # of a reward of one's own
 
@@ -84,6 +84,14 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         initial="warm",
         help_text="The shipped one, a model of the configured folders, or what a run of this project left.",
     )
+    base = forms.ModelChoiceField(
+        Run.objects.none(),
+        label="Compare with",
+        empty_label="No run",
+        initial="",
+        required=False,
+        help_text="The run it is measured against: what differs is told below, and kept with the run.",
+    )
     minutes = number("Minutes", "minutes", 0.1, 100_000, "Of training; evaluations come on top. 6 shows a first rise.")
     max_steps = number("Most steps", "max_steps", 1, 100_000, "It ends after these or after the minutes. 100 to 1000.")
     epochs = number("Epochs", "epochs", 1, 100, "Times each conversation is shown. The paper's baseline: 3.")
@@ -119,6 +127,8 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         self.fields["dataset"].queryset = usable(project)
         self.offer = offer or Offer.of(project)
         self.fields["policy"].choices = self.offer.policies
+        self.fields["base"].queryset = Run.objects.filter(project=project).order_by("-number")
+        self.fields["base"].label_from_instance = "Run {0.number}, {0.name}".format
         named = self.fields["reward_preset"].choices
         self.fields["reward_preset"].choices = [*named[:-1], *saved_rewards.choices(self.offer.rewards), named[-1]]
 
@@ -204,7 +214,7 @@ def complete(data: Any) -> Any:
     """What was sent, with the usual value of each setting that it does not mention."""
     data = data.copy()
     for name, field in RunForm.base_fields.items():
-        if name not in ("name", "dataset"):
+        if name not in ("name", "dataset", "base"):
             data.setdefault(name, field.initial if field.initial is not None else "")
     return data
 
@@ -230,7 +240,7 @@ def copied(run: Run) -> dict[str, Any]:
     """What a new run begins with that is to be like this one."""
     known = {name: plain(value) for name, value in flat(run.config).items() if name in RunForm.base_fields}
     known |= evaluate_fields.copied(run)
-    return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, **known}
+    return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, "base": run.pk, **known}
 
 
 def of_reward(name: str) -> bool:
@@ -245,22 +255,3 @@ def worded(name: str, value: Any) -> str:
     field = RunForm.base_fields.get(name)
     titles = {str(key): str(title) for key, title in field.choices} if type(field) is forms.ChoiceField else {}
     return titles.get(text, text)
-
-
-def settings_of(config: dict[str, Any], kind: str = "grpo", reward: str = "") -> list[tuple[str, str, str]]:
-    """A run's settings: label, value, and the default where that is another one; its `reward` as its page calls it."""
-    labels = {name: field.label for name, field in RunForm.base_fields.items()}
-    given = {name: value for name, value in flat(config).items() if name != "policy" and not of_reward(name)}
-    always = {name: value for name, value in {**DEFAULTS, **SUPERVISED}.items() if belongs(name, kind)}
-    found = [
-        (
-            labels.get(name) or name.replace("_", " ").capitalize(),
-            worded(name, value),
-            worded(name, START[name]) if name in START and START[name] != value else "",
-        )
-        for name, value in {**always, **given}.items()
-        if name in always or name not in START or START[name] != value
-    ]
-    if reward := reward or said(config.get("reward")):
-        found.append((str(labels["reward_preset"]), reward, "the paper's"))
-    return found

@@ -35,6 +35,7 @@ class Kind(models.TextChoices):
     RUN = "run", "Training run"
     SFT = "sft", "Supervised run"
     EVALUATE = "evaluate", "Evaluation"
+    TRIAL = "trial", "Trial of a few prompts"
 
 
 QUEUE_OF = {
@@ -43,6 +44,7 @@ QUEUE_OF = {
     Kind.RUN: "training",
     Kind.SFT: "training",
     Kind.EVALUATE: "training",
+    Kind.TRIAL: "training",
 }
 WITHOUT_GPU = "synthesis"  # the queue of workers that need none
 WEB, CURATE = "web", "curate"  # the queue of what needs the database, and what its specification has
@@ -58,6 +60,14 @@ class StopLevel(models.TextChoices):
 class JobQuerySet(models.QuerySet["Job"]):
     def active(self) -> JobQuerySet:
         return self.exclude(state__in=ENDED)
+
+    def kept(self) -> JobQuerySet:
+        """All but those of deleted projects, runs and data sets."""
+        return self.filter(project__deleted_at=None, run__deleted_at=None, dataset__deleted_at=None)
+
+    def waiting(self) -> JobQuerySet:
+        """Those that nobody has begun, in the order in which they are to be."""
+        return self.filter(state=State.QUEUED).order_by("place", "id")
 
 
 class Job(models.Model):
@@ -77,7 +87,8 @@ class Job(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED, db_index=True)
-    priority = models.SmallIntegerField(default=0)  # of those that wait, the higher goes first
+    priority = models.SmallIntegerField(default=0)  # of those of its project that wait, the higher goes first
+    place = models.DateTimeField(default=timezone.now)  # where it stands in its queue: see queueing.py
     worker = models.CharField(max_length=120, blank=True)  # the name of the one that took this attempt
     attempt = models.PositiveIntegerField(default=1)
     failures = models.PositiveIntegerField(default=0)  # attempts in a row that were lost without progress

@@ -16,6 +16,7 @@ from django.urls import URLResolver, get_resolver, reverse
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
+from prove_web.api.api import NAMESPACE
 
 from .furnished import furnish
 
@@ -31,6 +32,9 @@ MORE_THAN_LOOKING = {
     "project-new": Action.MANAGE,
     "job-stop": Action.LAUNCH,
     "job-resume": Action.LAUNCH,
+    "job-move": Action.LAUNCH,
+    "enrolment-new": Action.MANAGE,
+    "enrolment-revoke": Action.MANAGE,
     "graph-prove": Action.LAUNCH,
     "graph-open": Action.ANNOTATE,
     "dataset-new": Action.LAUNCH,
@@ -42,7 +46,15 @@ MORE_THAN_LOOKING = {
     "import-preview": Action.LAUNCH,
     "run-collect": Action.LAUNCH,
     "run-new": Action.LAUNCH,
+    "checkpoint-export-make": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
+    "run-mark": Action.ANNOTATE,
+    "runs-mark": Action.ANNOTATE,
+    "run-views": Action.ANNOTATE,
+    "run-view": Action.ANNOTATE,
+    "runs-act": Action.LAUNCH,
+    "run-notes": Action.ANNOTATE,
+    "run-keep": Action.LAUNCH,
     "evaluation-new": Action.LAUNCH,
     "sweep-stop": Action.LAUNCH,
     "session-new": Action.ANNOTATE,
@@ -97,12 +109,22 @@ MORE_THAN_LOOKING = {
     "webhooks": Action.MANAGE,
     "webhook": Action.MANAGE,
     "webhook-change": Action.MANAGE,
+    "shares": Action.LAUNCH,
+    "share-new": Action.LAUNCH,
+    "share-withdraw": Action.LAUNCH,
+    "run-delete": Action.LAUNCH,
+    "dataset-delete": Action.LAUNCH,
+    "bin-restore": Action.LAUNCH,
+    "project-delete": Action.MANAGE,
+    "deleted-projects": Action.MANAGE,
+    "deleted-project-restore": Action.MANAGE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue", "rule", "alert", "hook"}
+THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "kept", "queue", "share", "deletion"}
+THINGS |= {"rule", "alert", "hook"}
 OURS = (
-    *("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations"),
-    "alerts",
+    *("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations", "api"),
+    *("sharing", "workers", "alerts"),
 )
 Parts = tuple[str, ...]
 
@@ -111,6 +133,8 @@ def walk(patterns: list[Any], parts: Parts = ()) -> Iterator[tuple[str, str, Par
     """The name and the rule of each page, and what its address names."""
     for each in patterns:
         inner = (*parts, *each.pattern.converters)
+        if isinstance(each, URLResolver) and each.namespace == NAMESPACE:
+            continue  # operations of the API: test_api_rules.py asks for those
         if isinstance(each, URLResolver):
             yield from walk(each.url_patterns, inner)
         else:
@@ -169,6 +193,9 @@ def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
         *("account_login", "mfa_authenticate"),  # the second step of signing in, after the password
         *("openid_connect_login", "openid_connect_callback", "socialaccount_login_cancelled"),
         *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
+        *("shared", "shared-part", "shared-live"),  # whoever has the link
+        *("worker-hello", "worker-next", "worker-tell", "worker-goodbye"),  # these ask for a machine's token
+        *("worker-file", "worker-result", "worker-results"),
     }
 
 
