@@ -55,23 +55,25 @@ def webhook(request: ProjectRequest, hook: int) -> HttpResponse:
 @in_project(Action.MANAGE)
 @require_POST
 def webhook_change(request: ProjectRequest, hook: int) -> HttpResponse:
-    """Send a test, give it a new secret, switch it on or off, remove it, or put it back."""
+    """Send a test, switch it on or off, remove it, or put it back."""
     found = one_hook(request, hook)
-    rows = Webhook.objects.filter(pk=found.pk)
     match request.POST.get("do"):
         case "test":
             send(Delivery.objects.create(webhook=found).pk)
             messages.success(request, "A test is on its way. How it went is told below; load the page again.")
             return redirect("webhook", *request.project.path, found.pk)
         case "on" | "off" as way:
-            rows.update(enabled=way == "on")
+            found.enabled = way == "on"
+            found.save(update_fields=["enabled"])
             messages.success(request, f"“{found}” is {way}.")
             return redirect("webhook", *request.project.path, found.pk)
         case "remove":
-            rows.update(removed_at=timezone.now())
+            found.removed_at = timezone.now()
+            found.save(update_fields=["removed_at"])
             messages.success(request, f"“{found}” is removed; put it back below.")
         case "restore":
-            rows.update(removed_at=None)
+            found.removed_at = None
+            found.save(update_fields=["removed_at"])
             messages.success(request, f"“{found}” is back.")
         case _:
             return HttpResponseBadRequest("Say what to do: test, on, off, remove or restore.")

@@ -47,7 +47,8 @@ def alert_rules_add(request: ProjectRequest) -> HttpResponse:
         return redirect("alert-rules", *request.project.path)
     kept = set(Rule.objects.filter(project=request.project, removed_at=None).values_list("preset", flat=True))
     made = [from_preset(request.project, preset, request.user) for preset in wanted if preset.key not in kept]
-    Rule.objects.bulk_create(made)
+    for rule in made:
+        rule.save()
     messages.success(request, f"Rules added: {len(made)}. They watch what runs report from now on.")
     return redirect("alert-rules", *request.project.path)
 
@@ -95,7 +96,9 @@ def alert_rule_switch(request: ProjectRequest, rule: int) -> HttpResponse:
     change = changes.get(request.POST.get("do", ""))
     if change is None:
         return HttpResponseBadRequest(f"Say what to do: {', '.join(changes)}.")
-    Rule.objects.filter(pk=found.pk).update(**change[0])
+    for name, value in change[0].items():
+        setattr(found, name, value)
+    found.save(update_fields=list(change[0]))
     messages.success(request, f"“{found}” {change[1]}")
     return redirect("alert-rules", *request.project.path)
 
