@@ -17,6 +17,7 @@ PROVE_LOST_AFTER  seconds without a word from a worker after which its job is lo
 SECRET_KEY     signs sessions and tokens (default: made once, kept in the data folder)
 PROVE_LOG      json gives one object a line (default: text)
 PROVE_METRICS_TOKEN  what Prometheus must send as bearer token; without it /metrics serves this machine alone
+PROVE_API_RATE  requests a minute that one token may make of a web process (default: 600)
 PROVE_HTTPS    1 where browsers reach the site by https alone: cookies and redirects then insist on it (default: 0)
 PROVE_HSTS_SECONDS  how long browsers are to remember that (default: an hour)
 PROVE_HSTS     subdomains, preload or both: how far that is to reach (default: this name alone)
@@ -184,6 +185,9 @@ LOST_AFTER_SECONDS = envint("PROVE_LOST_AFTER", 60)
 # Measurements are read by programs.
 METRICS_TOKEN = envstr("PROVE_METRICS_TOKEN", "")
 LOGGING = logging_configuration()
+
+# Requests a minute of one token, or one person who is signed in.
+API_RATE = envint("PROVE_API_RATE", 600)
 
 # Servers that others wrote: a command runs on this machine, an address is called from it.
 EXTERNAL_SERVERS = envset("PROVE_EXTERNAL_SERVERS", {"command", "url"})

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from prove_web.accounts import urls as accounts
 from prove_web.alerts import urls as alerts
+from prove_web.api import urls as api
 from prove_web.environments import urls as environments
 from prove_web.evaluations import urls as evaluations
 from prove_web.experiments import urls as experiments
@@ -21,6 +22,7 @@ from prove_web.workers import urls as workers
 
 urlpatterns = [
     *operations.urlpatterns,
+    *api.urlpatterns,
     *notifications.urlpatterns,
     *accounts.urlpatterns,
     path(

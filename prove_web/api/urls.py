@@ -1,5 +1,58 @@
-"""The site's API for programs, and the tokens they use it with."""
+"""The addresses of the API, and of the pages about it."""
 
 from __future__ import annotations
 
-urlpatterns: list = []
+from collections.abc import Iterable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, include, path, re_path
+from django.views.decorators.cache import never_cache
+
+from . import document_page, token_pages
+from .api import NAMESPACE, api
+from .refusals import Refused
+
+TOKENS = "<slug:organisation>/members/tokens/"
+
+
+def answering(patterns: Iterable[URLPattern]) -> list[URLPattern]:
+    """The operations as addresses of the site: who asks is their own question, and nothing of theirs is cached."""
+    for each in patterns:
+        each.callback = never_cache(login_not_required(told(each.callback)))
+    return [each for each in patterns if each.name != "api-root"]
+
+
+def told(view: Any) -> Any:
+    """The view, with its refusal of a method said as the API says things."""
+
+    @wraps(view)
+    def asked(request: HttpRequest, *args: Any, **rest: Any) -> HttpResponse:
+        answer = view(request, *args, **rest)
+        if answer.status_code != 405:
+            return answer
+        allowed = {"Allow": answer.headers["Allow"]}
+        do = f"This address takes {answer.headers['Allow']}."
+        return Refused(405, f"{request.method} says nothing here.", request.path, do, headers=allowed).answer()
+
+    return asked
+
+
+@login_not_required
+def nowhere(request: HttpRequest) -> HttpResponse:
+    do = "See /api/v1/docs/ for what there is; addresses have no slash at their end."
+    return Refused(404, "There is nothing at this address.", request.path, do).answer()
+
+
+operations = [*answering(api.urls[0]), re_path("", nowhere, name="nowhere")]
+urlpatterns = [
+    path("api/v1/docs/", document_page.documents, name="api-docs"),
+    path("api/v1/", include((operations, NAMESPACE), namespace=NAMESPACE)),
+    path("<slug:organisation>/members/tokens/", token_pages.tokens, name="api-tokens"),
+    path("<slug:organisation>/members/tokens/new/", token_pages.token_new, name="api-token-new"),
+    path(
+        "<slug:organisation>/members/tokens/<int:api_token>/revoke/", token_pages.token_revoke, name="api-token-revoke"
+    ),
+]

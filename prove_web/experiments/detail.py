@@ -93,11 +93,17 @@ def run_points(request: ProjectRequest, run: int) -> HttpResponse:
 @require_safe
 def checkpoint(request: ProjectRequest, run: int, step: int) -> HttpResponse | StreamingHttpResponse:
     """One checkpoint's files as a zip."""
-    found = run_of(request.project, run)
-    wanted = next((one for one in checkpoints(found.job) if one.step == step), None)
+    return sent_checkpoint(run_of(request.project, run), step)
+
+
+def sent_checkpoint(run: Run, step: int) -> StreamingHttpResponse:
+    """The zip of a run's checkpoint, made while it is sent. Raises Http404."""
+    wanted = next((one for one in checkpoints(run.job) if one.step == step), None)
     if wanted is None:
-        raise Http404(f"Run {run} has no checkpoint of step {step} any more; it keeps its last two and its best.")
-    name = f"run-{run}-step-{step}.zip"
+        raise Http404(
+            f"Run {run.number} has no checkpoint of step {step} any more; it keeps its last two and its best."
+        )
+    name = f"run-{run.number}-step-{step}.zip"
     return StreamingHttpResponse(
         streamed(zipped(wanted)),
         content_type="application/zip",

@@ -12,6 +12,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .charts import charted
 from .detail import run_of
+from .models import Run
 from .points import MOST, columns, rows
 
 LARGEST = 100_000  # points of a series that one answer holds
@@ -31,13 +32,17 @@ def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
     Answers as the page's snapshot does (see points.columns), with all digits: `step`, `axes` and `series` by name, and
     whether values were left out (`thinned`); what the run never told is not among the series.
     """
-    found = run_of(request.project, run)
     try:
-        source, names, first, last, most = asked(request.GET)
+        return JsonResponse(metrics_of(run_of(request.project, run), request.GET))
     except BadQuery as error:
         return JsonResponse({"error": str(error)}, status=400)
-    table = found.held_out.all() if source == "held_out" else found.points.all()
-    return JsonResponse({"run": run, "source": source, **columns(rows(table, names), names, most, first, last)})
+
+
+def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
+    """What a query asks of a run's curves. Raises BadQuery."""
+    source, names, first, last, most = asked(query)
+    table = run.held_out.all() if source == "held_out" else run.points.all()
+    return {"run": run.number, "source": source, **columns(rows(table, names), names, most, first, last)}
 
 
 def asked(query: QueryDict) -> tuple[str, list[str], int, int | None, int]:

@@ -4,6 +4,7 @@ from django.urls import path
 
 from . import (
     detail,
+    keeping_pages,
     launching,
     listing,
     queries,
@@ -29,6 +30,9 @@ urlpatterns = [
     path("runs/behaviour/beside/", behaviour_pages.run_beside, name="run-beside"),
     path("paper/", paper.paper_page, name="paper"),
     path("runs/<int:run>/", detail.run_page, name="run"),
+    path("runs/<int:run>/mark/", keeping_pages.run_mark, name="run-mark"),
+    path("runs/<int:run>/keep/", keeping_pages.run_keep, name="run-keep"),
+    path("runs/<int:run>/notes/", keeping_pages.run_notes, name="run-notes"),
     path("runs/<int:run>/watch/", watching.watch, name="run-watch"),
     path("runs/<int:run>/points/", detail.run_points, name="run-points"),
     path("runs/<int:run>/metric/", queries.run_metric, name="run-metric"),

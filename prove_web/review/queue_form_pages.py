@@ -11,11 +11,13 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .editor import KINDS, MOST_QUESTIONS, SCOPES, Editor
 from .forms import NewQueue, QueueForm, as_initial
 from .making import assign, change, make_queue
+from .models import Queue
 from .queue_pages import one_queue
 from .schema import BadSchema, LabelSchema, read_schema
 
@@ -37,13 +39,21 @@ def queue_new(request: ProjectRequest) -> HttpResponse:
     schema, editor = checked(editor)
     if not form.is_valid() or schema is None:
         return page(request, form, editor, found=counted(form), status=422)
+    made = queue_of(form, request.user, schema)
+    if made is None:
+        return page(request, form, editor, found=counted(form), status=422)
+    size = made.items.count()
+    messages.success(request, f"“{made}” has {size:,} item{'' if size == 1 else 's'} to review.")
+    return redirect(made)
+
+
+def queue_of(form: NewQueue, user: User, schema: LabelSchema) -> Queue | None:
+    """The queue that a valid form asks for; None where it finds nothing, which its errors then say."""
     if not (keys := form.drawn()):
         form.add_error("query", "Nothing was found to review. Search for something else, or choose another rule.")
-        return page(request, form, editor, found=counted(form), status=422)
+        return None
     what = {**form.what(), **form.drawing(), "schema": schema.model_dump(mode="json")}
-    made = make_queue(request.project, request.user, keys, form.chosen, **what)
-    messages.success(request, f"“{made}” has {len(keys):,} item{'' if len(keys) == 1 else 's'} to review.")
-    return redirect(made)
+    return make_queue(form.project, user, keys, form.chosen, **what)
 
 
 @in_project(Action.LAUNCH)

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.rollouts import NoRollouts
@@ -15,6 +16,7 @@ from prove_web.experiments.stored import StoredRun
 
 from .collecting import Wanted, collect
 from .curate_forms import Collect
+from .models import Dataset
 from .versions import NotMade
 
 
@@ -27,13 +29,18 @@ def run_collect(request: Any, run: int) -> HttpResponse:
     initial = {"steps": step if step.isdecimal() else "", "name": f"Rollouts of {found.name}"[:80]}
     form = Collect(found, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        asked = {name: form.cleaned_data[name] for name in ("steps", "groups", "low", "high", "failing")}
         try:
-            return redirect(collect(found, request.user, form.cleaned_data["name"], Wanted(**asked)))
+            return redirect(collected(request.user, form))
         except (NotMade, NoRollouts) as why:
             form.add_error(None, str(why))
     context = {"form": form, "run": found, "kept": spans(StoredRun(found).steps())}
     return render(request, "trajectories/collect.html", context, status=422 if form.errors else 200)
+
+
+def collected(user: User, form: Collect) -> Dataset:
+    """The data set that a valid form asks for. Raises NotMade, NoRollouts."""
+    asked = {name: form.cleaned_data[name] for name in ("steps", "groups", "low", "high", "failing")}
+    return collect(form.run, user, form.cleaned_data["name"], Wanted(**asked))
 
 
 def spans(steps: list[int]) -> str:

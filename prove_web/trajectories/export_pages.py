@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, in_project
 
-from .exporting import FORMATS, file_name, gathered, sent
-from .selecting import selected
+from .exporting import FORMATS, Format, file_name, gathered, sent
+from .selecting import Selection, selected
 
 
 @in_project(Action.VIEW)
@@ -24,6 +24,11 @@ def export(request: Any) -> HttpResponse:
     if format is None or selection.fault:
         context = {"selection": selection, "count": selection.rows.count(), "formats": FORMATS.values()}
         return render(request, "trajectories/export.html", context, status=400 if selection.fault else 200)
+    return file_of(request, selection, format)
+
+
+def file_of(request: Any, selection: Selection, format: Format) -> StreamingHttpResponse:
+    """What was selected as a file, made while it is sent."""
     about = {"project": str(request.project), "found_by": selection.told}
     pieces = gathered(format.make(selection.rows, about))
     body = sent(pieces) if isinstance(request, ASGIRequest) else pieces

@@ -8,14 +8,14 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from prove_web.accounts.models import Project
+from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.live.models import CURATE, State
 
 from .changes import changes
 from .curate_forms import Mix, NewVersion, Split
 from .models import Dataset
-from .selecting import JUDGED, selected
+from .selecting import JUDGED, Selection, selected
 from .versions import NotMade, launch, make_version
 
 SHOWN = 200  # ids of a kind of change on the page
@@ -30,17 +30,7 @@ def version_new(request: Any) -> HttpResponse:
     context = {"form": form, "selection": selection, "count": selection.rows.count(), "judged": JUDGED}
     if request.method == "POST" and form.is_valid() and not selection.fault:
         try:
-            return redirect(
-                make_version(
-                    request.project,
-                    request.user,
-                    form.cleaned_data["name"],
-                    selection.rows,
-                    parent=selection.dataset,
-                    origin=selection.told,
-                    demonstrations=bool(selection.queue),
-                )
-            )
+            return redirect(version_of(request.project, request.user, form.cleaned_data["name"], selection))
         except NotMade as why:
             form.add_error(None, str(why))
     return render(request, "trajectories/version_new.html", context, status=422 if form.errors else 200)
@@ -53,14 +43,8 @@ def split(request: Any, dataset: int) -> HttpResponse:
     source = made(request.project, dataset)
     form = Split(request.POST or None, initial={"name": f"{source.name}, split"[:80]})
     if request.method == "POST" and form.is_valid():
-        chosen = list(source.trajectories.order_by("pk").values_list("pk", flat=True))
-        spec = {CURATE: {"how": "split", **form.asked}}
-        origin = {"split": source.number, **form.asked}
         try:
-            if source.holds != Dataset.Holds.DEMONSTRATIONS:
-                raise NotMade("Attempts are not split: they keep the side of what they were asked.")
-            name = form.cleaned_data["name"]
-            return redirect(launch(request.project, request.user, name, spec, chosen, parent=source, origin=origin))
+            return redirect(split_of(request.project, request.user, form, source))
         except NotMade as why:
             form.add_error(None, str(why))
     context = {"form": form, "dataset": source}
@@ -73,15 +57,42 @@ def mix(request: Any) -> HttpResponse:
     """A data set of several, by weight."""
     form = Mix(request.project, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        found = form.cleaned_data
-        spec = {"how": "mix", "sets": form.weights, "seed": found["seed"], "train": found["most"]}
-        origin = {"mix": form.weights, "seed": found["seed"]}
         try:
-            rest = {"chosen": [], "origin": origin, "size": form.size}
-            return redirect(launch(request.project, request.user, found["name"], {CURATE: spec}, **rest))
+            return redirect(mix_of(request.project, request.user, form))
         except NotMade as why:
             form.add_error(None, str(why))
     return render(request, "trajectories/mix.html", {"form": form}, status=422 if form.errors else 200)
+
+
+def version_of(project: Project, user: User, name: str, selection: Selection) -> Dataset:
+    """The data set of a selection. Raises NotMade."""
+    return make_version(
+        project,
+        user,
+        name,
+        selection.rows,
+        parent=selection.dataset,
+        origin=selection.told,
+        demonstrations=bool(selection.queue),
+    )
+
+
+def split_of(project: Project, user: User, form: Split, source: Dataset) -> Dataset:
+    """The data set that a valid form asks for. Raises NotMade."""
+    if source.holds != Dataset.Holds.DEMONSTRATIONS:
+        raise NotMade("Attempts are not split: they keep the side of what they were asked.")
+    chosen = list(source.trajectories.order_by("pk").values_list("pk", flat=True))
+    origin = {"split": source.number, **form.asked}
+    spec = {CURATE: {"how": "split", **form.asked}}
+    return launch(project, user, form.cleaned_data["name"], spec, chosen, parent=source, origin=origin)
+
+
+def mix_of(project: Project, user: User, form: Mix) -> Dataset:
+    """The data set that a valid form asks for. Raises NotMade."""
+    found = form.cleaned_data
+    spec = {"how": "mix", "sets": form.weights, "seed": found["seed"], "train": found["most"]}
+    origin = {"mix": form.weights, "seed": found["seed"]}
+    return launch(project, user, found["name"], {CURATE: spec}, [], origin=origin, size=form.size)
 
 
 @in_project(Action.VIEW)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prove_web.accounts.models import Project, SavedView, User
+from prove_web.api.tokens import issue as issue_api_token
 from prove_web.environments.models import ThirdParty
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
 from prove_web.live.models import Job, Kind, State
@@ -65,6 +66,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "tool": "transfer_money",
         "session": session.pk,
         "token": token.pk,
+        "api_token": issue_api_token(maker, project.organisation, "Loop", ["view"])[0].pk,
         "saved": saved.pk,
         "other": ThirdParty.objects.create(project=project, name=f"theirs_{number}", url="https://example.com/mcp").pk,
         "dataset": number,

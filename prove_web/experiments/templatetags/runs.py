@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.safestring import SafeString
 
+from prove_web.experiments import keeping
+from prove_web.experiments.models import Run
 from prove_web.experiments.sweep_form import VARIABLE
+from prove_web.review.markdown import shown
 
 register = template.Library()
 
@@ -71,3 +75,26 @@ def setting_name(field: str) -> str:
 def end_name(end: str) -> str:
     """How a rollout ended, in words."""
     return ENDS.get(end, end)
+
+
+@register.simple_tag
+def bases_of(run: Run) -> list[Run]:
+    """The runs that this one may be measured against."""
+    return keeping.bases(run)
+
+
+@register.simple_tag
+def tags_known_to(run: Run) -> list[str]:
+    """The tags of its project."""
+    return keeping.known_tags(run.project)
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """What people wrote, as HTML that is safe to show."""
+    return shown(text)
+
+
+@register.filter
+def revision(notes: str) -> str:
+    return keeping.revision_of(notes)

@@ -1,0 +1,53 @@
+"""What commands name: a project by its address, a person by their name; and settings as NAME=VALUE."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from prove_web.accounts.models import Organisation, Project, User
+from prove_web.accounts.roles import Action, Role
+from prove_web.accounts.team import find
+
+
+def project_named(name: str) -> Project:
+    """`organisation/project`. Raises CommandError."""
+    organisation, _, project = name.partition("/")
+    rows = Project.objects.select_related("organisation").filter(deleted_at=None)
+    found: Project | None = rows.filter(slug=project, organisation__slug=organisation).first()
+    if found is None:
+        raise CommandError(f"There is no project {name}. Name it as its address does: organisation/project.")
+    return found
+
+
+def person_named(name: str, action: Action, organisation: Organisation) -> User:
+    """Somebody who may do this in the organisation. Raises CommandError."""
+    found = find(name)
+    role = organisation.memberships.filter(user=found).first() if found else None
+    if found is None or role is None:
+        raise CommandError(f"Nobody in {organisation.slug} has the user name or address {name}.")
+    if not Role(role.role).covers(action):
+        raise CommandError(f"{found} may not {action.label}: their role is {role.get_role_display()}.")
+    return found
+
+
+def settings_given(changes: Iterable[str]) -> dict[str, Any]:
+    """Settings as `learning_rate=1e-6`; a value that is no JSON is text. Raises CommandError."""
+    found: dict[str, Any] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise CommandError(f"--set takes NAME=VALUE, such as learning_rate=1e-6, not {change!r}.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def faults_told(errors: Any) -> str:
+    """What a form found wrong, a line for each field."""
+    return "\n".join(f"{name}: {' '.join(map(str, each))}" for name, each in errors.items())

@@ -1,0 +1,73 @@
+"""Who asks: a program with a token, or a browser that is signed in and proves that the page was ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from ninja.security import APIKeyCookie, HttpBearer
+from ninja.utils import check_csrf
+
+from .models import ApiToken
+from .refusals import Refused, too_many
+from .throttle import requests
+from .tokens import admitted
+
+Guard = Callable[[HttpRequest], None]
+
+
+def welcome(request: HttpRequest) -> None:
+    """The guard of what everyone may ask who is known."""
+
+
+class Bearer(HttpBearer):
+    """A token of ours in the header Authorization; the request is then its person's."""
+
+    def __init__(self, guard: Guard = welcome) -> None:
+        super().__init__()
+        self.guard = guard
+
+    def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
+        found = admitted(token.strip())
+        if found is None:
+            return None
+        request.user = found.user
+        let_in(request, found, f"token {found.hash}", self.guard)
+        return found
+
+
+class Session(APIKeyCookie):
+    """The browser's session. What does more than read needs the CSRF token, as every form of the site does."""
+
+    param_name = settings.SESSION_COOKIE_NAME
+
+    def __init__(self, guard: Guard = welcome) -> None:
+        super().__init__()
+        self.guard = guard
+
+    def __call__(self, request: HttpRequest) -> Any:
+        if request.headers.get("Authorization") or not request.user.is_authenticated:
+            return None
+        if check_csrf(request):
+            do = "Send the CSRF token of the page as X-CSRFToken, or use an API token."
+            raise Refused(403, "This request does not come from a page of the site.", "X-CSRFToken", do)
+        let_in(request, request.user, f"user {request.user.pk}", self.guard)
+        return request.user
+
+    def authenticate(self, request: HttpRequest, key: str | None) -> Any:
+        raise NotImplementedError  # __call__ has done it
+
+
+def let_in(request: HttpRequest, who: Any, called: str, guard: Guard) -> None:
+    """Raises Refused, Http404 or PermissionDenied, before anything that was sent is looked at."""
+    request.auth = who
+    if seconds := requests.spend(called):
+        raise too_many(seconds)
+    guard(request)
+
+
+def either(guard: Guard = welcome) -> list[Any]:
+    """The two ways in, both under the same guard."""
+    return [Bearer(guard), Session(guard)]

@@ -1,0 +1,168 @@
+"""Operations of an OpenAPI document, as a person reads them: parameters, body, answer, and a request to try."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prove_web.accounts.roles import LEAST, Action
+
+Schema = Mapping[str, Any]
+DEEPEST = 3  # levels of a schema that are told
+EXAMPLES = {"integer": 1, "number": 0.5, "boolean": True, "object": {}, "null": None}
+NAMES = {"organisation": "acme", "project": "demo"}  # of an example's address
+
+
+@dataclass(frozen=True)
+class Field:
+    """A parameter, or a property of a body or an answer; `depth` says how far in it lies."""
+
+    name: str
+    kind: str
+    required: bool
+    told: str
+    depth: int = 0
+
+
+@dataclass(frozen=True)
+class Operation:
+    name: str
+    method: str
+    path: str
+    told: str
+    rule: str
+    parameters: tuple[Field, ...]
+    body: tuple[Field, ...]
+    answer: tuple[Field, ...]
+    example: str
+
+    @property
+    def tint(self) -> str:
+        return {"GET": "blue", "POST": "green", "PATCH": "yellow", "DELETE": "red"}.get(self.method, "secondary")
+
+
+@dataclass(frozen=True)
+class Room:
+    name: str
+    operations: tuple[Operation, ...]
+
+    @property
+    def slug(self) -> str:
+        return self.name.lower().replace(" ", "-")
+
+
+def described(document: Mapping[str, Any], site: str) -> list[Room]:
+    """All operations by room, in the order of the document."""
+    found: dict[str, list[Operation]] = {}
+    schemas = document["components"]["schemas"]
+    for path, methods in document["paths"].items():
+        for method, told in methods.items():
+            name = told.get("tags", ["Other"])[0]
+            found.setdefault(name, []).append(operation(path, method.upper(), told, schemas, site))
+    return [Room(name, tuple(operations)) for name, operations in found.items()]
+
+
+def operation(path: str, method: str, told: Mapping[str, Any], schemas: Schema, site: str) -> Operation:
+    body = content(told.get("requestBody", {}))
+    answers = [each for status, each in told["responses"].items() if str(status).startswith("2")]
+    return Operation(
+        name=told["operationId"],
+        method=method,
+        path=path,
+        told=told.get("description", ""),
+        rule=worded(told["x-rule"]),
+        parameters=tuple(
+            Field(each["name"], kind(each["schema"], schemas), each.get("required", False), said(each))
+            for each in told.get("parameters", ())
+        ),
+        body=tuple(fields(body, schemas)),
+        answer=tuple(fields(content(answers[0]), schemas)) if answers else (),
+        example=curl(site, path, method, example(body, schemas) if body else None),
+    )
+
+
+def worded(rule: str) -> str:
+    """Who may ask, in words."""
+    _, _, action = rule.partition(": ")
+    return f"the role {LEAST[Action(action)].label} and the scope {action}" if action else "any token or session"
+
+
+def content(told: Mapping[str, Any]) -> Schema:
+    return told.get("content", {}).get("application/json", {}).get("schema", {})
+
+
+def said(told: Mapping[str, Any]) -> str:
+    text: str = told.get("description") or told["schema"].get("description") or ""
+    return text
+
+
+def resolved(schema: Schema, schemas: Schema) -> Schema:
+    """What a reference speaks of; of what may be null, the rest."""
+    if name := schema.get("$ref"):
+        return resolved(schemas[name.rsplit("/", 1)[1]], schemas)
+    for several in ("anyOf", "allOf"):
+        parts = [part for part in schema.get(several, ()) if part.get("type") != "null"]
+        if len(parts) == 1:
+            return resolved(parts[0], schemas)
+    return schema
+
+
+def kind(schema: Schema, schemas: Schema) -> str:
+    """A schema in a word or two."""
+    null = any(part.get("type") == "null" for part in schema.get("anyOf", ()))
+    whole = resolved(schema, schemas)
+    if "enum" in whole:
+        text = " | ".join(json.dumps(value) for value in whole["enum"])
+    elif "const" in whole:
+        text = json.dumps(whole["const"])
+    elif whole.get("type") == "array":
+        text = f"list of {kind(whole.get('items', {}), schemas)}"
+    elif parts := whole.get("anyOf"):
+        text = " | ".join(kind(part, schemas) for part in parts if part.get("type") != "null")
+    else:
+        text = whole.get("format") or whole.get("type", "any")
+    return f"{text} | null" if null else text
+
+
+def fields(schema: Schema, schemas: Schema, depth: int = 0) -> Iterator[Field]:
+    """The properties of a schema, with those of what they hold beneath them."""
+    whole = resolved(schema, schemas)
+    if whole.get("type") == "array":
+        yield from fields(whole.get("items", {}), schemas, depth)
+        return
+    for name, each in whole.get("properties", {}).items():
+        yield Field(name, kind(each, schemas), name in whole.get("required", ()), each.get("description", ""), depth)
+        if depth < DEEPEST:
+            yield from fields(each, schemas, depth + 1)
+
+
+def example(schema: Schema, schemas: Schema, depth: int = 0) -> Any:
+    """A value as the schema has it, of what is required and nothing else."""
+    whole = resolved(schema, schemas)
+    for known in ("default", "const"):
+        if known in whole:
+            return whole[known]
+    if "enum" in whole:
+        return whole["enum"][0]
+    if whole.get("type") == "array":
+        return [example(whole.get("items", {}), schemas, depth + 1)] if depth < DEEPEST else []
+    if "properties" in whole:
+        wanted = [*whole.get("required", ())] or [*whole["properties"]][:1]
+        return {name: example(whole["properties"][name], schemas, depth + 1) for name in wanted}
+    if parts := whole.get("anyOf"):
+        return example(parts[0], schemas, depth + 1)
+    return EXAMPLES.get(whole.get("type", ""), "text")
+
+
+def curl(site: str, path: str, method: str, body: Any) -> str:
+    """The request as a line of a shell."""
+    for name, value in NAMES.items():
+        path = path.replace(f"{{{name}}}", value)
+    lines = [f"curl -H \"Authorization: Bearer $PROVE_TOKEN\" '{site}{path}'"]
+    lines[0] = lines[0].replace("curl ", f"curl -X {method} ") if method != "GET" else lines[0]
+    if body is not None:
+        text = json.dumps(body).replace("'", "'\\''")
+        lines += ["  -H 'Content-Type: application/json'", f"  -d '{text}'"]
+    return " \\\n".join(lines)

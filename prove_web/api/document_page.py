@@ -1,0 +1,19 @@
+"""The page that tells of every operation of the API, made of its OpenAPI document."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import signed_in
+
+from .api import document
+from .described import described
+
+
+@signed_in
+@require_safe
+def documents(request: HttpRequest) -> HttpResponse:
+    rooms = described(document(), request.build_absolute_uri("/").rstrip("/"))
+    return render(request, "api/documents.html", {"rooms": rooms})

@@ -1,0 +1,56 @@
+"""What is sent to the API, read: JSON that a database can keep, and nothing deeper than makes sense."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import HttpRequest
+from ninja.parser import Parser
+
+from .refusals import Refused, not_json
+
+DEEPEST = 40  # levels of lists and objects in a body
+NUL = "\0"
+
+
+class Careful(Parser):
+    """Refuses what is not JSON, NaN and infinity, and characters of number 0, which PostgreSQL does not keep."""
+
+    def parse_body(self, request: HttpRequest) -> Any:
+        if request.content_type != "application/json":
+            raise not_json()
+        try:
+            told = json.loads(request.body, parse_constant=refuse)
+        except (ValueError, RecursionError):
+            raise Refused(400, "The body is not JSON.", "body", "Mind quotes and commas; the text is UTF-8.") from None
+        look(told, "body")
+        return told
+
+    def parse_querydict(self, data: Any, list_fields: list[str], request: HttpRequest) -> Any:
+        for name in data:
+            for value in (name, *data.getlist(name)):
+                if NUL in value:
+                    raise Refused(
+                        422, "It has a character of number 0.", f"query.{name}".replace(NUL, ""), "Leave it out."
+                    )
+        return super().parse_querydict(data, list_fields, request)
+
+
+def refuse(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def look(told: Any, where: str, depth: int = 0) -> None:
+    """Raises Refused for what is too deep, or has a character that no database keeps."""
+    if depth > DEEPEST:
+        raise Refused(422, f"It is nested deeper than {DEEPEST} levels.", where[:80], "Send flatter data.")
+    if isinstance(told, str) and (NUL in told or any("\ud800" <= each <= "\udfff" for each in told)):
+        raise Refused(422, "It has a character that is no text.", where[:80], "Leave it out.")
+    if isinstance(told, dict):
+        for name, value in told.items():
+            look(name, where, depth + 1)
+            look(value, f"{where}.{name}", depth + 1)
+    elif isinstance(told, list):
+        for place, value in enumerate(told):
+            look(value, f"{where}.{place}", depth + 1)

@@ -1,0 +1,61 @@
+"""The forms of the pages as bodies of the API: the same fields, checked by the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from django import forms
+from django.http import QueryDict
+from ninja import Schema
+from pydantic import ConfigDict, Field, create_model
+
+LONGEST = 20_000  # characters of a text that a form is sent
+
+
+class Filled(Schema):
+    """What a form takes; a field that is left out has its usual value."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def body_of(
+    form: type[forms.Form], called: str, /, *, without: tuple[str, ...] = (), optional: bool = False, **own: Any
+) -> type[Filled]:
+    """A body with the fields of a form, each with its help text, and `own` ones in place of or beside them."""
+    fields: dict[str, Any] = {
+        field: spoken(each, optional or not each.required or each.initial is not None)
+        for field, each in form.base_fields.items()
+        if field not in (*without, *own)
+    }
+    return cast(type[Filled], create_model(called, __base__=Filled, **fields, **own))
+
+
+def spoken(field: forms.Field, optional: bool) -> tuple[Any, Any]:
+    """A form's field as a property of a body."""
+    kind = kind_of(field)
+    text = str(field.help_text or field.label or "")
+    return (kind | None, Field(None, description=text)) if optional else (kind, Field(..., description=text))
+
+
+def kind_of(field: forms.Field) -> Any:
+    if isinstance(field, forms.BooleanField):
+        return bool
+    if isinstance(field, forms.FloatField):
+        return float | int
+    if isinstance(field, forms.IntegerField):
+        return int
+    if isinstance(field, forms.MultipleChoiceField | forms.ModelMultipleChoiceField):
+        return list[str | int]
+    return str
+
+
+def posted(told: Mapping[str, Any]) -> QueryDict:
+    """What was told, as a browser would have sent it."""
+    query = QueryDict(mutable=True)
+    for name, value in told.items():
+        if isinstance(value, list | tuple):
+            query.setlist(name, [str(each) for each in value])
+        elif value is not None:
+            query[name] = str(value)
+    return query

@@ -1,0 +1,136 @@
+"""What the API says instead of an answer: what is the case, where, and what to do; never a traceback."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, RawPostDataException
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+
+log = logging.getLogger(__name__)
+DOCUMENTS = "/api/v1/docs/"
+WHERE = {"body": "the body", "query": "the query", "path": "the address", "header": "the headers"}
+
+
+class Refused(Exception):
+    """Whatever stands in the way of an answer.
+
+    `faults` are all that is wrong with what was sent, by field; `where` is the first of them.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        where: str = "",
+        do: str = "",
+        faults: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(error)
+        self.status, self.error, self.where, self.do = status, error, where, do
+        self.faults, self.headers = dict(faults or {}), dict(headers or {})
+
+    def answer(self) -> HttpResponse:
+        told: dict[str, Any] = {"error": self.error, "where": self.where, "do": self.do}
+        if self.faults:
+            told["faults"] = [{"where": where, "error": error} for where, error in self.faults.items()]
+        return JsonResponse(told, status=self.status, headers=self.headers)
+
+
+def ill_filled(errors: Mapping[str, Any], body: str = "body") -> Refused:
+    """What a form of the pages found wrong with what was sent; `errors` as Django's forms have them."""
+    faults = {
+        body if field == "__all__" else f"{body}.{field}": " ".join(map(str, each)) for field, each in errors.items()
+    }
+    where, error = next(iter(faults.items()))
+    return Refused(422, error, where, "Change these fields and send the request again.", faults)
+
+
+def of_validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    faults = {".".join(map(str, each["loc"])): str(each["msg"]) for each in error.errors}
+    where, first = next(iter(faults.items()))
+    do = f"Change these fields and send the request again; {DOCUMENTS} has what each takes."
+    return Refused(422, first, where, do, faults).answer()
+
+
+def of_http(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """Of a body that cannot be read, among others; then the reason is the cause."""
+    if isinstance(error.__cause__, Refused):
+        return error.__cause__.answer()
+    do = f"Send JSON as {DOCUMENTS} has it." if error.status_code == 400 else ""
+    return Refused(error.status_code, f"{str(error).rstrip('.')}.", do=do).answer()
+
+
+def of_stranger(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    given = bool(request.headers.get("Authorization"))
+    told = "This token lets nobody in." if given else "The API asks who you are."
+    do = (
+        "It may be revoked, expired, mistyped, or its person no longer in the team. Make another on the team's page."
+        if given
+        else "Send `Authorization: Bearer TOKEN` with a token of the team's page, or sign in."
+    )
+    return Refused(401, told, "Authorization", do, headers={"WWW-Authenticate": 'Bearer realm="PROVE Studio"'}).answer()
+
+
+def of_missing(request: HttpRequest, error: Http404) -> HttpResponse:
+    told = str(error) if error.args and isinstance(error.args[0], str) else ""
+    told = "" if told.startswith("No ") and told.endswith("matches the given query.") else told
+    do = "Mind the names and numbers in it; what you may not see is not there for you."
+    return Refused(404, told or "There is nothing at this address.", request.path, do).answer()
+
+
+def of_denial(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
+    do = "Ask an owner of the team for another role."
+    return Refused(403, str(error) or "You may not do this.", request.path, do).answer()
+
+
+def of_size(request: HttpRequest, error: SuspiciousOperation) -> HttpResponse:
+    if isinstance(error, RequestDataTooBig):
+        return Refused(413, "The body is larger than the site reads.", "body", "Send less at once.").answer()
+    return Refused(400, "This request makes no sense.", "", f"See {DOCUMENTS}.").answer()
+
+
+def of_form(request: HttpRequest, error: RawPostDataException) -> HttpResponse:
+    return not_json().answer()
+
+
+def too_many(seconds: int) -> Refused:
+    told = "These are more requests in a minute than the site answers."
+    return Refused(429, told, "Authorization", f"Wait {seconds} seconds.", headers={"Retry-After": str(seconds)})
+
+
+def not_json() -> Refused:
+    do = "Send JSON, with `Content-Type: application/json`."
+    return Refused(415, "The body is of a kind that the API does not read.", "Content-Type", do)
+
+
+def of_refused(request: HttpRequest, error: Refused) -> HttpResponse:
+    return error.answer()
+
+
+def of_bug(request: HttpRequest, error: Exception) -> HttpResponse:
+    log.error("The API failed", exc_info=error)
+    number = getattr(request, "request_id", "")
+    do = f"It is a fault of ours. Who runs the site finds it in the log as request {number}."
+    return Refused(500, "Something broke on our side.", request.path, do).answer()
+
+
+def explain(api: NinjaAPI) -> None:
+    """Have the API answer so whatever is raised."""
+    for kind, handler in (
+        (Exception, of_bug),
+        (Refused, of_refused),
+        (ValidationError, of_validation),
+        (HttpError, of_http),
+        (AuthenticationError, of_stranger),
+        (Http404, of_missing),
+        (PermissionDenied, of_denial),
+        (SuspiciousOperation, of_size),
+        (RawPostDataException, of_form),
+    ):
+        api.add_exception_handler(kind, handler)

@@ -1,0 +1,245 @@
+"""Data sets: found, made, made of others, and taken away as files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.experiments.detail import run_of
+from prove_web.experiments.rollouts import NoRollouts
+from prove_web.trajectories.changes import changes
+from prove_web.trajectories.collect_pages import collected
+from prove_web.trajectories.curate_forms import Collect, Mix, Split
+from prove_web.trajectories.export_pages import file_of
+from prove_web.trajectories.exporting import FORMATS
+from prove_web.trajectories.forms import NewDataset
+from prove_web.trajectories.models import Dataset
+from prove_web.trajectories.selecting import Selection, selected
+from prove_web.trajectories.version_pages import made, mix_of, split_of, version_of
+from prove_web.trajectories.versions import NotMade
+from prove_web.trajectories.views.finding import one_of
+
+from ..paging import Cursor, Limit, Number, Piece, by_key
+from ..posted import body_of, posted
+from ..refusals import Refused, ill_filled
+from ..rules import in_project
+from ..schemas import JobOut, Strict, username
+from .runs import RUN
+
+router = Router(tags=["Data sets"])
+DATASETS = "/{slug:organisation}/{slug:project}/datasets"
+DATASET = DATASETS + "/{int:dataset}"
+Make = body_of(NewDataset, "MakeDataset", optional=True)
+SplitBody = body_of(Split, "SplitDataset", optional=True)
+CollectBody = body_of(Collect, "CollectRollouts")
+
+
+class DatasetOut(Schema):
+    number: int
+    name: str
+    holds: str
+    state: str
+    parent: int | None
+    origin: dict[str, Any]
+    by: str | None
+    created_at: datetime
+    url: str
+
+    @staticmethod
+    def resolve_state(dataset: Dataset) -> str:
+        return dataset.job.state
+
+    @staticmethod
+    def resolve_parent(dataset: Dataset) -> int | None:
+        return dataset.parent.number if dataset.parent else None
+
+    @staticmethod
+    def resolve_by(dataset: Dataset) -> str | None:
+        return username(dataset.job.created_by)
+
+    @staticmethod
+    def resolve_url(dataset: Dataset) -> str:
+        return dataset.get_absolute_url()
+
+
+class DatasetRow(DatasetOut):
+    job: UUID
+
+    @staticmethod
+    def resolve_job(dataset: Dataset) -> UUID:
+        return dataset.job_id
+
+
+class DatasetWhole(DatasetOut):
+    trajectories: int
+    spec: dict[str, Any]
+    job: JobOut
+
+    @staticmethod
+    def resolve_trajectories(dataset: Dataset) -> int:
+        return dataset.trajectories.count()
+
+    @staticmethod
+    def resolve_spec(dataset: Dataset) -> dict[str, Any]:
+        return dict(dataset.job.spec)
+
+
+class Selected(Schema):
+    """Which trajectories are meant, as the pages' addresses say it."""
+
+    q: str = Field("", max_length=1_100, description="A search, as in the list of trajectories.")
+    dataset: int | None = Field(None, ge=1, le=10**9 - 1, description="The number of a data set.")
+    queue: int | None = Field(None, ge=1, le=10**9 - 1, description="The number of a queue: what it has settled on.")
+    verdict: str = Field("", max_length=20, description="With a queue: verified, accept, reject or fix.")
+
+
+class Version(Selected, Strict):
+    name: str = Field("", max_length=80)
+
+
+class Weighted(Strict):
+    name: str = Field("", max_length=80)
+    seed: int = Field(0, ge=0, le=999_999)
+    most: int | None = Field(None, ge=1, le=1_000_000)
+    weights: dict[int, float] = Field(max_length=200, description="By the number of a data set, such as 1 and 0.5.")
+
+
+class Changes(Schema):
+    dataset: int
+    before: int
+    same: int
+    added: list[str]
+    removed: list[str]
+    changed: dict[str, list[str]]
+    moved: dict[str, dict[str, tuple[int, int]]]
+
+
+@router.get(DATASETS, response=Piece[DatasetRow])
+@in_project(Action.VIEW)
+def list_datasets(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
+    """The project's data sets, the newest first."""
+    rows = Dataset.objects.filter(project=request.project, deleted_at=None)
+    rows = rows.select_related("job__created_by", "parent", "project__organisation")
+    return by_key(rows.defer("job__spec", "job__result"), "number", cursor, limit)
+
+
+@router.post(DATASETS, response={201: DatasetWhole})
+@in_project(Action.LAUNCH)
+def make_dataset(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
+    """Have a data set made: so many conversations over these servers, a recipe's, or those of a chain of tools."""
+    form = NewDataset(request.project, posted(usual(NewDataset, body)))
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    return made_one(request, form.launch(request.project, request.user))
+
+
+def usual(form: Any, body: Any) -> dict[str, Any]:
+    """What a form begins with, and over it what was told."""
+    start = {name: field.initial for name, field in form.base_fields.items() if field.initial is not None}
+    return start | {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+
+
+def made_one(request: Any, dataset: Dataset) -> Dataset:
+    found: Dataset = one_of(request.project, dataset.number)
+    return found
+
+
+@router.post(f"{DATASETS}/versions", response={201: DatasetWhole})
+@in_project(Action.LAUNCH)
+def make_version(request: Any, body: Version) -> Any:
+    """A data set of what a search found, or of what a queue settled on."""
+    selection = chosen(request, body)
+    try:
+        return made_one(request, version_of(request.project, request.user, body.name or selection.name, selection))
+    except NotMade as why:
+        raise not_made(why) from None
+
+
+def chosen(request: Any, asked: Selected) -> Selection:
+    given = {name: str(value) for name, value in asked.dict().items() if value not in (None, "")}
+    selection = selected(request.project, given)
+    if selection.fault:
+        told = f"At character {selection.fault.at + 1}: {selection.fault.message}"
+        raise Refused(422, told, "q", "Change the search; the page of trajectories completes words.")
+    return selection
+
+
+def not_made(why: Exception) -> Refused:
+    return Refused(422, str(why), "body", "Change what it is made of, and send the request again.")
+
+
+@router.post(f"{DATASET}/split", response={201: DatasetWhole})
+@in_project(Action.LAUNCH)
+def split_dataset(request: Any, dataset: Number, body: SplitBody) -> Any:  # type: ignore[valid-type]
+    """A data set with a share of this one held out."""
+    form = Split(posted(usual(Split, body)))
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    try:
+        return made_one(request, split_of(request.project, request.user, form, made(request.project, dataset)))
+    except NotMade as why:
+        raise not_made(why) from None
+
+
+@router.post(f"{DATASETS}/mix", response={201: DatasetWhole})
+@in_project(Action.LAUNCH)
+def mix_datasets(request: Any, body: Weighted) -> Any:
+    """A data set of several, by weight."""
+    told = body.dict(exclude={"weights"}) | {f"weight_{number}": weight for number, weight in body.weights.items()}
+    form = Mix(request.project, posted(told))
+    if strange := [number for number in body.weights if f"weight_{number}" not in form.fields]:
+        do = "Take numbers of finished data sets that hold demonstrations."
+        raise Refused(422, f"There is no data set {strange[0]} to mix here.", "body.weights", do)
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    try:
+        return made_one(request, mix_of(request.project, request.user, form))
+    except NotMade as why:
+        raise not_made(why) from None
+
+
+@router.post(f"{RUN}/collect", response={201: DatasetWhole})
+@in_project(Action.LAUNCH)
+def collect_rollouts(request: Any, run: Number, body: CollectBody) -> Any:  # type: ignore[valid-type]
+    """A data set of rollouts of a run, chosen by step, group and reward."""
+    form = Collect(run_of(request.project, run), posted(body.dict(exclude_unset=True)))
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    try:
+        return made_one(request, collected(request.user, form))
+    except (NotMade, NoRollouts) as why:
+        raise not_made(why) from None
+
+
+@router.get(f"{DATASETS}/export")
+@in_project(Action.VIEW)
+def export_trajectories(
+    request: Any, asked: Query[Selected], format: Literal["jsonl", "parquet", "huggingface", "openai", "csv"] = "jsonl"
+) -> Any:
+    """The trajectories of a data set, a search or a queue as a file, made while it is sent."""
+    return file_of(request, chosen(request, asked), FORMATS[format])
+
+
+@router.get(DATASET, response=DatasetWhole)
+@in_project(Action.VIEW)
+def read_dataset(request: Any, dataset: Number) -> Any:
+    """One data set with what it was made of and its job."""
+    return one_of(request.project, dataset)
+
+
+@router.get(f"{DATASET}/changes", response=Changes)
+@in_project(Action.VIEW)
+def read_changes(request: Any, dataset: Number, beside: Annotated[int | None, Query(alias="with", ge=1)] = None) -> Any:
+    """What this data set has that its parent, or another one, has not."""
+    found = made(request.project, dataset)
+    before = found.parent if beside is None else made(request.project, beside)
+    if before is None or before == found:
+        told = "It has no parent to be compared with."
+        raise Refused(422, told, "query.with", "Name another data set.")
+    return {"dataset": found.number, "before": before.number, **asdict(changes(found, before))}

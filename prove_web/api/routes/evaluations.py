@@ -1,0 +1,181 @@
+"""Evaluations: found, launched, and what they found."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.evaluations.forms import OPTION, EvaluationForm
+from prove_web.evaluations.launching import chosen, launch
+from prove_web.evaluations.listing import EvaluationFilter
+from prove_web.evaluations.models import Evaluation
+from prove_web.evaluations.policies import origin
+from prove_web.evaluations.relatives import evaluation_of
+from prove_web.evaluations.rows import listed
+from prove_web.live.models import State
+from training_worker.prove.benchmarks.known import KNOWN
+
+from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
+from ..posted import body_of, posted
+from ..refusals import Refused, ill_filled
+from ..rules import in_project
+from ..schemas import JobOut, username
+from ..streaming import lines
+
+router = Router(tags=["Evaluations"])
+EVALUATIONS = "/{slug:organisation}/{slug:project}/evaluations"
+EVALUATION = EVALUATIONS + "/{int:evaluation}"
+Launch = body_of(
+    EvaluationForm,
+    "LaunchEvaluation",
+    optional=True,
+    benchmark=(str, Field(max_length=40, description=f"One of {', '.join(KNOWN)}.")),
+    policy=(str, Field(max_length=400, description=str(EvaluationForm.base_fields["policy"].help_text))),
+    options=(dict[str, str], Field({}, max_length=40, description="The benchmark's own, by name.")),
+)
+
+
+class EvaluationOut(Schema):
+    """An evaluation; `overall` is from 0 to 1, and null until every category has a score."""
+
+    number: int
+    name: str
+    benchmark: str
+    version: str
+    model: str
+    run: int | None
+    checkpoint: str
+    state: str
+    overall: float | None
+    by: str | None
+    created_at: datetime
+    url: str
+
+    @staticmethod
+    def resolve_run(one: Evaluation) -> int | None:
+        return one.run.number if one.run else None
+
+    @staticmethod
+    def resolve_state(one: Evaluation) -> str:
+        return one.job.state
+
+    @staticmethod
+    def resolve_by(one: Evaluation) -> str | None:
+        return username(one.job.created_by)
+
+    @staticmethod
+    def resolve_url(one: Evaluation) -> str:
+        return one.get_absolute_url()
+
+
+class EvaluationRow(EvaluationOut):
+    low: float | None
+    high: float | None
+    took: timedelta | None
+    job: UUID
+
+    @staticmethod
+    def resolve_job(one: Evaluation) -> UUID:
+        return one.job_id
+
+
+class EvaluationWhole(EvaluationOut):
+    """`report` is there once it is done."""
+
+    settings: dict[str, Any]
+    report: dict[str, Any] | None
+    job: JobOut
+
+    @staticmethod
+    def resolve_report(one: Evaluation) -> dict[str, Any] | None:
+        return one.job.result.get("report") if one.job.state == State.DONE else None
+
+
+class ItemOut(Schema):
+    item: str
+    category: str
+    passed: bool
+    value: float
+    failure: str
+    steps: int
+    calls: int
+    tokens: int
+    seconds: float
+
+
+@router.get(EVALUATIONS, response=Piece[EvaluationRow])
+@in_project(Action.VIEW)
+def list_evaluations(
+    request: Any,
+    q: Annotated[str, Query(max_length=200)] = "",
+    benchmark: Annotated[str, Query(max_length=40)] = "",
+    run: Annotated[int | None, Query(ge=1, le=10**9 - 1)] = None,
+    state: State | None = None,
+    sort: Annotated[str, Query(max_length=40, description="A column, such as -overall; the newest first.")] = "",
+    cursor: Cursor = "",
+    limit: Limit = 25,
+) -> Any:
+    """The project's evaluations as their table has them."""
+    asked = posted({"q": q, "benchmark": benchmark, "run": run, "state": state, "sort": sort})
+    found = EvaluationFilter(asked, listed(Evaluation.objects.filter(project=request.project)), request.project)
+    if not found.is_valid():
+        raise ill_filled(found.errors, "query")
+    return by_place(found.qs, cursor, limit) if sort else by_key(found.qs, "number", cursor, limit)
+
+
+@router.post(EVALUATIONS, response={201: EvaluationWhole})
+@in_project(Action.LAUNCH)
+def launch_evaluation(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
+    """Put an evaluation of a policy on a benchmark into the queue."""
+    told = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    told |= {f"{OPTION}{name}": value for name, value in told.pop("options", {}).items()}
+    if told["benchmark"] not in KNOWN:
+        do = f"Choose one of {', '.join(KNOWN)}."
+        raise Refused(422, "There is no such benchmark.", "body.benchmark", do)
+    data = posted({"trials": 1, "style": "tools"} | told)
+    form = EvaluationForm(request.project, chosen(data), data)
+    if strange := [name for name in data if name not in form.fields]:
+        raise Refused(422, "This benchmark has no such option.", f"body.options.{strange[0]}", "Leave it out.")
+    for option in form.options:
+        data.setdefault(option.name, option.field.initial or "")
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    source = origin(request.project, form.cleaned_data["policy"])
+    made = launch(request.project, request.user, form.title, form.spec, source)
+    return evaluation_of(request.project, made.number)
+
+
+@router.get(EVALUATION, response=EvaluationWhole)
+@in_project(Action.VIEW)
+def read_report(request: Any, evaluation: Number) -> Any:
+    """One evaluation with its report, once it is done."""
+    return evaluation_of(request.project, evaluation)
+
+
+@router.get(f"{EVALUATION}/items", response=Piece[ItemOut])
+@in_project(Action.VIEW)
+def list_evaluation_items(
+    request: Any,
+    evaluation: Number,
+    result: Literal["", "passed", "failed"] = "",
+    cursor: Cursor = "",
+    limit: Limit = 100,
+) -> Any:
+    """The items that were run, as they ended."""
+    rows = evaluation_of(request.project, evaluation).items.all()
+    rows = rows.filter(passed=result == "passed") if result else rows
+    return by_key(rows, "pk", cursor, limit, downwards=False)
+
+
+@router.get(f"{EVALUATION}/items.jsonl")
+@in_project(Action.VIEW)
+def export_evaluation_items(request: Any, evaluation: Number) -> Any:
+    """What became of every item, as JSON lines."""
+    rows = evaluation_of(request.project, evaluation).items.order_by("pk")
+    names = ("item", "category", "passed", "value", "failure", "steps", "calls", "tokens", "seconds")
+    return lines(request, rows.values(*names).iterator(), f"evaluation-{evaluation}.jsonl")

@@ -1,0 +1,100 @@
+"""Jobs: how they stand, the end of their log, what they reported."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.db.models import QuerySet
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.live.jobs import NotNow, request_stop, resume
+from prove_web.live.log import tail
+from prove_web.live.models import Job, JobEvent, State
+from prove_web.live.views import one_of
+
+from ..paging import Cursor, Limit, Piece, Told, by_place
+from ..refusals import Refused
+from ..rules import in_project
+from ..schemas import JobOut, Strict
+
+router = Router(tags=["Jobs"])
+JOBS = "/{slug:organisation}/{slug:project}/jobs"
+JOB = JOBS + "/{uuid:job}"
+
+
+class Stop(Strict):
+    level: Literal["after_step", "now"] = "after_step"
+
+
+class EventOut(Schema):
+    id: int
+    attempt: int
+    seq: int
+    kind: str
+    at: datetime
+    data: dict[str, Any]
+
+
+class LogOut(Schema):
+    text: str
+
+
+@router.get(JOBS, response=Piece[JobOut])
+@in_project(Action.VIEW)
+def list_jobs(request: Any, state: State | None = None, cursor: Cursor = "", limit: Limit = 50) -> Any:
+    """The project's jobs, the newest first."""
+    rows: QuerySet = Job.objects.filter(project=request.project).select_related("created_by").defer("spec", "result")
+    return by_place(rows.filter(state=state) if state else rows, cursor, limit)
+
+
+@router.get(JOB, response=JobOut)
+@in_project(Action.VIEW)
+def read_job(request: Any, job: UUID) -> Any:
+    """One job and how it stands."""
+    return one_of(request.project, job)
+
+
+@router.get(f"{JOB}/log", response=LogOut)
+@in_project(Action.VIEW)
+def read_log(request: Any, job: UUID) -> Any:
+    """The last lines of a job's log."""
+    return {"text": tail(one_of(request.project, job).folder / "log.txt")}
+
+
+@router.get(f"{JOB}/events", response=Piece[EventOut])
+@in_project(Action.VIEW)
+def list_events(
+    request: Any,
+    job: UUID,
+    after: Annotated[int, Field(ge=0, le=2**63 - 1), Told("`id` of the last event that is known.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> Any:
+    """What a job reported after an event, oldest first; ask again with the last `id` to hear what is new."""
+    rows = JobEvent.objects.filter(job=one_of(request.project, job), pk__gt=after).order_by("pk")
+    found = list(rows[: limit + 1])
+    return {"items": found[:limit], "next": str(found[limit - 1].pk) if len(found) > limit else None}
+
+
+@router.post(f"{JOB}/stop", response=JobOut)
+@in_project(Action.LAUNCH)
+def stop_job(request: Any, job: UUID, body: Stop) -> Any:
+    """Ask a job to stop after its step, with a checkpoint, or now. Asking twice is asking once."""
+    return request_stop(one_of(request.project, job), body.level)
+
+
+@router.post(f"{JOB}/resume", response=JobOut)
+@in_project(Action.LAUNCH)
+def resume_job(request: Any, job: UUID) -> Any:
+    """Go on with a job that was stopped, failed or lost."""
+    return resumed(one_of(request.project, job))
+
+
+def resumed(job: Job) -> Job:
+    try:
+        return resume(job)
+    except NotNow as error:
+        raise Refused(409, str(error), "", "Look at its state first.") from None

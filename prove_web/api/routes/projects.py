@@ -1,0 +1,65 @@
+"""Projects: those that whoever asks may see, and who that is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from ninja import Router, Schema
+
+from prove_web.accounts.models import Membership, Project
+from prove_web.accounts.roles import Action
+
+from ..models import ApiToken
+from ..rules import signed_in
+
+router = Router(tags=["Projects"])
+
+
+class ProjectOut(Schema):
+    organisation: str
+    slug: str
+    name: str
+    role: str
+    created_at: datetime
+
+
+class Me(Schema):
+    username: str
+    token: str | None
+    scopes: list[str]
+    expires_at: datetime | None
+
+
+@router.get("/projects", response=list[ProjectOut])
+@signed_in
+def list_projects(request: Any) -> Any:
+    """The projects that whoever asks may see, with their role in each."""
+    found = Project.objects.of(request.user).select_related("organisation").order_by("organisation__slug", "slug")
+    if isinstance(request.auth, ApiToken):
+        found = found.filter(organisation=request.auth.organisation)
+        found = found.filter(pk=request.auth.project_id) if request.auth.project_id else found
+    roles = dict(Membership.objects.filter(user=request.user).values_list("organisation", "role"))
+    return [
+        {
+            "organisation": each.organisation.slug,
+            "slug": each.slug,
+            "name": each.name,
+            "role": roles[each.organisation_id],
+            "created_at": each.created_at,
+        }
+        for each in found
+    ]
+
+
+@router.get("/me", response=Me)
+@signed_in
+def who_am_i(request: Any) -> Any:
+    """Whose requests these are, and what the token may be used for."""
+    token = request.auth if isinstance(request.auth, ApiToken) else None
+    return {
+        "username": request.user.get_username(),
+        "token": token.name if token else None,
+        "scopes": token.scopes if token else list(Action),
+        "expires_at": token.expires_at if token else None,
+    }

@@ -1,0 +1,179 @@
+"""Training runs: found, launched, cloned, stopped, resumed and described."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.experiments.detail import run_of
+from prove_web.experiments.evaluation import outcomes
+from prove_web.experiments.filling import NotThere, filled_form
+from prove_web.experiments.forms import RunForm
+from prove_web.experiments.launching import launch
+from prove_web.experiments.listing import RunFilter, measured
+from prove_web.experiments.models import Run, RunKind
+from prove_web.live.jobs import request_stop
+from prove_web.live.models import State
+
+from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
+from ..posted import body_of, posted
+from ..refusals import Refused, ill_filled
+from ..rules import in_project
+from ..schemas import JobOut, username
+from .jobs import Stop, resumed
+
+router = Router(tags=["Runs"])
+RUNS = "/{slug:organisation}/{slug:project}/runs"
+RUN = RUNS + "/{int:run}"
+Launch = body_of(
+    RunForm,
+    "Launch",
+    without=("dataset",),
+    optional=True,
+    dataset=(int | None, Field(None, description="The number of a finished data set.")),
+    clone=(int | None, Field(None, description="The number of a run whose settings this one begins with.")),
+)
+
+
+class RunOut(Schema):
+    number: int
+    name: str
+    kind: str
+    state: str
+    dataset: int
+    sweep: int | None
+    tags: list[str]
+    pinned: bool
+    archived: bool
+    by: str | None
+    created_at: datetime
+    url: str
+
+    @staticmethod
+    def resolve_state(run: Run) -> str:
+        return run.job.state
+
+    @staticmethod
+    def resolve_dataset(run: Run) -> int:
+        return run.dataset.number
+
+    @staticmethod
+    def resolve_sweep(run: Run) -> int | None:
+        return run.sweep.number if run.sweep else None
+
+    @staticmethod
+    def resolve_archived(run: Run) -> bool:
+        return run.archived_at is not None
+
+    @staticmethod
+    def resolve_by(run: Run) -> str | None:
+        return username(run.job.created_by)
+
+    @staticmethod
+    def resolve_url(run: Run) -> str:
+        return run.get_absolute_url()
+
+
+class RunRow(RunOut):
+    """A run in the table: `reward` is the mean over its last steps, `gain` the held-out one with its interval."""
+
+    steps: int | None
+    reward_start: float | None
+    reward_now: float | None
+    gain: float | None
+    gain_low: float | None
+    gain_high: float | None
+    took: timedelta | None
+    job: UUID
+
+    @staticmethod
+    def resolve_job(run: Run) -> UUID:
+        return run.job_id
+
+
+class RunWhole(RunOut):
+    notes: str
+    config: dict[str, Any]
+    varied: dict[str, Any]
+    base: int | None
+    last_step: int | None
+    job: JobOut
+
+    @staticmethod
+    def resolve_base(run: Run) -> int | None:
+        return run.base.number if run.base else None
+
+    @staticmethod
+    def resolve_last_step(run: Run) -> int | None:
+        return run.points.order_by("-step").values_list("step", flat=True).first()
+
+
+class Wanted(Schema):
+    """What the table of runs is narrowed to and sorted by."""
+
+    q: str = Field("", max_length=200, description="Words in name, data set, notes or who started it, or #number.")
+    state: State | None = None
+    kind: RunKind | None = None
+    sort: str = Field("", max_length=40, description="A column of the table, such as -reward; the newest first.")
+
+
+@router.get(RUNS, response=Piece[RunRow])
+@in_project(Action.VIEW)
+def list_runs(request: Any, wanted: Query[Wanted], cursor: Cursor = "", limit: Limit = 25) -> Any:
+    """The project's runs as its table has them."""
+    found = RunFilter(posted(wanted.dict()), measured(Run.objects.filter(project=request.project)))
+    if not found.is_valid():
+        raise ill_filled(found.errors, "query")
+    return by_place(found.qs, cursor, limit) if wanted.sort else by_key(found.qs, "number", cursor, limit)
+
+
+@router.post(RUNS, response={201: RunWhole})
+@in_project(Action.LAUNCH)
+def launch_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
+    """Put a run into the queue, as the launch form does: what is left out has its usual value, or the cloned run's."""
+    try:
+        form = filled_form(request.project, body.dict(exclude_unset=True))
+    except NotThere as why:
+        raise Refused(422, str(why), f"body.{why.field}", "Name another one.") from None
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    with transaction.atomic():
+        run = launch(request.project, request.user, form)
+    return run_of(request.project, run.number)
+
+
+@router.get(RUN, response=RunWhole)
+@in_project(Action.VIEW)
+def read_run(request: Any, run: Number) -> Any:
+    """One run with its configuration and its job."""
+    return run_of(request.project, run)
+
+
+@router.post(f"{RUN}/stop", response=RunWhole)
+@in_project(Action.LAUNCH)
+def stop_run(request: Any, run: Number, body: Stop) -> Any:
+    """Ask a run to stop after its step, with a checkpoint, or now."""
+    request_stop(run_of(request.project, run).job, body.level)
+    return run_of(request.project, run)
+
+
+@router.post(f"{RUN}/resume", response=RunWhole)
+@in_project(Action.LAUNCH)
+def resume_run(request: Any, run: Number) -> Any:
+    """Go on with a run that was stopped, failed or lost, from its newest checkpoint."""
+    resumed(run_of(request.project, run).job)
+    return run_of(request.project, run)
+
+
+@router.get(f"{RUN}/evaluation", response=dict[str, Any])
+@in_project(Action.VIEW)
+def read_evaluation(request: Any, run: Number) -> Any:
+    """What the evaluation that ends a run measured; empty before it has ended."""
+    result = run_of(request.project, run).job.result
+    return {"result": result, "outcomes": outcomes(result)}

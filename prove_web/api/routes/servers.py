@@ -1,0 +1,109 @@
+"""Servers and their tools, as the project has them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from django.http import Http404
+from ninja import Query, Router, Schema
+
+from mcp_servers.catalogue import SERVERS, TOOLS
+from prove_web.accounts.roles import Action
+from prove_web.environments.checking import health
+from prove_web.environments.offered import environment_of, offered
+from prove_web.servers.catalogue import Entry, card, entries, search
+from training_worker.prove.schemas import tool_schema
+
+from ..rules import in_project
+
+router = Router(tags=["Servers and tools"])
+IN_PROJECT = "/{slug:organisation}/{slug:project}"
+
+
+class ServerOut(Schema):
+    """A server: how many tools it has, the rows of each table of a default world, and whether it is switched on."""
+
+    name: str
+    category: str
+    description: str
+    tools: int
+    tables: dict[str, int]
+    rules: list[str]
+    laws: list[str]
+    on: bool
+    health: str
+
+
+class ToolOut(Schema):
+    """A tool: `takes`, `may_take` and `gives` are types of ids."""
+
+    name: str
+    server: str
+    description: str
+    mark: str
+    takes: list[str]
+    may_take: list[str]
+    gives: list[str]
+
+    @staticmethod
+    def resolve_description(entry: Entry) -> str:
+        return entry.tool.description
+
+
+class ToolWhole(ToolOut):
+    """With its parameters as a JSON schema, as a model is shown them."""
+
+    parameters: dict[str, Any]
+
+    @staticmethod
+    def resolve_parameters(entry: Entry) -> Any:
+        return tool_schema(entry.name)["function"]["parameters"]
+
+
+@router.get(f"{IN_PROJECT}/servers", response=list[ServerOut])
+@in_project(Action.VIEW)
+def list_servers(request: Any) -> Any:
+    """All servers, those that are switched off in the project among them."""
+    off, known = environment_of(request.project).off, health(SERVERS)
+    return [told(name, name not in off, known[name]) for name in SERVERS]
+
+
+@router.get(f"{IN_PROJECT}/servers/{{slug:server}}", response=ServerOut)
+@in_project(Action.VIEW)
+def read_server(request: Any, server: str) -> Any:
+    """One server."""
+    if server not in SERVERS:
+        raise Http404(f"There is no server “{server[:40]}”.")
+    return told(server, server not in environment_of(request.project).off, health([server])[server])
+
+
+def told(name: str, on: bool, health: Any) -> dict[str, Any]:
+    found = card(name)
+    names = ("name", "category", "description", "tools", "rules", "laws")
+    return {each: getattr(found, each) for each in names} | {
+        "tables": dict(found.tables),
+        "on": on,
+        "health": health.state,
+    }
+
+
+@router.get(f"{IN_PROJECT}/tools", response=list[ToolOut])
+@in_project(Action.VIEW)
+def list_tools(
+    request: Any,
+    q: Annotated[str, Query(max_length=200, description="Words that all occur in name, server or description.")] = "",
+    server: Annotated[str, Query(max_length=40)] = "",
+    kind: Literal["", "read", "write", "destructive"] = "",
+) -> Any:
+    """The tools that are switched on in the project."""
+    on = offered(request.project)
+    return search(q, kind, [server] if server in on else on) if not server or server in on else []
+
+
+@router.get(f"{IN_PROJECT}/tools/{{slug:tool}}", response=ToolWhole)
+@in_project(Action.VIEW)
+def read_tool(request: Any, tool: str) -> Any:
+    """One tool, with its parameters as a JSON schema."""
+    if tool not in TOOLS:
+        raise Http404(f"There is no tool “{tool[:60]}”.")
+    return entries()[tool]

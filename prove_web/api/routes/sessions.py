@@ -1,0 +1,306 @@
+"""Live sessions: opened by a seed, tools called in them, forked, begun again, compared and ended."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from mcp_servers.kit import ToolError
+from prove_web.accounts.roles import Action
+from prove_web.servers import calls
+from prove_web.servers.arguments import checked
+from prove_web.servers.forms import SessionForm
+from prove_web.servers.listing import listed
+from prove_web.servers.models import LiveSession
+from prove_web.servers.session_page import has
+from prove_web.servers.tables import changes, differences, overview, view
+from prove_web.servers.views.sessions import of
+from prove_web.servers.worlds import Moment, ServerGone, moments
+
+from ..paging import Cursor, Limit, Piece, by_place
+from ..posted import body_of, posted
+from ..refusals import Refused, ill_filled
+from ..rules import in_project
+from ..schemas import Strict, username
+
+router = Router(tags=["Sessions"])
+SESSIONS = "/{slug:organisation}/{slug:project}/sessions"
+SESSION = SESSIONS + "/{int:session}"
+Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
+Open = body_of(
+    SessionForm,
+    "OpenSession",
+    without=("tool", "connect", "saved", "servers"),
+    optional=True,
+    servers=(list[str], Field(..., max_length=100, description="Their names.")),
+)
+
+
+class SessionOut(Schema):
+    id: int
+    title: str
+    servers: list[str]
+    seed: int
+    size: str
+    source: str
+    parent: int | None
+    parent_at: int
+    by: str | None
+    created_at: datetime
+    calls: int
+    url: str
+
+    @staticmethod
+    def resolve_parent(session: LiveSession) -> int | None:
+        return session.parent_id
+
+    @staticmethod
+    def resolve_by(session: LiveSession) -> str | None:
+        return username(session.created_by)
+
+    @staticmethod
+    def resolve_calls(session: LiveSession) -> int:
+        made = getattr(session, "made", None)
+        return session.calls.count() if made is None else int(made)
+
+    @staticmethod
+    def resolve_url(session: LiveSession) -> str:
+        return session.get_absolute_url()
+
+
+class CallBody(Strict):
+    tool: str = Field(max_length=80)
+    arguments: dict[str, Any] = {}
+
+
+class CallOut(Schema):
+    """A call and what it answered; `ok` is false where the server refused it, and then it changed nothing."""
+
+    position: int
+    tool: str
+    arguments: dict[str, Any]
+    ok: bool
+    text: str
+    by: str | None
+    made_at: datetime
+    took_us: int | None
+    source: str
+
+    @staticmethod
+    def resolve_by(call: Any) -> str | None:
+        return username(call.made_by)
+
+
+class At(Strict):
+    at: int | None = Field(None, ge=0, le=10**9, description="After how many calls; after the newest if left out.")
+
+
+class FieldChange(Schema):
+    name: str
+    before: str
+    after: str
+
+
+class RowChange(Schema):
+    server: str
+    table: str
+    id: str
+    how: str
+    fields: list[FieldChange]
+
+    @staticmethod
+    def resolve_fields(row: Any) -> list[dict[str, str]]:
+        return [{"name": name, "before": before, "after": after} for name, before, after in row.fields]
+
+
+class Diff(Schema):
+    """The rows that differ, at most so many; `rows` counts all. Equal digests are equal worlds."""
+
+    rows: int
+    changes: list[RowChange]
+    digest_before: str
+    digest_after: str
+
+
+class TableOut(Schema):
+    server: str
+    table: str
+    rows: int
+
+
+class Rows(Schema):
+    columns: list[str]
+    items: list[list[str]]
+    next: str | None
+
+
+class Ended(Schema):
+    removed: int
+
+
+MOST_ROWS = 500
+
+
+@router.get(SESSIONS, response=Piece[SessionOut])
+@in_project(Action.VIEW)
+def list_sessions(
+    request: Any,
+    q: Annotated[str, Query(max_length=200, description="Words of title, servers or owner, or a seed.")] = "",
+    source: Annotated[str, Query(max_length=20)] = "",
+    sort: Annotated[
+        str, Query(max_length=20, description="title, seed, calls, owner, source, age; - for downwards.")
+    ] = "",
+    cursor: Cursor = "",
+    limit: Limit = 25,
+) -> Any:
+    """The project's live sessions, the newest first."""
+    rows, _ = listed(request, request.project)
+    return by_place(rows, cursor, limit)
+
+
+@router.post(SESSIONS, response={201: SessionOut})
+@in_project(Action.ANNOTATE)
+def open_session(request: Any, body: Open) -> Any:  # type: ignore[valid-type]
+    """Open a session: these servers, in the world of a seed."""
+    start = {"seed": 1, "size": "default"}
+    told = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    form = SessionForm(request.project, posted(start | told))
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    return form.open(request.project, request.user)
+
+
+@router.get(SESSION, response=SessionOut)
+@in_project(Action.VIEW)
+def read_session(request: Any, session: Key) -> Any:
+    """One session."""
+    return of(request, session)
+
+
+@router.get(f"{SESSION}/calls", response=Piece[CallOut])
+@in_project(Action.VIEW)
+def list_calls(request: Any, session: Key, cursor: Cursor = "", limit: Limit = 100) -> Any:
+    """The calls of a session, the oldest first."""
+    return by_place(of(request, session).calls.select_related("made_by"), cursor, limit)
+
+
+@router.post(f"{SESSION}/calls", response={201: CallOut})
+@in_project(Action.ANNOTATE)
+def call_tool(request: Any, session: Key, body: CallBody) -> Any:
+    """Call a tool in the newest state. What the server refuses is an answer, too: look at `ok`."""
+    target = of(request, session)
+    if not has(target, body.tool):
+        raise Refused(422, "This session has no such tool.", "body.tool", "Choose one of its servers' tools.")
+    try:
+        return calls.make(target, request.user, body.tool, checked(body.arguments))
+    except ToolError as refused:
+        raise Refused(422, str(refused), "body.arguments", "Send arguments that a tool could be given.") from None
+    except calls.Full:
+        told = f"A session has at most {calls.MOST_CALLS:,} calls."
+        raise Refused(409, told, "", "Go on in a fork of it.") from None
+    except calls.Busy:
+        told = "Others are calling in this session at the same time."
+        raise Refused(409, told, "", "Look at what they did, then call again.") from None
+    except ServerGone as gone:
+        raise server_gone(gone) from None
+
+
+def server_gone(gone: ServerGone) -> Refused:
+    return Refused(409, f"There is no server {gone} any more.", "", "Its calls are kept; open another session.")
+
+
+@router.get(f"{SESSION}/diff", response=Diff)
+@in_project(Action.VIEW)
+def diff_session(
+    request: Any,
+    session: Key,
+    before: Annotated[int, Query(ge=0, le=10**9, description="After so many calls; 0 is the opening.")] = 0,
+    after: Annotated[
+        int | None, Query(ge=0, le=10**9, description="After so many calls; the newest if left out.")
+    ] = None,
+    beside: Annotated[int | None, Query(ge=1, le=2**63 - 1, description="Another session that `after` is of.")] = None,
+) -> Any:
+    """The rows that differ between two moments of a session, or between one of it and one of another."""
+    here = of(request, session)
+    other = of(request, beside) if beside else here
+    one, two = moment(here, before), moment(other, after)
+    rows = list(changes(one.world, two.world) if beside is None else differences(one.world, two.world))
+    digests = {"digest_before": one.world.digest(), "digest_after": two.world.digest()}
+    return {"rows": len(rows), "changes": rows[:MOST_ROWS], **digests}
+
+
+def moment(session: LiveSession, at: int | None) -> Moment:
+    """Raises Refused."""
+    try:
+        known = moments(session)
+    except ServerGone as gone:
+        raise server_gone(gone) from None
+    if at is not None and at >= len(known):
+        raise Refused(422, f"Session {session.pk} has {len(known) - 1} calls.", "query", "Name one of its moments.")
+    return known[-1 if at is None else at]
+
+
+@router.get(f"{SESSION}/tables", response=list[TableOut])
+@in_project(Action.VIEW)
+def list_tables(request: Any, session: Key, at: Annotated[int | None, Query(ge=0, le=10**9)] = None) -> Any:
+    """The tables of a session's world after so many calls."""
+    world = moment(of(request, session), at).world
+    return [
+        {"server": server, "table": table, "rows": rows} for server, tables in overview(world) for table, rows in tables
+    ]
+
+
+@router.get(f"{SESSION}/tables/{{slug:server}}/{{slug:table}}", response=Rows)
+@in_project(Action.VIEW)
+def read_table(
+    request: Any,
+    session: Key,
+    server: str,
+    table: str,
+    at: Annotated[int | None, Query(ge=0, le=10**9)] = None,
+    q: Annotated[str, Query(max_length=200, description="Words that a row has.")] = "",
+    cursor: Cursor = "",
+    limit: Limit = 100,
+) -> Any:
+    """The rows of one table, as text."""
+    found = view(moment(of(request, session), at).world, f"{server}.{table}", q)
+    if (found.server, found.table) != (server, table):
+        raise Refused(404, f"There is no table {table[:60]} of {server[:60]} here.", request.path, "See the tables.")
+    page = by_place(found.rows, cursor, limit)
+    return {"columns": list(found.columns), "items": found.shown(page["items"]), "next": page["next"]}
+
+
+@router.post(f"{SESSION}/fork", response={201: SessionOut})
+@in_project(Action.ANNOTATE)
+def fork_session(request: Any, session: Key, body: At) -> Any:
+    """A new session that starts as this one was after a call."""
+    source = of(request, session)
+    last = source.calls.count()
+    if body.at is not None and body.at > last:
+        raise Refused(422, f"Session {session} has {last} calls.", "body.at", "Name one of its moments.")
+    return calls.fork(source, request.user, last if body.at is None else body.at)
+
+
+@router.post(f"{SESSION}/reset", response={201: SessionOut})
+@in_project(Action.ANNOTATE)
+def reset_session(request: Any, session: Key) -> Any:
+    """A fresh session in the same world; this one stays as it is."""
+    try:
+        return calls.reset(of(request, session), request.user)
+    except KeyError as gone:
+        raise server_gone(ServerGone(gone.args[0])) from None
+
+
+@router.delete(SESSION, response=Ended)
+@in_project(Action.ANNOTATE)
+def end_session(request: Any, session: Key) -> Any:
+    """Remove a session with its calls: one's own; those of others take a role that launches. Its forks are kept."""
+    target = of(request, session)
+    if target.created_by_id != request.user.pk and not request.role.covers(Action.LAUNCH):
+        told = "Someone else opened this session; to remove it takes the role Maintainer or higher."
+        raise Refused(403, told, request.path, "Ask a maintainer.")
+    calls.remove(target)
+    return {"removed": session}

@@ -1,0 +1,251 @@
+"""Trajectories: found by the language of the list, read whole, and scored by another reward."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.experiments.what_if.asked import asked as reward_asked
+from prove_web.experiments.what_if.pages import answer
+from prove_web.review.comments import blind_since
+from prove_web.trajectories.models import Trajectory
+from prove_web.trajectories.paging import SIZE, Order, page_of
+from prove_web.trajectories.reading import done
+from prove_web.trajectories.search import search
+from prove_web.trajectories.verdict import example_of, judge
+from prove_web.trajectories.views.finding import one_of, one_trajectory
+from prove_web.trajectories.what_if import BLIND, NotPossible
+from prove_web.trajectories.what_if import run as rerun
+from training_worker.prove.counterfactual import Edit
+from training_worker.prove.trajectory import ToolCall, dumps
+
+from ..paging import Number
+from ..posted import posted
+from ..refusals import Refused
+from ..rules import in_project
+from ..schemas import Strict
+from .datasets import DATASET
+
+router = Router(tags=["Trajectories"])
+IN_PROJECT = "/{slug:organisation}/{slug:project}"
+TRAJECTORY = f"{DATASET}/trajectories/{{slug:example}}"
+Sort = Literal["made", "-made", "reward", "-reward", "length", "-length", "-errors"]
+BEHIND = Query("", max_length=20, pattern=r"^[0-9]*$", description="`next` of the piece before; empty for the first.")
+
+
+class TrajectoryRow(Schema):
+    """A trajectory as the list shows it; the components are of the reward, null where there is none."""
+
+    dataset: int
+    example: str
+    split: str
+    kind: str
+    query: str
+    servers: list[str]
+    tools: list[str]
+    steps: int
+    length: int
+    errors: int
+    reward: float | None
+    validity: float | None
+    coverage: float | None
+    efficiency: float | None
+    name: float | None
+    arguments: float | None
+    run: int | None
+    url: str
+
+    @staticmethod
+    def resolve_dataset(row: Trajectory) -> int:
+        return row.dataset.number
+
+    @staticmethod
+    def resolve_servers(row: Trajectory) -> list[str]:
+        return [*filter(None, row.servers.split(","))]
+
+    @staticmethod
+    def resolve_tools(row: Trajectory) -> list[str]:
+        return [*filter(None, row.tools.split(","))]
+
+    @staticmethod
+    def resolve_url(row: Trajectory) -> str:
+        return row.get_absolute_url()
+
+
+class Found(Schema):
+    """`count` is of all that were found, up to 10,000; `more` where there are more than that."""
+
+    items: list[TrajectoryRow]
+    next: str | None
+    count: int
+    more: bool
+
+
+class TrajectoryWhole(TrajectoryRow):
+    """`record` is the conversation and its ground truth, `rollout` a policy's attempt at it.
+
+    Who has yet to review it blindly is told no reward (`blind`).
+    """
+
+    record: dict[str, Any]
+    rollout: dict[str, Any] | None
+    origin: dict[str, Any]
+    blind: bool
+
+
+class Verdict(Schema):
+    """What a replay on today's servers says of a demonstration; `problem` is why there is none."""
+
+    reward: dict[str, Any] | None
+    problem: str
+
+
+class EditBody(Strict):
+    """One call left out, or made otherwise."""
+
+    call: int = Field(ge=1, le=100_000, description="Its number from 1.")
+    tool: str = Field("", max_length=200, description="Empty to leave the call out.")
+    arguments: dict[str, Any] = {}
+
+
+class WhatIf(Schema):
+    """The rewards before and after, with their evidence; null where there is none."""
+
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class Scored(Schema):
+    """`looked` rollouts out of `all`, of which `without` have no reward and `stale` cannot be compared any more."""
+
+    config: dict[str, Any]
+    looked: int
+    all: int
+    without: int
+    stale: int
+    why: str
+    mean_before: float | None
+    mean_after: float | None
+    spread_before: float | None
+    spread_after: float | None
+    rank: float | None
+
+
+@router.get(f"{IN_PROJECT}/trajectories", response=Found)
+@in_project(Action.VIEW)
+def list_trajectories(
+    request: Any,
+    q: Annotated[str, Query(max_length=1_100, description="Such as `tool:create_event reward<0.5`.")] = "",
+    dataset: Annotated[int | None, Query(ge=1, le=10**9 - 1, description="Only of this data set.")] = None,
+    sort: Sort = "-made",
+    cursor: str = BEHIND,
+) -> Any:
+    """The trajectories of a project that a search finds, 50 at a time."""
+    within = one_of(request.project, dataset) if dataset else None
+    found = search(request.project, " ".join(q.splitlines()), within)
+    if found.fault:
+        told = f"At character {found.fault.at + 1}: {found.fault.message}"
+        raise Refused(422, told, "query.q", "Change the search; the page of trajectories completes words.")
+    page = page_of(request.project, found.rows, posted({"after": cursor} if cursor else {}), Order(sort))
+    following = str(page.later) if page.later and len(page.rows) == SIZE else None
+    rows = [with_project(row, request.project) for row in page.rows]
+    return {"items": rows, "next": following, "count": page.count, "more": page.more}
+
+
+def with_project(row: Trajectory, project: Any) -> Trajectory:
+    row.dataset.project = project
+    return row
+
+
+@router.get(TRAJECTORY, response=TrajectoryWhole)
+@in_project(Action.VIEW)
+def read_trajectory(request: Any, dataset: Number, example: str) -> Any:
+    """One trajectory with its record and, where it is an attempt, what the policy did."""
+    found = one_trajectory(request.project, dataset, example)
+    found.blind = blind_since(found, request.user) is not None
+    if found.blind:
+        for name in ("reward", "validity", "coverage", "efficiency", "name", "arguments"):
+            setattr(found, name, None)
+        found.rollout = {**found.rollout, "reward": None} if found.rollout else None
+    return found
+
+
+@router.get(f"{TRAJECTORY}/verdict", response=Verdict)
+@in_project(Action.VIEW)
+def read_verdict(request: Any, dataset: Number, example: str) -> Any:
+    """Run a demonstration again in a fresh world, and score it."""
+    found = seen(request, dataset, example)
+    known = example_of(found)
+    if known is None:
+        return {"reward": None, "problem": "This trajectory cannot be read by this version of the site."}
+    verdict = judge(known)
+    return {"reward": json.loads(dumps(verdict.reward)) if verdict.reward else None, "problem": verdict.problem}
+
+
+@router.post(f"{TRAJECTORY}/what-if", response=WhatIf)
+@in_project(Action.VIEW)
+def edit_trajectory(request: Any, dataset: Number, example: str, body: EditBody) -> Any:
+    """What it would have earned without one of its calls, or with another in its place; nothing is kept."""
+    found = seen(request, dataset, example)
+    known = example_of(found)
+    if known is None:
+        raise Refused(422, "This trajectory cannot be read, so nothing of it is run.", "", "Choose another.")
+    rollout, _, config, _ = done(found, known)
+    if body.call > len(rollout.calls):
+        raise Refused(422, f"It has {len(rollout.calls)} calls.", "body.call", "Name one of them.")
+    edit = Edit(body.call - 1, ToolCall(body.tool, body.arguments)) if body.tool else Edit(body.call - 1)
+    try:
+        made = rerun(known, rollout, edit, config)
+    except NotPossible as why:
+        raise Refused(422, str(why), "body", "Choose another call, or another trajectory.") from None
+    rewards = {"before": made.before.reward, "after": made.after.reward}
+    return {name: json.loads(dumps(reward)) if reward else None for name, reward in rewards.items()}
+
+
+def seen(request: Any, dataset: int, example: str) -> Trajectory:
+    """A trajectory whose reward this person may know. Raises Refused."""
+    found: Trajectory = one_trajectory(request.project, dataset, example)
+    if blind_since(found, request.user) is not None:
+        raise Refused(409, BLIND, request.path, "Complete your review first.")
+    return found
+
+
+class Rescore(Schema):
+    """Of what, and the weights that are not its own."""
+
+    of: str = Field("", max_length=30, description="run-3 or dataset-2; the newest run where it is left out.")
+    preset: str = Field("", max_length=40, description="A reward by its name, or saved-4 for one of the team's.")
+    first: int | None = Field(None, ge=0, le=10**9 - 1, description="Of a run: the first step.")
+    last: int | None = Field(None, ge=0, le=10**9 - 1)
+    most: Literal[2_000, 20_000, 100_000] = Field(20_000, description="Rollouts that are looked at.")
+
+
+@router.get(f"{IN_PROJECT}/what-if", response=Scored)
+@in_project(Action.VIEW)
+def rescore(request: Any, asked: Query[Rescore]) -> Any:
+    """What another reward would have said of a run's rollouts or of a data set. Weights are further parameters,
+    such as `coverage=0.5`, named as the reward's configuration names them."""
+    want = reward_asked(request.project, request.GET.dict())
+    if want.source is None:
+        raise Refused(404, "There is nothing here to score.", "query.of", "Name a run or a data set, as run-3.")
+    if asked.of and want.source.name != asked.of:
+        raise Refused(404, f"There is no {asked.of} here to score.", "query.of", "Name a run or a data set, as run-3.")
+    if want.fault:
+        raise Refused(422, want.fault, "query", "Change this weight.")
+    told = answer(want)
+    found = told.compared
+    mean, spread = (found.mean, found.spread) if found else ((None, None), (None, None))
+    return {
+        "config": asdict(want.config),
+        **{name: getattr(told, name) for name in ("looked", "all", "without", "stale", "why")},
+        "mean_before": mean[0],
+        "mean_after": mean[1],
+        "spread_before": spread[0],
+        "spread_after": spread[1],
+        "rank": found.rank if found else None,
+    }

@@ -1,0 +1,104 @@
+"""The rule that an operation of the API is written under: that of the pages, and what a token may be used for.
+
+Write `@in_project(Action.VIEW)` below the route. Who may not is told so before anything that was sent is looked at;
+the view gets `request.project`, and the two names of the address are put into the operation's signature here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Annotated, Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from ninja import Path
+from ninja.utils import contribute_operation_callback
+
+from prove_web.accounts import permissions
+from prove_web.accounts.roles import Action
+
+from .auth import Guard, either
+from .models import ApiToken
+from .paging import Told
+
+View = Callable[..., Any]
+NAMES = {"organisation": "The team's name in addresses.", "project": "The project's name in addresses."}
+
+
+def in_project(action: Action) -> Callable[[View], View]:
+    """An operation in one project: 404 for strangers, 403 for too low a role or too small a scope."""
+    guarded = permissions.in_project(action)(scoped(action))
+    return under(guarded, f"project: {action.value}", ("organisation", "project"))
+
+
+def in_organisation(action: Action) -> Callable[[View], View]:
+    """An operation in one organisation; tokens of a single project do not reach it."""
+    guarded = permissions.in_organisation(action)(scoped(action))
+    return under(guarded, f"organisation: {action.value}", ("organisation",))
+
+
+def signed_in(view: View) -> View:
+    """An operation about whoever asks, and what they may see."""
+    view.rule = "signed in"
+    return view
+
+
+def under(guarded: View, rule: str, names: tuple[str, ...]) -> Callable[[View], View]:
+    def guard(request: Any) -> None:
+        named = {name: request.resolver_match.kwargs[name] for name in names}
+        reaches(request.auth, named)
+        guarded(request, **named)
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def operation(request: Any, **rest: Any) -> Any:
+            return view(request, **{name: value for name, value in rest.items() if name not in names})
+
+        operation.__signature__ = with_names(view, names)
+        operation.rule = rule
+        contribute_operation_callback(operation, lambda made: let(made, guard))
+        return operation
+
+    return decorate
+
+
+def let(operation: Any, guard: Guard) -> None:
+    """Put an operation under a guard, as Ninja does with its parameter `auth`."""
+    operation.auth_param = either(guard)
+    operation._set_auth(operation.auth_param)
+
+
+def with_names(view: View, names: tuple[str, ...]) -> inspect.Signature:
+    """The view's signature with the names of an address after the request."""
+    mine = inspect.signature(view, eval_str=True)
+    request, *rest = mine.parameters.values()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    known = [
+        inspect.Parameter(name, keyword, annotation=Annotated[str, Told(NAMES[name])], default=Path(...))
+        for name in names
+    ]
+    return mine.replace(parameters=[request, *known, *(each.replace(kind=keyword) for each in rest)])
+
+
+def scoped(action: Action) -> View:
+    """Whether the token may be used for this; a session may do what its person may."""
+
+    def check(request: Any) -> HttpResponse:
+        token = request.auth
+        if isinstance(token, ApiToken) and not token.covers(action):
+            raise PermissionDenied(f"The token “{token}” lacks the scope “{action.value}”: {action.label}.")
+        return HttpResponse()
+
+    return check
+
+
+def reaches(token: Any, names: Mapping[str, str]) -> None:
+    """Raises Http404 for what is of another organisation or project than the token, whatever its person may there."""
+    if not isinstance(token, ApiToken):
+        return
+    if names["organisation"] != token.organisation.slug:
+        raise Http404
+    if token.project and names.get("project") != token.project.slug:
+        raise Http404

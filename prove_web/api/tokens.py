@@ -1,0 +1,75 @@
+"""API tokens: made once and shown once, found by their hash, good while their person is a member."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from datetime import timedelta
+from hashlib import sha256
+
+from django.utils import timezone
+
+from prove_web.accounts.models import Organisation, Project, User
+from prove_web.accounts.roles import Action
+
+from .models import ApiToken
+
+PREFIX = "prove_"  # by which scanners of published code know one
+BYTES = 32
+NOTED = timedelta(minutes=1)  # `used_at` is as exact as this, so that a busy program costs no write a call
+MOST = 100  # tokens of one person in one organisation that still let in
+
+
+class TooMany(Exception):
+    """Somebody has as many tokens as one may have; the message says what to do."""
+
+
+def issue(
+    user: User,
+    organisation: Organisation,
+    name: str,
+    scopes: Iterable[str],
+    project: Project | None = None,
+    days: int | None = None,
+) -> tuple[ApiToken, str]:
+    """A new token, good for so many `days` or until it is revoked; and its text, which is kept nowhere.
+
+    Raises TooMany.
+    """
+    if ApiToken.objects.good().filter(user=user, organisation=organisation).count() >= MOST:
+        raise TooMany(f"One person has at most {MOST} tokens in a team. Revoke those that are not in use.")
+    text = PREFIX + secrets.token_urlsafe(BYTES)
+    made = ApiToken.objects.create(
+        user=user,
+        organisation=organisation,
+        project=project,
+        name=name,
+        scopes=[action.value for action in Action if action.value in {Action.VIEW.value, *scopes}],
+        hash=hashed(text),
+        expires_at=timezone.now() + timedelta(days=days) if days else None,
+    )
+    return made, text
+
+
+def hashed(text: str) -> str:
+    """A plain hash is enough: the text is random and long."""
+    return sha256(text.encode()).hexdigest()
+
+
+def admitted(text: str) -> ApiToken | None:
+    """The token of this text, unless it was revoked, has expired, or its person has left; notes its use."""
+    related = ("user", "organisation", "project")
+    found = ApiToken.objects.good().filter(hash=hashed(text)).select_related(*related).first()
+    if found is None or not found.user.is_active:
+        return None
+    if not found.organisation.memberships.filter(user=found.user).exists():
+        return None
+    now = timezone.now()
+    if found.used_at is None or found.used_at < now - NOTED:
+        ApiToken.objects.filter(pk=found.pk).update(used_at=now)
+    return found
+
+
+def revoke(token: ApiToken) -> None:
+    """Let nobody in by it any more; it stays in the list."""
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())

@@ -1,0 +1,38 @@
+"""All that a run told, to be taken away: its points and its rollouts, read some at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.db.models import QuerySet
+
+from training_worker.prove.store.folder import read_rollouts
+from training_worker.prove.trajectory import dumps
+
+from .models import Run
+from .rollouts import NoRollouts, explained
+from .stored import StoredRun
+
+TOGETHER = 1_000  # points in memory at a time
+
+
+def points_of(table: QuerySet) -> Iterator[dict[str, Any]]:
+    """Each point with all its metrics, in order; no cursor is held open while a slow reader takes them."""
+    last = -1
+    while part := list(table.filter(step__gt=last).order_by("step").values_list("step", "metrics")[:TOGETHER]):
+        yield from ({"step": step, **metrics} for step, metrics in part)
+        last = part[-1][0]
+
+
+def rollouts_of(run: Run, steps: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Each rollout with its step and index; a step that cannot be read says why in place of its rollouts."""
+    store = StoredRun(run)
+    for step in steps:
+        try:
+            with explained(run, step):
+                for index, rollout in enumerate(read_rollouts(store, [step], transcripts=True), 1):
+                    yield {"step": step, "index": index, "rollout": json.loads(dumps(rollout))}
+        except NoRollouts as why:
+            yield {"step": step, "index": None, "error": str(why)}

@@ -1,0 +1,36 @@
+"""The launch form as a program fills it in: names and numbers instead of what a browser would send."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from prove_web.accounts.models import Project
+
+from .forms import RunForm, copied, usable
+from .models import Run
+
+
+class NotThere(ValueError):
+    """What a field names is not in the project; the message says what to do."""
+
+    def __init__(self, field: str, message: str):
+        super().__init__(message)
+        self.field = field
+
+
+def filled_form(project: Project, told: Mapping[str, Any]) -> RunForm:
+    """The form with what was told. `dataset` is a number, and `clone` that of a run to begin with. Raises NotThere."""
+    given = {name: value for name, value in told.items() if name not in ("clone", "dataset") and value is not None}
+    start: dict[str, Any] = {}
+    if (number := told.get("clone")) is not None:
+        source = Run.objects.filter(project=project, number=number, deleted_at=None).first()
+        if source is None:
+            raise NotThere("clone", f"There is no run {number} here to begin with.")
+        start = copied(source)
+    if (number := told.get("dataset")) is not None:
+        found = usable(project).filter(number=number).first()
+        if found is None:
+            raise NotThere("dataset", f"No run can train on data set {number}: name a finished one of conversations.")
+        start["dataset"] = found.pk
+    return RunForm(project, start | given)

@@ -1,0 +1,102 @@
+"""What people say of a run on its page: tags, pin, notes; and, for who may launch, its name, archive and baseline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from . import keeping
+from .keeping import NotesDiffer, NotKept
+from .models import Run
+
+
+def one_in_sight(request: ProjectRequest, number: int) -> Run:
+    """Raises Http404."""
+    rows = keeping.in_sight(request.project).select_related("job__project", "base")
+    found: Run = get_object_or_404(rows, number=number)
+    found.project = request.project
+    return found
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def run_mark(request: ProjectRequest, run: int) -> HttpResponse:
+    """`tags=a,b` sets them all, `add=` and `remove=` change one; `pin=yes` or `no`."""
+    found, asked = one_in_sight(request, run), request.POST
+    try:
+        if "tags" in asked:
+            keeping.set_tags(found, keeping.read_tags(asked["tags"]))
+        if "add" in asked or "remove" in asked:
+            add, remove = (keeping.read_tags(asked.get(name, "")) for name in ("add", "remove"))
+            keeping.change_tags(found, add, remove)
+        if asked.get("pin") in ("yes", "no"):
+            keeping.pin(found, asked["pin"] == "yes")
+    except NotKept as why:
+        return marks(request, found, str(why))
+    return marks(request, found)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def run_keep(request: ProjectRequest, run: int) -> HttpResponse:
+    """`name=`, `archived=yes` or `no`, `base=` a run's number, or empty for none."""
+    found, asked = one_in_sight(request, run), request.POST
+    try:
+        if "name" in asked:
+            keeping.rename(found, asked["name"])
+        if asked.get("archived") in ("yes", "no"):
+            keeping.archive(found, asked["archived"] == "yes")
+        if "base" in asked:
+            keeping.set_base(found, base_of(request, asked["base"]))
+    except NotKept as why:
+        return marks(request, found, str(why))
+    return marks(request, found)
+
+
+def base_of(request: ProjectRequest, number: str) -> Run | None:
+    """The run that was chosen as a baseline. Raises NotKept."""
+    if not number:
+        return None
+    known = number.isdecimal() and len(number) < 10
+    found = keeping.in_sight(request.project).filter(number=int(number)).first() if known else None
+    if found is None:
+        raise NotKept(f"There is no run {number[:20]} here to measure against. Choose another one.")
+    return found
+
+
+def marks(request: ProjectRequest, run: Run, fault: str = "") -> HttpResponse:
+    """To htmx what was changed, in its place; otherwise the run's page."""
+    if request.htmx:
+        return render(request, "experiments/keeping_marks.html", {"run": run, "fault": fault})
+    if fault:
+        messages.error(request, fault)
+    return redirect(run)
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def run_notes(request: ProjectRequest, run: int) -> HttpResponse:
+    """Keep the notes; who wrote in place of older ones gets both to put together, with status 422."""
+    found = one_in_sight(request, run)
+    text, revision = request.POST.get("notes"), request.POST.get("revision", "")
+    if text is None:
+        return redirect(found)
+    context: dict[str, Any] = {"run": found}
+    try:
+        keeping.write_notes(found, text, revision)
+    except NotesDiffer as differ:
+        found.notes = differ.theirs
+        context |= {"fault": str(differ), "typed": text, "theirs": differ.theirs}
+    except NotKept as why:
+        context |= {"fault": str(why), "typed": text, "revision": revision}
+    else:
+        if not request.htmx:
+            return redirect(found)
+    page = "experiments/run_notes.html" if request.htmx else "experiments/run_notes_page.html"
+    return render(request, page, context, status=422 if "fault" in context and not request.htmx else 200)

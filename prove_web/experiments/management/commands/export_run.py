@@ -1,0 +1,46 @@
+"""A run's points and rollouts as files, in the terminal."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web.experiments.exporting import points_of, rollouts_of
+from prove_web.experiments.management.finding import run_named
+from prove_web.experiments.stored import StoredRun
+
+
+class Command(BaseCommand):
+    """`manage.py export_run my-team/demo 3 FOLDER`: run.json, points.jsonl, held_out.jsonl and rollouts.jsonl."""
+
+    help = "Write what a run told into a folder, as JSON lines."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", help="organisation/project")
+        parser.add_argument("run", type=int, help="the run's number")
+        parser.add_argument("folder", type=Path, help="made where it is not there")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        run, folder = run_named(options["project"], options["run"]), options["folder"]
+        whole = {"number": run.number, "name": run.name, "kind": run.kind, "state": run.job.state}
+        whole |= {"config": run.config, "notes": run.notes, "tags": run.tags, "result": run.job.result}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "run.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False), "utf-8")
+            for name, rows in (
+                ("points", points_of(run.points.all())),
+                ("held_out", points_of(run.held_out.all())),
+                ("rollouts", rollouts_of(run, StoredRun(run).steps())),
+            ):
+                self.stdout.write(f"{name}: {written(folder / f'{name}.jsonl', rows):,}")
+        except OSError as why:
+            raise CommandError(f"{folder} takes nothing: {why.strerror}.") from None
+
+
+def written(path: Path, rows: Iterable[Any]) -> int:
+    """How many lines were written."""
+    with path.open("w", encoding="utf-8") as file:
+        return sum(1 for row in rows if file.write(json.dumps(row, ensure_ascii=False) + "\n"))

@@ -1,0 +1,41 @@
+"""A run launched in the terminal, as the form of the pages launches it."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from prove_web.accounts.management.naming import faults_told, person_named, project_named, settings_given
+from prove_web.accounts.roles import Action
+from prove_web.experiments.filling import NotThere, filled_form
+from prove_web.experiments.launching import launch
+
+
+class Command(BaseCommand):
+    """`manage.py launch_run my-team/demo --as mary --dataset 1 --set name=Slower learning_rate=1e-6`."""
+
+    help = "Put a run into the queue."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", help="organisation/project")
+        parser.add_argument("--as", dest="person", required=True, help="whose run it is: user name or address")
+        parser.add_argument("--dataset", type=int, help="its number")
+        parser.add_argument("--clone", type=int, help="the number of a run whose settings it begins with")
+        parser.add_argument("--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE", help="of the form")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        project = project_named(options["project"])
+        person = person_named(options["person"], Action.LAUNCH, project.organisation)
+        told = settings_given(options["set"]) | {name: options[name] for name in ("dataset", "clone")}
+        try:
+            form = filled_form(project, told)
+        except NotThere as why:
+            raise CommandError(str(why)) from None
+        if strange := [name for name in told if name not in (*form.fields, "clone")]:
+            raise CommandError(f"The launch form has no {strange[0]}.")
+        if not form.is_valid():
+            raise CommandError(faults_told(form.errors))
+        with transaction.atomic():
+            run = launch(project, person, form)
+        self.stdout.write(f"run {run.number}, {run.name}: queued as job {run.job_id}")

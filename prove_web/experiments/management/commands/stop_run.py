@@ -1,0 +1,26 @@
+"""A run asked to stop, in the terminal."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from prove_web.experiments.management.finding import run_named
+from prove_web.live.jobs import request_stop
+from prove_web.live.models import StopLevel
+
+
+class Command(BaseCommand):
+    """`manage.py stop_run my-team/demo 3`: after its step, with a checkpoint; at once with `--now`."""
+
+    help = "Ask a run to stop."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", help="organisation/project")
+        parser.add_argument("run", type=int, help="the run's number")
+        parser.add_argument("--now", action="store_true", help="without waiting for the end of its step")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        run = run_named(options["project"], options["run"])
+        job = request_stop(run.job, StopLevel.NOW if options["now"] else StopLevel.AFTER_STEP)
+        self.stdout.write(f"run {run.number}, {run.name}: {job.get_state_display().lower()}")

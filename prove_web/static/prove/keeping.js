@@ -1,0 +1,46 @@
+// Notes that are being written stay in this browser until they are saved; only the answer that keeps them forgets them.
+(() => {
+  const key = (form) => `run-notes:${form.dataset.person}:${form.dataset.notes}`;
+  const say = (form, text) => { form.querySelector("[data-notes-said]").textContent = text; };
+
+  document.addEventListener("input", ({ target }) => {
+    const form = target.closest?.("form[data-notes]");
+    if (!form || target.name !== "notes") return;
+    try {
+      localStorage.setItem(key(form), JSON.stringify({ text: target.value, revision: form.elements.revision.value }));
+      say(form, "Kept in this browser until you save");
+    } catch { say(form, "This browser keeps no copy: it has no room"); }
+  });
+
+  // What was sent is forgotten once it is the text on the page; what was typed since then stays, and follows on it.
+  let sent = false;
+  document.addEventListener("submit", ({ target }) => { if (target.matches("form[data-notes]")) sent = true; }, true);
+
+  function settle() {
+    const form = document.querySelector("form[data-notes]");
+    if (!form || form.dataset.ready) return;
+    form.dataset.ready = "1";
+    let draft = null;
+    try { draft = JSON.parse(localStorage.getItem(key(form)) ?? "null"); } catch { /* not ours */ }
+    const box = form.elements.notes;
+    if (!draft || "fault" in form.dataset) return;
+    if (draft.text.trim() === box.value.trim()) return localStorage.removeItem(key(form));
+    box.value = draft.text;
+    if (!sent) form.elements.revision.value = draft.revision;
+    sent = false;
+    form.closest("details").open = true;
+    say(form, "Not saved yet: this is what you had written here");
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const form = event.target.closest?.("form[data-notes]");
+    if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(); }
+  });
+  document.addEventListener("htmx:after:swap", settle);
+  document.addEventListener("htmx:error", () => {
+    const form = document.querySelector("form[data-notes]");
+    if (form && sent) say(form, "Not saved: the site does not answer. Your text is kept in this browser");
+  });
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", settle);
+  else settle();
+})();

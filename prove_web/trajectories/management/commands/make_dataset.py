@@ -1,0 +1,34 @@
+"""A data set of the site, asked for in the terminal."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web.accounts.management.naming import faults_told, person_named, project_named, settings_given
+from prove_web.accounts.roles import Action
+from prove_web.trajectories.forms import NewDataset
+
+
+class Command(BaseCommand):
+    """`manage.py make_dataset my-team/demo --as mary --set train=200 held_out=40 servers='["banking"]'`."""
+
+    help = "Have the site make a data set, as its form does."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("project", help="organisation/project")
+        parser.add_argument("--as", dest="person", required=True, help="whose it is: user name or address")
+        parser.add_argument("--set", nargs="+", default=[], action="extend", metavar="NAME=VALUE", help="of the form")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        project = project_named(options["project"])
+        person = person_named(options["person"], Action.LAUNCH, project.organisation)
+        told = settings_given(options["set"])
+        start = {name: each.initial for name, each in NewDataset.base_fields.items() if each.initial is not None}
+        if strange := [name for name in told if name not in NewDataset.base_fields]:
+            raise CommandError(f"The form of a data set has no {strange[0]}.")
+        form = NewDataset(project, start | told)
+        if not form.is_valid():
+            raise CommandError(faults_told(form.errors))
+        made = form.launch(project, person)
+        self.stdout.write(f"data set {made.number}, {made.name}: queued as job {made.job_id}")

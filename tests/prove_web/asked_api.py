@@ -1,0 +1,84 @@
+"""The operations of the API as tests ask for them: each with its rule, its address, and a body as it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.test import Client
+
+from prove_web.accounts.models import Organisation, User
+from prove_web.accounts.roles import Action
+from prove_web.api.api import document
+from prove_web.api.described import content, example
+from prove_web.api.tokens import issue
+
+ALL = [action.value for action in Action]
+JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Operation:
+    name: str
+    method: str
+    path: str
+    told: dict[str, Any]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def rule(self) -> str:
+        return self.told["x-rule"]
+
+    @property
+    def action(self) -> Action:
+        return Action(self.rule.split(": ")[1])
+
+    def address(self, names: Mapping[str, Any]) -> str:
+        return self.path.format(**names)
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        return content(self.told.get("requestBody", {}))
+
+    @property
+    def body(self) -> Any:
+        return example(self.schema, SCHEMAS) if self.schema else None
+
+    @property
+    def parameters(self) -> list[dict[str, Any]]:
+        return [each for each in self.told.get("parameters", ()) if each["in"] == "query"]
+
+
+SCHEMAS = document()["components"]["schemas"]
+OPERATIONS = [
+    Operation(told["operationId"], method, path, told)
+    for path, methods in document()["paths"].items()
+    for method, told in methods.items()
+]
+GUARDED = [each for each in OPERATIONS if ": " in each.rule]
+
+
+def named(furnished: Mapping[str, Any]) -> dict[str, Any]:
+    """What fills the addresses."""
+    return {**furnished, "table": "accounts"}
+
+
+def with_token(user: User, organisation: Organisation, scopes: list[str] = ALL) -> Client:
+    """A program of this person's."""
+    return Client(headers={"Authorization": f"Bearer {issue(user, organisation, 'Mine', scopes)[1]}"})
+
+
+def ask(client: Client, operation: Operation, names: Mapping[str, Any]) -> int:
+    """The status of the answer; what it did is undone."""
+    with transaction.atomic():
+        body = None if operation.body is None else json.dumps(operation.body)
+        rest = {"data": body, "content_type": JSON} if body is not None else {}
+        answer = getattr(client, operation.method)(operation.address(names), **rest)
+        answer.close()
+        transaction.set_rollback(True)
+    return answer.status_code

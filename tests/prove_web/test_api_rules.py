@@ -1,0 +1,164 @@
+"""Who may ask the API what: every operation of its document, asked for by everyone, with every kind of token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from django.utils import timezone
+
+from prove_web.accounts.models import Membership, Organisation, Project, User
+from prove_web.accounts.roles import Action, Role
+from prove_web.api.api import operations
+from prove_web.api.models import ApiToken
+from prove_web.api.tokens import issue
+
+from .asked_api import ALL, GUARDED, OPERATIONS, ask, named, with_token
+from .furnished import furnish
+from .test_refusals import picture
+
+ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
+WELCOME = {200, 201, 400, 409, 422}
+OTHERS = {"bob": {"end_session"}}  # of what somebody else made, which takes more
+OBJECTS = ("session", "dataset", "example", "queue", "run", "evaluation", "job")
+
+# What an operation that changes something takes, written down by hand; all others take Action.VIEW.
+MORE_THAN_LOOKING = {
+    "make_project": Action.MANAGE,
+    "open_session": Action.ANNOTATE,
+    "end_session": Action.ANNOTATE,
+    "call_tool": Action.ANNOTATE,
+    "fork_session": Action.ANNOTATE,
+    "reset_session": Action.ANNOTATE,
+    "make_dataset": Action.LAUNCH,
+    "make_version": Action.LAUNCH,
+    "split_dataset": Action.LAUNCH,
+    "mix_datasets": Action.LAUNCH,
+    "collect_rollouts": Action.LAUNCH,
+    "make_queue": Action.LAUNCH,
+    "next_to_review": Action.ANNOTATE,
+    "read_item": Action.ANNOTATE,
+    "submit_review": Action.ANNOTATE,
+    "undo_review": Action.ANNOTATE,
+    "export_labels": Action.LAUNCH,
+    "launch_run": Action.LAUNCH,
+    "stop_run": Action.LAUNCH,
+    "resume_run": Action.LAUNCH,
+    "mark_run": Action.ANNOTATE,
+    "keep_run": Action.LAUNCH,
+    "write_notes": Action.ANNOTATE,
+    "launch_evaluation": Action.LAUNCH,
+    "stop_job": Action.LAUNCH,
+    "resume_job": Action.LAUNCH,
+}
+
+
+@pytest.fixture
+def team(alice: User, mary: User, bob: User, victor: User, charlie: User) -> dict[str, User]:
+    return {user.username: user for user in (alice, mary, bob, victor, charlie)}
+
+
+@pytest.fixture
+def names(team: dict[str, User], project: Project, settings: LazySettings, tmp_path: Path) -> dict[str, Any]:
+    settings.PROVE_DATA, settings.API_RATE = tmp_path, 10**6
+    return named(furnish(project, team["mary"]))
+
+
+def statuses(client: Client, names: dict[str, Any]) -> dict[str, int]:
+    return {each.name: ask(client, each, names) for each in GUARDED}
+
+
+def test_every_operation_has_a_rule_and_a_name_of_its_own() -> None:
+    every = list(operations())
+    assert [each.view_func.__name__ for each in every if not hasattr(each.view_func, "rule")] == []
+    assert len({each.view_func.__name__ for each in every}) == len(every) == len(OPERATIONS) + 1  # and the document
+    assert {each.name for each in OPERATIONS if each not in GUARDED} == {"list_projects", "who_am_i"}
+
+
+def test_what_takes_more_than_looking_is_written_down() -> None:
+    assert {each.name: each.action for each in GUARDED if each.action != Action.VIEW} == MORE_THAN_LOOKING
+
+
+def test_only_what_is_written_down_is_not_asked_for_by_get() -> None:
+    computes = {"edit_trajectory"}  # runs something, and keeps nothing
+    changing = {each.name for each in GUARDED if each.method != "get"}
+    assert changing - computes <= {*MORE_THAN_LOOKING}
+
+
+@pytest.mark.parametrize("person", ROLES)
+def test_an_operation_answers_the_roles_that_may_and_nobody_else(
+    person: str, team: dict[str, User], names: dict[str, Any], organisation: Organisation
+) -> None:
+    found = statuses(with_token(team[person], organisation), names)
+    allowed = {each.name for each in GUARDED if ROLES[person].covers(each.action)} - OTHERS.get(person, set())
+    assert {name: status for name, status in found.items() if name in allowed and status not in WELCOME} == {}
+    assert {status for name, status in found.items() if name not in allowed} <= {403}
+
+
+@pytest.mark.parametrize("person", ROLES)
+def test_a_session_is_answered_as_a_token_is(
+    person: str, team: dict[str, User], names: dict[str, Any], as_user: Callable[[User], Client]
+) -> None:
+    found = statuses(as_user(team[person]), names)
+    assert {name for name, status in found.items() if status == 403} == {
+        each.name for each in GUARDED if not ROLES[person].covers(each.action)
+    } | OTHERS.get(person, set())
+
+
+def test_strangers_find_nothing_and_the_unknown_are_asked_who_they_are(
+    team: dict[str, User], names: dict[str, Any], organisation: Organisation
+) -> None:
+    theirs = Organisation.objects.get(slug="other")
+    Membership.objects.create(organisation=theirs, user=team["mary"], role=Role.OWNER)
+    before = picture()
+    for client in (with_token(team["charlie"], theirs), with_token(team["mary"], theirs)):
+        assert {*statuses(client, names).values()} == {404}
+    assert {*statuses(Client(), names).values()} == {401}
+    ApiToken.objects.filter(organisation=theirs).delete()
+    assert {**picture(), "ApiToken": []} == {**before, "ApiToken": []}
+
+
+def test_a_token_without_the_scope_is_refused_whatever_its_person_may(
+    team: dict[str, User], names: dict[str, Any], organisation: Organisation
+) -> None:
+    before = picture()
+    for action in Action:
+        made, text = issue(team["alice"], organisation, "Small", ALL)
+        ApiToken.objects.filter(pk=made.pk).update(scopes=[each for each in ALL if each != action])
+        client = Client(headers={"Authorization": f"Bearer {text}"})
+        asked = [each for each in GUARDED if each.action == action]
+        assert {ask(client, each, names) for each in asked} <= {403}
+    assert {**picture(), "ApiToken": []} == {**before, "ApiToken": []}
+
+
+@pytest.mark.parametrize("end", ["revoked_at", "expires_at"])
+def test_a_token_that_has_ended_opens_nothing(
+    end: str, team: dict[str, User], names: dict[str, Any], organisation: Organisation
+) -> None:
+    client = with_token(team["alice"], organisation)
+    ApiToken.objects.update(**{end: timezone.now() - timedelta(seconds=1)})
+    assert {*statuses(client, names).values()} == {401}
+
+
+def test_nothing_of_another_project_is_found_here(
+    team: dict[str, User], names: dict[str, Any], organisation: Organisation
+) -> None:
+    Project.objects.create(organisation=organisation, slug="second", name="Second")
+    client, elsewhere = with_token(team["alice"], organisation), {**names, "project": "second"}
+    asked = [each for each in GUARDED if any(f"{{{name}}}" in each.path for name in OBJECTS)]
+    assert {each.name: status for each in asked if (status := ask(client, each, elsewhere)) != 404} == {}
+
+
+def test_looking_changes_nothing(team: dict[str, User], names: dict[str, Any], organisation: Organisation) -> None:
+    client = with_token(team["victor"], organisation)
+    before = picture()
+    for each in GUARDED:
+        if each.action == Action.VIEW:
+            getattr(client, each.method)(each.address(names)).close()
+    after = picture()
+    assert {name for name in before if name != "ApiToken" and before[name] != after[name]} == set()

@@ -1,0 +1,244 @@
+"""One project of a site: its servers and sessions, data sets, trajectories, queues, runs, evaluations and jobs.
+
+What each operation takes and answers is on the site's page /api/v1/docs/. Keywords that are not named here are those
+of that page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from .studio import Studio
+
+Json = dict[str, Any]
+Items = Iterator[Json]
+Level = Literal["after_step", "now"]
+ENDED = frozenset({"stopped", "failed", "lost", "done"})
+
+
+class Project:
+    def __init__(self, studio: Studio, organisation: str, project: str) -> None:
+        self.studio, self.path = studio, f"/{organisation}/{project}"
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.studio.ask("GET", self.path + path, **query)
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Json:
+        return dict(self.studio.ask("POST", self.path + path, body))
+
+    def put(self, path: str, body: Mapping[str, Any]) -> Json:
+        return dict(self.studio.ask("PUT", self.path + path, body))
+
+    def all(self, path: str, **query: Any) -> Items:
+        return self.studio.items(self.path + path, **query)
+
+    def lines(self, path: str, **query: Any) -> Iterator[Any]:
+        return self.studio.lines(self.path + path, **query)
+
+    def download(self, path: str, file: str | Path, **query: Any) -> int:
+        return self.studio.download(self.path + path, file, **query)
+
+    # Servers, tools and live sessions
+
+    def servers(self) -> list[Json]:
+        return list(self.get("/servers"))
+
+    def tools(self, q: str = "", server: str = "", kind: str = "") -> list[Json]:
+        return list(self.get("/tools", q=q, server=server, kind=kind))
+
+    def tool(self, name: str) -> Json:
+        """With its parameters as a JSON schema."""
+        return dict(self.get(f"/tools/{name}"))
+
+    def sessions(self, **query: Any) -> Items:
+        return self.all("/sessions", **query)
+
+    def open_session(self, servers: Sequence[str], seed: int = 1, **rest: Any) -> Json:
+        """The same seed is the same world."""
+        return self.post("/sessions", {"servers": list(servers), "seed": seed, **rest})
+
+    def call(self, session: int, tool: str, arguments: Mapping[str, Any] | None = None) -> Json:
+        """What a tool answered; `ok` is false where its server refused the call."""
+        return self.post(f"/sessions/{session}/calls", {"tool": tool, "arguments": dict(arguments or {})})
+
+    def calls(self, session: int) -> Items:
+        return self.all(f"/sessions/{session}/calls")
+
+    def diff(self, session: int, before: int = 0, after: int | None = None, beside: int | None = None) -> Json:
+        """The rows that differ between two moments; `beside` names another session that `after` is of."""
+        return dict(self.get(f"/sessions/{session}/diff", before=before, after=after, beside=beside))
+
+    def fork(self, session: int, at: int | None = None) -> Json:
+        return self.post(f"/sessions/{session}/fork", {"at": at})
+
+    def reset(self, session: int) -> Json:
+        return self.post(f"/sessions/{session}/reset")
+
+    def end_session(self, session: int) -> Json:
+        return dict(self.studio.ask("DELETE", f"{self.path}/sessions/{session}"))
+
+    # Data sets and trajectories
+
+    def datasets(self) -> Items:
+        return self.all("/datasets")
+
+    def dataset(self, number: int) -> Json:
+        return dict(self.get(f"/datasets/{number}"))
+
+    def make_dataset(self, **fields: Any) -> Json:
+        """The fields of the page *New data set*; those that are left out are as usual."""
+        return self.post("/datasets", fields)
+
+    def make_version(self, name: str = "", **selected: Any) -> Json:
+        """A data set of what a search (`q`, `dataset`) finds, or a queue settled on (`queue`, `verdict`)."""
+        return self.post("/datasets/versions", {"name": name, **selected})
+
+    def split(self, dataset: int, **fields: Any) -> Json:
+        return self.post(f"/datasets/{dataset}/split", fields)
+
+    def mix(self, weights: Mapping[int, float], **fields: Any) -> Json:
+        named = {str(number): weight for number, weight in weights.items()}
+        return self.post("/datasets/mix", {"weights": named, **fields})
+
+    def collect(self, run: int, steps: str, **fields: Any) -> Json:
+        """A data set of a run's rollouts, of steps such as "1, 10-20"."""
+        return self.post(f"/runs/{run}/collect", {"steps": steps, **fields})
+
+    def export(self, file: str | Path, format: str = "jsonl", **selected: Any) -> int:
+        """Trajectories as a file; how many bytes it has."""
+        return self.download("/datasets/export", file, format=format, **selected)
+
+    def trajectories(self, q: str = "", **query: Any) -> Items:
+        return self.all("/trajectories", q=q, **query)
+
+    def trajectory(self, dataset: int, example: str) -> Json:
+        return dict(self.get(f"/datasets/{dataset}/trajectories/{example}"))
+
+    def rescore(self, of: str = "", **weights: Any) -> Json:
+        """What another reward would have said of `run-3` or `dataset-2`."""
+        return dict(self.get("/what-if", of=of, **weights))
+
+    # Review
+
+    def queues(self) -> Items:
+        return self.all("/review")
+
+    def make_queue(self, name: str, **fields: Any) -> Json:
+        return self.post("/review", {"name": name, **fields})
+
+    def items(self, queue: int, state: str = "") -> Items:
+        return self.all(f"/review/{queue}/items", state=state)
+
+    def next_item(self, queue: int, after: int = 0) -> Json | None:
+        """The next item that needs you, held for you; None where none does."""
+        found = self.get(f"/review/{queue}/next", after=after)
+        return dict(found) if found else None
+
+    def item(self, queue: int, position: int) -> Json:
+        return dict(self.get(f"/review/{queue}/items/{position}"))
+
+    def review(self, queue: int, position: int, answers: Mapping[str, Any], **rest: Any) -> Json:
+        """Complete one's review of an item; `action` may be draft or skip."""
+        return self.put(f"/review/{queue}/items/{position}/review", {"answers": dict(answers), **rest})
+
+    def labels(self, queue: int, **query: Any) -> Iterator[Any]:
+        return self.lines(f"/review/{queue}/labels", **query)
+
+    # Runs
+
+    def runs(self, **query: Any) -> Items:
+        return self.all("/runs", **query)
+
+    def run(self, number: int) -> Json:
+        return dict(self.get(f"/runs/{number}"))
+
+    def launch_run(self, name: str, **fields: Any) -> Json:
+        """The fields of the launch form; `clone` begins with another run's, `dataset` is a number."""
+        return self.post("/runs", {"name": name, **fields})
+
+    def stop_run(self, number: int, level: Level = "after_step") -> Json:
+        return self.post(f"/runs/{number}/stop", {"level": level})
+
+    def resume_run(self, number: int) -> Json:
+        return self.post(f"/runs/{number}/resume")
+
+    def mark_run(self, number: int, **marks: Any) -> Json:
+        """`tags`, or `add` and `remove`, and `pinned`."""
+        return self.post(f"/runs/{number}/mark", marks)
+
+    def keep_run(self, number: int, **kept: Any) -> Json:
+        """`name`, `archived`, `base`."""
+        return self.post(f"/runs/{number}/keep", kept)
+
+    def write_notes(self, number: int, text: str) -> Json:
+        """In place of those that are there now. Raises Conflict where somebody else wrote meanwhile."""
+        revision = self.get(f"/runs/{number}/notes")["revision"]
+        return self.put(f"/runs/{number}/notes", {"text": text, "revision": revision})
+
+    def metrics(self, run: int, *names: str, **query: Any) -> Json:
+        return dict(self.get(f"/runs/{run}/metrics", names=",".join(names), **query))
+
+    def points(self, run: int, source: str = "points") -> Iterator[Any]:
+        """Every point with all its metrics."""
+        return self.lines(f"/runs/{run}/points", source=source)
+
+    def find_rollouts(self, run: int, q: str = "", order: str = "step") -> Items:
+        return self.all(f"/runs/{run}/rollouts", q=q, order=order)
+
+    def groups(self, run: int, step: int) -> list[Json]:
+        return list(self.get(f"/runs/{run}/rollouts/{step}"))
+
+    def rollout(self, run: int, step: int, index: int) -> Json:
+        return dict(self.get(f"/runs/{run}/rollouts/{step}/{index}"))
+
+    def export_rollouts(self, run: int, file: str | Path, **query: Any) -> int:
+        return self.download(f"/runs/{run}/rollouts.jsonl", file, **query)
+
+    def checkpoints(self, run: int) -> list[Json]:
+        return list(self.get(f"/runs/{run}/checkpoints"))
+
+    def download_checkpoint(self, run: int, step: int, file: str | Path) -> int:
+        return self.download(f"/runs/{run}/checkpoints/{step}", file)
+
+    # Evaluations and jobs
+
+    def evaluations(self, **query: Any) -> Items:
+        return self.all("/evaluations", **query)
+
+    def evaluation(self, number: int) -> Json:
+        """With its report, once it is done."""
+        return dict(self.get(f"/evaluations/{number}"))
+
+    def launch_evaluation(self, benchmark: str, policy: str, **fields: Any) -> Json:
+        return self.post("/evaluations", {"benchmark": benchmark, "policy": policy, **fields})
+
+    def jobs(self, state: str = "") -> Items:
+        return self.all("/jobs", state=state)
+
+    def job(self, job: str) -> Json:
+        return dict(self.get(f"/jobs/{job}"))
+
+    def log(self, job: str) -> str:
+        return str(self.get(f"/jobs/{job}/log")["text"])
+
+    def events(self, job: str, after: int = 0, *, follow: bool = False, every: float = 2.0) -> Items:
+        """What a job reported after an event; with `follow`, what it reports until it has ended, too."""
+        while True:
+            over = not follow or self.job(job)["state"] in ENDED  # before the events, so that none is missed
+            piece = self.get(f"/jobs/{job}/events", after=after, limit=500)
+            for event in piece["items"]:
+                after = event["id"]
+                yield event
+            if piece["next"] is None:
+                if over:
+                    return
+                self.studio.pause(every)
+
+    def wait(self, job: str, every: float = 2.0) -> Json:
+        """The job, once it has ended."""
+        while (found := self.job(job))["state"] not in ENDED:
+            self.studio.pause(every)
+        return found

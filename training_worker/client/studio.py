@@ -1,0 +1,157 @@
+"""One site over HTTP: requests with a token, sent again where that is safe, and answers read as they come."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx2
+
+from .errors import NotKnown, StudioError, Unreachable, refusal
+from .project import Project
+
+API = "/api/v1"
+SAFE = frozenset({"GET", "PUT"})  # methods that say the same when they are sent twice
+AWAY = frozenset({502, 503, 504})  # of a proxy while the site starts anew
+LONGEST = 60.0  # seconds between two tries
+CHUNK = 1 << 20
+
+
+class Studio:
+    """A site, as the person whose token this is. `pause` waits between tries; `transport` is httpx2's."""
+
+    def __init__(
+        self,
+        site: str,
+        token: str | None = None,
+        *,
+        timeout: float = 60.0,
+        tries: int = 5,
+        pause: Callable[[float], None] = time.sleep,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        token = token or os.environ.get("PROVE_TOKEN", "")
+        if not token:
+            raise NotKnown("There is no token.", where="PROVE_TOKEN", do="Make one on the team's page of API tokens.")
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        self.tries, self.pause = max(1, tries), pause
+        self.http = httpx2.Client(
+            base_url=site.rstrip("/") + API, headers=headers, timeout=timeout, transport=transport
+        )
+
+    def __enter__(self) -> Studio:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.http.close()
+
+    def me(self) -> dict[str, Any]:
+        """Whose requests these are, and what the token may be used for."""
+        return dict(self.ask("GET", "/me"))
+
+    def projects(self) -> list[dict[str, Any]]:
+        """The projects that the token opens."""
+        return list(self.ask("GET", "/projects"))
+
+    def make_project(self, organisation: str, name: str, slug: str = "") -> dict[str, Any]:
+        """Its address is made of the name where no `slug` is given."""
+        return dict(self.ask("POST", f"/{organisation}/projects", {"name": name, "slug": slug}))
+
+    def members(self, organisation: str) -> list[dict[str, Any]]:
+        """Who is in a team, with their roles."""
+        return list(self.ask("GET", f"/{organisation}/members"))
+
+    def project(self, organisation: str, project: str) -> Project:
+        """One project, by the two names in its address."""
+        return Project(self, organisation, project)
+
+    def ask(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """One request, and its answer as JSON. Raises StudioError."""
+        with self.answered(method, path, body, query) as answer:
+            answer.read()
+            return answer.json()
+
+    def items(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """All of a list, piece by piece."""
+        cursor = ""
+        while cursor is not None:
+            piece = self.ask("GET", path, **query, **({"cursor": cursor} if cursor else {}))
+            yield from piece["items"]
+            cursor = piece["next"]
+
+    def lines(self, path: str, **query: Any) -> Iterator[Any]:
+        """The lines of an export, each as JSON, read while they are sent."""
+        with self.answered("GET", path, None, query) as answer:
+            yield from (json.loads(line) for line in answer.iter_lines() if line)
+
+    def download(self, path: str, file: str | Path, **query: Any) -> int:
+        """Write what is sent to a file, whole or not at all; how many bytes these were."""
+        target, size = Path(file), 0
+        partial = target.with_name(target.name + ".partial")
+        with self.answered("GET", path, None, query) as answer, partial.open("wb") as out:
+            for piece in answer.iter_bytes(CHUNK):
+                size += out.write(piece)
+        partial.replace(target)
+        return size
+
+    @contextmanager
+    def answered(self, method: str, path: str, body: Any, query: dict[str, Any]) -> Iterator[httpx2.Response]:
+        """The answer to a request, not read yet. Raises StudioError for what is refused."""
+        given = {name: value for name, value in query.items() if value is not None and value != ""}
+        request = self.http.build_request(method, path.lstrip("/"), json=body, params=given)
+        answer = self.tried(request)
+        try:
+            if answer.status_code >= 300:
+                raise told(answer)
+            yield answer
+        except httpx2.TransportError as error:
+            raise broken_off(request, error) from error
+        finally:
+            answer.close()
+
+    def tried(self, request: httpx2.Request) -> httpx2.Response:
+        """The answer of the first try that has one. Raises Unreachable."""
+        for left in reversed(range(self.tries)):
+            wait = min(LONGEST, 0.5 * 2.0 ** (self.tries - 1 - left))
+            try:
+                answer = self.http.send(request, stream=True)
+            except httpx2.TransportError as error:
+                if not left or request.method not in SAFE:
+                    raise broken_off(request, error) from error
+            else:
+                again = answer.status_code == 429 or (answer.status_code in AWAY and request.method in SAFE)
+                if not left or not again:
+                    return answer
+                wait = waiting(answer, wait)
+                answer.close()
+            self.pause(wait)
+        raise AssertionError("the last try returns or raises")
+
+
+def told(answer: httpx2.Response) -> StudioError:
+    answer.read()
+    try:
+        known = answer.json()
+    except ValueError:
+        known = None
+    return refusal(answer.status_code, known, answer.text)
+
+
+def broken_off(request: httpx2.Request, error: Exception) -> Unreachable:
+    where = f"{request.method} {request.url}"
+    return Unreachable(f"The site did not answer: {error}.", where=where, do="Is it up, and is this its address?")
+
+
+def waiting(answer: httpx2.Response, usual: float) -> float:
+    """Seconds that the site asks to wait."""
+    asked = answer.headers.get("Retry-After", "")
+    return min(LONGEST, float(asked)) if asked.isdecimal() else usual
