@@ -14,6 +14,10 @@ DATABASE_URL   the database (default: SQLite in the data folder)
 REDIS_URL      the broker (default: the Valkey server that `manage.py serve` starts in the data folder)
 PROVE_EVALUATE_ENDPOINTS  endpoints that evaluations may ask beside PROVE_LLM_URL, separated by spaces (default: none)
 PROVE_LOST_AFTER  seconds without a word from a worker after which its job is lost and tried again (default: 60)
+PROVE_OIDC_URL  the site that people may also sign in by, with OpenID Connect (default: none)
+PROVE_OIDC_CLIENT_ID  what this site is called there
+PROVE_OIDC_SECRET  what proves there that it is this site
+PROVE_OIDC_NAME  what its button says (default: single sign-on)
 SECRET_KEY     signs sessions and tokens (default: made once, kept in the data folder)
 PROVE_LOG      json gives one object a line (default: text)
 PROVE_METRICS_TOKEN  what Prometheus must send as bearer token; without it /metrics serves this machine alone
@@ -30,6 +34,7 @@ import dj_database_url
 from csp.constants import NONCE, NONE, SELF
 from django.utils.functional import SimpleLazyObject
 
+from prove_web.accounts.signing_in.oidc import providers
 from prove_web.broker import embedded_url
 from prove_web.env import envbool, envint, envset, envstr
 from prove_web.operations.logs import configuration as logging_configuration
@@ -52,6 +57,12 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "auditlog",
     "axes",
     "channels",
     "csp",
@@ -84,6 +95,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -141,6 +153,33 @@ AXES_LOCKOUT_CALLABLE = "prove_web.accounts.views.locked_out"
 AXES_ENABLE_ADMIN = False
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
+# Signing in (accounts/signing_in). Wrong codes of the second factor are counted by axes, like wrong passwords.
+ACCOUNT_ADAPTER = "prove_web.accounts.signing_in.adapters.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_REAUTHENTICATION_REQUIRED = True  # before an identity of another site is connected
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_TOTP_ISSUER = "PROVE Studio"
+MFA_TOTP_TOLERANCE = 1  # clocks that are half a minute apart
+MFA_FORMS = {
+    "authenticate": "prove_web.accounts.signing_in.codes.Authenticate",
+    "reauthenticate": "prove_web.accounts.signing_in.codes.Reauthenticate",
+    "activate_totp": "prove_web.accounts.signing_in.codes.Activate",
+    "add_webauthn": "prove_web.accounts.signing_in.passkeys.AddPasskey",
+    "authenticate_webauthn": "prove_web.accounts.signing_in.passkeys.AuthenticatePasskey",
+    "reauthenticate_webauthn": "prove_web.accounts.signing_in.passkeys.ReauthenticatePasskey",
+}
+SOCIALACCOUNT_ADAPTER = "prove_web.accounts.signing_in.adapters.IdentityAdapter"
+SOCIALACCOUNT_PROVIDERS = providers()
+SOCIALACCOUNT_LOGIN_ON_GET = True  # a form that leads to another site is forbidden by form-action
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"  # the site sends no mail, and needs no server for it
+
+# Who did what (accounts/audit): values as they are, and also of rows that a list leaves out.
+AUDITLOG_LOGENTRY_MODEL = "accounts.Entry"
+AUDITLOG_STORE_JSON_CHANGES = AUDITLOG_USE_FK_STRING_REPRESENTATION = AUDITLOG_USE_BASE_MANAGER = True
+
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "start"
 LOGOUT_REDIRECT_URL = "sign-in"

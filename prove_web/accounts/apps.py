@@ -6,3 +6,9 @@ class AccountsConfig(AppConfig):
 
     name = "prove_web.accounts"
     label = "accounts"
+
+    def ready(self) -> None:
+        from .audit.watched import watch
+        from .signing_in import noted  # noqa: F401  # whose receivers listen from now on
+
+        watch()

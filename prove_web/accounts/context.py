@@ -68,7 +68,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     project = (getattr(request, "project", None) if role else None) or first_of(organisation, projects)
     page = (request.resolver_match.url_name if request.resolver_match else "") or ""
     remember(request, page)
-    page = "members" if page == "member-add" else page  # whose form is on that page
+    page = "members" if page in ("member-add", "invitation-new") else page  # whose forms are on that page
     may = {action.value: role is not None and role.covers(action) for action in Action}
     shown = {
         "organisation": organisation,

@@ -7,11 +7,18 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
 from django.urls import reverse
+from django.utils import timezone
 
+from .audit.entry import Entry
 from .roles import Role
 
+__all__ = ["Entry", "Invitation", "Membership", "Organisation", "Preference", "Project", "SavedView", "User"]
+
 RESERVED = frozenset(
-    {"sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "metrics", "admin", "new", "members"}
+    {
+        *("sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "metrics", "admin", "new"),
+        *("members", "audit"),
+    }
 )
 
 
@@ -53,6 +60,57 @@ class Membership(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["organisation", "user"], name="one_role_per_member")]
+
+    def __str__(self) -> str:
+        return str(self.user)
+
+    def get_absolute_url(self) -> str:
+        return self.organisation.get_absolute_url()
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self) -> InvitationQuerySet:
+        """Those that still let somebody in."""
+        return self.filter(withdrawn_at=None, expires_at__gt=timezone.now(), used__lt=models.F("most"))
+
+
+class Invitation(models.Model):
+    """A link by which people join a team with a role; only the hash of its text is kept.
+
+    It is good for `most` people until it expires or is withdrawn; with an `email`, for whoever has that address.
+    """
+
+    organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="invitations")
+    hash = models.CharField(max_length=64, unique=True)
+    role = models.CharField(max_length=12, choices=Role.choices, default=Role.VIEWER)
+    email = models.EmailField(blank=True)
+    note = models.CharField(max_length=120, blank=True)
+    most = models.PositiveSmallIntegerField(default=1)
+    used = models.PositiveSmallIntegerField(default=0)
+    made_by = models.ForeignKey(User, models.CASCADE, related_name="invitations")
+    made_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return self.note or self.email or f"{self.get_role_display().lower()}, no. {self.pk}"
+
+    def get_absolute_url(self) -> str:
+        return self.organisation.get_absolute_url()
+
+    @property
+    def closed(self) -> str:
+        """Why nobody joins by it any more: withdrawn, expired or used; nothing while it is open."""
+        if self.withdrawn_at:
+            return "withdrawn"
+        if self.expires_at <= timezone.now():
+            return "expired"
+        return "used" if self.used >= self.most else ""
 
 
 class ProjectQuerySet(models.QuerySet["Project"]):

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.utils import timezone
 from django.utils.crypto import get_random_string
 
 from .models import Membership, Organisation, User
@@ -50,6 +51,7 @@ def change(membership: Membership, role: str) -> None:
     hold(membership.organisation)
     if Role(role) != Role.OWNER:
         refuse_last_owner(membership)
+        withdraw_all(membership)
     membership.role = role
     membership.save(update_fields=["role"])
 
@@ -59,7 +61,15 @@ def remove(membership: Membership) -> None:
     """Raises LastOwner. What the person made stays."""
     hold(membership.organisation)
     refuse_last_owner(membership)
+    withdraw_all(membership)
     membership.delete()
+
+
+def withdraw_all(membership: Membership) -> None:
+    """Who is no owner any more lets nobody in."""
+    for invitation in membership.organisation.invitations.open().filter(made_by=membership.user_id):
+        invitation.withdrawn_at = timezone.now()
+        invitation.save(update_fields=["withdrawn_at"])
 
 
 def hold(organisation: Organisation) -> None:

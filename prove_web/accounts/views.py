@@ -13,6 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from .forms import AddMember, ChangeRole, NewProject, SignIn
+from .invitation_forms import Invite
+from .invitations import listed
 from .models import Membership, Organisation, Project
 from .permissions import Action, in_organisation, signed_in
 from .roles import Role
@@ -47,10 +49,19 @@ def locked_out(request: HttpRequest, *rest: Any) -> HttpResponse:
 @in_organisation(Action.VIEW)
 @require_GET
 def members(request: Any) -> HttpResponse:
-    return members_page(request, AddMember(organisation=request.organisation))
+    return members_page(request)
 
 
-def members_page(request: Any, form: AddMember, added: Added | None = None, status: int = 200) -> HttpResponse:
+def members_page(
+    request: Any,
+    *,
+    adding: AddMember | None = None,
+    added: Added | None = None,
+    inviting: Invite | None = None,
+    invited: dict[str, Any] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """The page, with what was just made on it: a member's first password, an invitation's link."""
     order = Case(*(When(role=role, then=Value(-place)) for place, role in enumerate(Role)))
     context = {
         "members": request.organisation.memberships.select_related("user").order_by(order, "user__username"),
@@ -58,8 +69,11 @@ def members_page(request: Any, form: AddMember, added: Added | None = None, stat
         "roles": [
             {"role": role, "may": [(action, role.covers(action)) for action in Action]} for role in reversed(Role)
         ],
-        "form": form,
+        "form": adding or AddMember(organisation=request.organisation),
         "added": added,
+        "inviting": inviting or Invite(auto_id="invite_%s"),
+        "invited": invited,
+        "invitations": listed(request.organisation) if request.role == Role.OWNER else (),
     }
     return render(request, "accounts/members.html", context, status=status)
 
@@ -71,10 +85,10 @@ def member_add(request: Any) -> HttpResponse:
     """The answer to the form itself shows a new person's password: once, and it is kept nowhere."""
     form = AddMember(request.POST, organisation=request.organisation)
     if not form.is_valid():
-        return members_page(request, form, status=422)
+        return members_page(request, adding=form, status=422)
     added = add(request.organisation, form.cleaned_data["person"], form.cleaned_data["role"])
     if added.password:
-        return members_page(request, AddMember(organisation=request.organisation), added)
+        return members_page(request, added=added)
     messages.success(request, f"{added.membership.user} is a member now.")
     return redirect(request.organisation)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import models
+from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts.models import Project, User
@@ -19,6 +20,12 @@ class Environment(models.Model):
     off = models.JSONField(default=list)
     seed = models.BigIntegerField(default=1)
     size = models.CharField(max_length=8, default="default")
+
+    def __str__(self) -> str:
+        return "the environment"
+
+    def get_absolute_url(self) -> str:
+        return reverse("environments", args=self.project.path)
 
 
 class ServerCheck(models.Model):

@@ -8,6 +8,8 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from prove_web.accounts import audit
+
 from . import messages
 from .models import AT_WORK, ENDED, Job, State, StopLevel
 
@@ -58,6 +60,7 @@ def request_stop(job: Job, level: str) -> Job:
             job.stop = StopLevel(level)
         job.state = State.STOPPING
     job.save()
+    audit.note(None, "stopped", thing(job), job.project.organisation, level=job.get_stop_display())
     transaction.on_commit(lambda: tell(job))
     return job
 
@@ -71,9 +74,16 @@ def resume(job: Job) -> Job:
     job.failures = 0
     next_attempt(job)
     job.save()
+    audit.note(None, "resumed", thing(job), job.project.organisation)
     transaction.on_commit(lambda: tell(job))
     enqueue(job)
     return job
+
+
+def thing(job: Job) -> Any:
+    """What people know the job by: the run, data set or evaluation that it makes, else itself."""
+    made = (getattr(job, name, None) for name in ("run", "dataset", "evaluation"))
+    return next(filter(None, made), job)
 
 
 def next_attempt(job: Job) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import models
+from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts.models import Project, User
@@ -102,6 +103,9 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("job", args=[*self.project.path, self.pk])
 
     @property
     def queue(self) -> str:

@@ -71,6 +71,9 @@ class Item(models.Model):
         ]
         indexes = [models.Index(fields=["queue", "state", "position"])]
 
+    def __str__(self) -> str:
+        return f"item {self.position} of {self.queue}"
+
     def get_absolute_url(self) -> str:
         return reverse("review", args=[*self.queue.project.path, self.queue.number, self.position])
 
@@ -137,6 +140,12 @@ class Acceptance(models.Model):
 
     class Meta:
         ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return str(self.trajectory)
+
+    def get_absolute_url(self) -> str:
+        return self.trajectory.get_absolute_url()
 
 
 class Comment(models.Model):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
+from prove_web.accounts import audit
 from prove_web.accounts.models import User
 
 from .answering import Read
@@ -111,11 +112,13 @@ def finish(item: Item, user: User, given: Given, reason: str = "", adjudicates: 
         before, last = mine(item, user, adjudicates), adjudication(item)
         if before and before.state == Review.State.DONE and same_as(before, given) and (last or before) == before:
             return Kept(before)  # sent twice: the first answer was lost on its way
+        labels = before.answers if before else {}
         review = written(item, user, given, adjudicates)
         extra = not adjudicates and complete(item).exclude(reviewer=user).count() >= queue.reviewers
         review.state, review.done_at = Review.State.DONE, timezone.now()
         review.revision += 1
         review.save()
+        told(user, "settled" if adjudicates else "reviewed", item, answers=(labels, review.answers))
         release(item, user)
         settle(item, queue.reviewers, user, reason)
     return Kept(review, extra)
@@ -131,6 +134,7 @@ def skip(item: Item, user: User, given: Given) -> Kept:
         review.state = Review.State.SKIPPED
         review.revision += 1
         review.save()
+        told(user, "skipped", item)
         release(item, user)
     return Kept(review)
 
@@ -148,9 +152,15 @@ def undo(item: Item, user: User) -> Review:
         review.state, review.done_at = Review.State.DRAFT, None
         review.revision += 1
         review.save()
+        told(user, "took back the review of", item)
         settle_or_ask(item, queue.reviewers, user)  # what is left may agree on a trajectory that drifted
         renew(queue, item, user)
     return review
+
+
+def told(user: User, did: str, item: Item, **changes: tuple[object, object]) -> None:
+    """Write down what somebody did with an item."""
+    audit.note(user, did, item, item.queue.project.organisation, **changes)
 
 
 def last_of(queue: Queue, user: User) -> Item | None:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from django.db.models import Q
 from django.utils import timezone
 
+from prove_web.accounts import audit
 from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, can
 
@@ -45,4 +46,5 @@ def admitted(text: str) -> ConnectToken | None:
 
 def revoke(token: ConnectToken) -> None:
     """Let nobody in by it any more; it stays in the list."""
-    ConnectToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if ConnectToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        audit.note(None, "revoked", token, token.session.project.organisation)

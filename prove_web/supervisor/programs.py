@@ -17,7 +17,7 @@ MCP_TOKEN = "PROVE_MCP_TOKEN"
 CPU_WORKERS = "PROVE_CPU_WORKERS"
 SUPERVISED = "PROVE_SUPERVISED"  # by which the site's pages know that somebody heeds their wishes
 # What no worker of the engine gets to see: three secrets, and what would have Celery load Django.
-WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "PROVE_METRICS_TOKEN", "DJANGO_SETTINGS_MODULE"}
+WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "PROVE_METRICS_TOKEN", "PROVE_OIDC_SECRET", "DJANGO_SETTINGS_MODULE"}
 CHECKPOINT_GRACE = 20.0  # seconds that a trainer gets for its checkpoint
 QUIET_WORKER = ("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat")
 PLAIN_LOG = (

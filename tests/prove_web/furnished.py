@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from prove_web.accounts.invitations import Asked, invite
 from prove_web.accounts.models import Project, SavedView, User
 from prove_web.api.tokens import issue as issue_api_token
 from prove_web.environments.models import ThirdParty
@@ -56,11 +57,16 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=PLAIN.model_dump(mode="json"))
     queue.number = number
     queue.save()
+    invitation, link = invite(project.organisation, maker, Asked(role="viewer"))
     return {
         "view": view.pk,
         "organisation": project.organisation.slug,
         "project": project.slug,
         "member": project.organisation.memberships.get(user=maker).pk,
+        "invitation": invitation.pk,
+        "text": link,
+        "provider_id": "oidc",
+        "pk": 0,  # of a passkey, which nobody has
         "job": waiting.pk,
         "server": "banking",
         "tool": "transfer_money",

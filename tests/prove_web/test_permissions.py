@@ -109,7 +109,7 @@ def test_every_address_has_a_name_of_its_own_and_a_rule() -> None:
 
 def test_what_lies_in_a_project_or_an_organisation_is_guarded_as_such() -> None:
     for page in PAGES:
-        where = "project: " if "project" in page.parts else "organisation: " if page.parts else ""
+        where = "project: " if "project" in page.parts else "organisation: " if "organisation" in page.parts else ""
         assert page.rule.startswith(where), page.name
 
 

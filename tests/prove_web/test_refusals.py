@@ -25,6 +25,10 @@ MORE_THAN_LOOKING = {
     "member-add": Action.MANAGE,
     "member-change": Action.MANAGE,
     "member-remove": Action.MANAGE,
+    "invitation-new": Action.MANAGE,
+    "invitation-withdraw": Action.MANAGE,
+    "audit": Action.MANAGE,
+    "audit-export": Action.MANAGE,
     "project-new": Action.MANAGE,
     "job-stop": Action.LAUNCH,
     "job-resume": Action.LAUNCH,
@@ -156,6 +160,9 @@ def test_what_takes_more_than_looking_is_written_down() -> None:
 def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
     assert {name for name, rule in RULES.items() if rule == "anyone"} == {
         *("sign-in", "sign-out"),
+        "join",  # whoever has the link of an invitation
+        *("account_login", "mfa_authenticate"),  # the second step of signing in, after the password
+        *("openid_connect_login", "openid_connect_callback", "socialaccount_login_cancelled"),
         *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
     }
 

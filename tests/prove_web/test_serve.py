@@ -261,7 +261,7 @@ def a_site(tmp_path: Path) -> Site:
 
 
 def test_no_worker_of_the_engine_sees_a_secret_of_the_web(a_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    web = ["DATABASE_URL", "DJANGO_SETTINGS_MODULE", "PROVE_METRICS_TOKEN", "SECRET_KEY"]
+    web = ["DATABASE_URL", "DJANGO_SETTINGS_MODULE", "PROVE_METRICS_TOKEN", "PROVE_OIDC_SECRET", "SECRET_KEY"]
     for name in (*web, "PROVE_OWNER_PASSWORD"):
         monkeypatch.setenv(name, "secret")
     seen = {each.name: sorted(name for name in each.env if each.env[name] == "secret") for each in programs(a_site)}

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST
 
+from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
@@ -99,5 +100,6 @@ def prove(request: ProjectRequest) -> HttpResponse:
             job = Job.objects.create(
                 project=request.project, kind=Kind.GRAPH, title="Dependency graph", created_by=request.user
             )
+            audit.note(request.user, "launched", job, request.organisation)
             enqueue(job)
     return redirect("graph", *request.project.path)

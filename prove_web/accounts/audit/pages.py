@@ -1,0 +1,40 @@
+"""The audit log as its team's owners read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.handlers.asgi import ASGIRequest
+from django.core.paginator import Paginator
+from django.http import HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from prove_web.trajectories.exporting import gathered, sent
+
+from ..permissions import Action, in_organisation
+from .listing import Narrow, as_csv, line
+
+PER_PAGE = 50
+
+
+@in_organisation(Action.MANAGE)
+@require_GET
+def audit(request: Any) -> HttpResponse:
+    """A page of entries, newest first."""
+    form = Narrow(request.GET, request.organisation)
+    page = Paginator(form.rows(), PER_PAGE).get_page(request.GET.get("page"))
+    narrowed = any(form.cleaned_data.values())
+    context = {"form": form, "page": page, "lines": [line(one) for one in page], "narrowed": narrowed}
+    return render(request, "accounts/audit.html", context)
+
+
+@in_organisation(Action.MANAGE)
+@require_GET
+def export(request: Any) -> StreamingHttpResponse:
+    """The same entries, all of them, as CSV."""
+    rows = Narrow(request.GET, request.organisation).rows()
+    headers = {"Content-Disposition": f'attachment; filename="audit-{request.organisation.slug}.csv"'}
+    pieces = gathered(as_csv(rows))
+    body = sent(pieces) if isinstance(request, ASGIRequest) else pieces
+    return StreamingHttpResponse(body, content_type="text/csv; charset=utf-8", headers=headers)

@@ -1,0 +1,108 @@
+"""Whose changes are noted by themselves: the models, the fields that are told, and the words for what was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from auditlog.registry import auditlog
+from django.apps import apps
+from django.core.exceptions import ObjectDoesNotExist
+from django.urls import NoReverseMatch
+
+MADE, CHANGED, REMOVED = 0, 1, 2  # auditlog's numbers
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A model: the fields that are told, none of them a secret; the way to its project or team; the words.
+
+    One without fields is not watched: it only says where a `note` of such a thing belongs.
+    """
+
+    fields: str
+    way: str = "project"
+    made: str = "made"
+    changed: str = "changed"
+    removed: str = "removed"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an entry belongs, by number, and the address of its thing."""
+
+    organisation: int
+    project: int | None
+    url: str
+
+
+MODELS = {
+    "accounts.Organisation": Watched("name", way=""),
+    "accounts.Membership": Watched("role", way="organisation", made="added", changed="changed the role of"),
+    "accounts.Invitation": Watched("role email note most expires_at withdrawn_at", way="organisation"),
+    "accounts.User": Watched("", way=""),
+    "accounts.Project": Watched("name slug deleted_at", way=""),
+    "accounts.SavedView": Watched("name query"),
+    "environments.Environment": Watched("off seed size"),
+    "environments.ThirdParty": Watched("name", made="added"),
+    "servers.ConnectToken": Watched("name writes", way="session.project"),
+    "servers.SavedCall": Watched("name tool", way="organisation"),
+    "trajectories.Dataset": Watched("name holds deleted_at"),
+    "review.Queue": Watched("name instructions reviewers pull blind closed_at"),
+    "review.Item": Watched("", way="queue.project"),
+    "review.Acceptance": Watched("drift reason", way="trajectory.dataset.project", made="accepted"),
+    "experiments.Run": Watched("name kind notes tags pinned archived_at deleted_at base", made="launched"),
+    "experiments.Sweep": Watched("name method space budget", made="launched"),
+    "experiments.SavedReward": Watched("name config"),
+    "evaluations.Evaluation": Watched("name benchmark checkpoint", made="launched"),
+}
+# What it is called when a moment is set, and when it is taken away again.
+MOMENTS = {
+    "deleted_at": ("deleted", "restored"),
+    "archived_at": ("archived", "unarchived"),
+    "withdrawn_at": ("withdrew", "gave back"),
+    "closed_at": ("closed", "opened again"),
+}
+
+
+def watch() -> None:
+    """Have auditlog note every change of these; called once, when all models are there."""
+    for label, each in MODELS.items():
+        if fields := each.fields.split():
+            auditlog.register(apps.get_model(label), include_fields=fields)
+
+
+def of(instance: Any) -> Watched:
+    return MODELS.get(instance._meta.label, Watched(""))
+
+
+def did(instance: Any, action: int, changes: dict[str, Any], actor: int | None) -> str:
+    """The deed in words."""
+    words = of(instance)
+    if instance._meta.label == "accounts.Membership" and instance.user_id == actor:
+        return {MADE: "joined", REMOVED: "left"}.get(action, words.changed)
+    if action != CHANGED:
+        return words.made if action == MADE else words.removed
+    for field, (begun, over) in MOMENTS.items():
+        if field in changes:
+            return over if changes[field][1] in (None, "None") else begun
+    return words.changed
+
+
+def place(instance: Any, organisation: Any = None) -> Place | None:
+    """Where this belongs, found by its way unless it is told; None for what is gone or belongs to no team."""
+    try:
+        end = follow(instance, of(instance).way)
+        url = instance.get_absolute_url() if hasattr(instance, "get_absolute_url") else ""
+    except (ObjectDoesNotExist, AttributeError, NoReverseMatch):
+        end, url = None, ""
+    project = end if end is not None and end._meta.label == "accounts.Project" else None
+    team = organisation.pk if organisation else getattr(end, "organisation_id", None) or getattr(end, "pk", None)
+    return Place(team, project.pk if project else None, url) if team else None
+
+
+def follow(instance: Any, way: str) -> Any:
+    """What lies at the end of a way of attributes; the way of what is not watched is `project`, where it has one."""
+    for step in filter(None, way.split(".")):
+        instance = getattr(instance, step)
+    return instance

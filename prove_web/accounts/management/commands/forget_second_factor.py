@@ -1,0 +1,25 @@
+"""Let somebody in again who lost both their authenticator app and their recovery codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from prove_web.accounts.team import find
+
+
+class Command(BaseCommand):
+    help = "Switch the second factor of an account off: its password alone signs in again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("person", help="user name or e-mail address")
+
+    def handle(self, *args: Any, person: str, **options: Any) -> None:
+        user = find(person)
+        if user is None:
+            raise CommandError(f"Nobody here is called “{person}”. Give a user name or an e-mail address.")
+        gone, _ = Authenticator.objects.filter(user=user).delete()
+        said = "The second factor is off: the password alone signs in." if gone else "There was no second factor."
+        self.stdout.write(f"{user.get_username()}: {said}")

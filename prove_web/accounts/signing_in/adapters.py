@@ -1,0 +1,83 @@
+"""What allauth asks of us: nobody signs up without an invitation, and whose identity is whose account."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from django.contrib import messages
+from django.contrib.auth import login
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from ..invitations import Closed, find, join, suits
+from ..models import User
+from ..team import free_name
+
+BACKEND = "prove_web.accounts.backends.NameOrAddress"
+INVITED = "invitation"  # where a session keeps the link by which somebody came
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Accounts are made by owners and by invitations alone."""
+
+    def is_open_for_signup(self, request: Any) -> bool:
+        return False
+
+    def login(self, request: Any, user: User) -> None:
+        login(request, user, BACKEND)
+
+    def respond_user_inactive(self, request: Any, user: User) -> HttpResponse:
+        return refused(request, "inactive")
+
+
+class IdentityAdapter(DefaultSocialAccountAdapter):
+    """An identity of another site opens the account of its verified e-mail address, or one by an invitation."""
+
+    def pre_social_login(self, request: Any, sociallogin: Any) -> None:
+        told = sociallogin.account.extra_data
+        subjects = {told[part].get("sub") for part in ("userinfo", "id_token") if part in told}
+        if len(subjects) != 1:
+            raise ImmediateHttpResponse(refused(request, "mixed"))
+        if sociallogin.is_existing or sociallogin.state.get("process") == "connect":
+            return
+        if not any(address.verified for address in sociallogin.email_addresses):
+            raise ImmediateHttpResponse(refused(request, "unverified"))
+
+    def authenticate_by_email(self, sociallogin: Any) -> Any:
+        """Only what is said to be verified is: some sites send it as a word, and "false" is one, too."""
+        for address in sociallogin.email_addresses:
+            address.verified = address.verified in (True, "true")
+        return super().authenticate_by_email(sociallogin)
+
+    def is_open_for_signup(self, request: Any, sociallogin: Any) -> bool:
+        email = sociallogin.user.email
+        try:
+            if suits(find(request.session.get(INVITED, "")), email):
+                return True
+        except Closed:
+            pass
+        raise ImmediateHttpResponse(refused(request, "unknown", email))
+
+    @transaction.atomic
+    def save_user(self, request: Any, sociallogin: Any, form: Any = None) -> User:
+        user: User = sociallogin.user
+        user.username = free_name(user.email)
+        user.set_unusable_password()
+        sociallogin.save(request)
+        membership = join(request.session.pop(INVITED), user)
+        role = membership.get_role_display().lower()
+        messages.success(request, f"You are in {membership.organisation} as {role}.")
+        return user
+
+    def get_connect_redirect_url(self, request: Any, socialaccount: Any) -> str:
+        return reverse("account")
+
+
+def refused(request: Any, why: str, email: str = "") -> HttpResponse:
+    """The page that says why an identity opens nothing here."""
+    return render(request, "accounts/identity_refused.html", {"why": why, "email": email}, status=403)

@@ -1,0 +1,37 @@
+"""What people change in how they sign in, written down for the owners of each of their teams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from allauth.mfa.signals import authenticator_added, authenticator_removed
+from allauth.socialaccount.signals import social_account_added
+from django.dispatch import receiver
+
+from .. import audit
+from ..models import User
+
+SECOND = "a second factor of"
+
+
+def tell(user: User, did: str) -> None:
+    for organisation in user.organisations.all():
+        audit.note(user, did, user, organisation)
+
+
+@receiver(authenticator_added)
+def second_factor_on(user: User, authenticator: Authenticator, **rest: Any) -> None:
+    if authenticator.type != Authenticator.Type.RECOVERY_CODES:
+        tell(user, f"set up {SECOND}")
+
+
+@receiver(authenticator_removed)
+def second_factor_off(user: User, authenticator: Authenticator, **rest: Any) -> None:
+    if authenticator.type != Authenticator.Type.RECOVERY_CODES:
+        tell(user, f"took away {SECOND}")
+
+
+@receiver(social_account_added)
+def identity_connected(sociallogin: Any, **rest: Any) -> None:
+    tell(sociallogin.user, "connected another site to")

@@ -1,0 +1,29 @@
+"""The one site that people may sign in by (OpenID Connect), as the environment names it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
+from prove_web.env import envstr
+
+PROVIDER = "openid_connect"
+ID = "oidc"
+
+
+def providers() -> dict[str, Any]:
+    """allauth's SOCIALACCOUNT_PROVIDERS; empty without PROVE_OIDC_URL. Raises ImproperlyConfigured for half of it."""
+    url, client = envstr("PROVE_OIDC_URL", ""), envstr("PROVE_OIDC_CLIENT_ID", "")
+    if not url:
+        return {}
+    if not client:
+        raise ImproperlyConfigured(
+            f"PROVE_OIDC_URL={url!r} needs PROVE_OIDC_CLIENT_ID: what is this site called there?"
+        )
+    return described(url, client, envstr("PROVE_OIDC_SECRET", ""), envstr("PROVE_OIDC_NAME", "single sign-on"))
+
+
+def described(url: str, client: str, secret: str, name: str) -> dict[str, Any]:
+    app = {"provider_id": ID, "name": name, "client_id": client, "secret": secret, "settings": {"server_url": url}}
+    return {PROVIDER: {"APPS": [app], "OAUTH_PKCE_ENABLED": True}}
