@@ -21,7 +21,7 @@ from prove_web.trajectories.models import Dataset
 
 from . import evaluate_fields
 from .forecast import forecast
-from .forms import RunForm, copied, usable
+from .forms import RunForm, copied, launched, usable
 from .models import Run, RunKind, Sweep
 from .recipes import TITLES, filled
 from .starting import audit_of
@@ -68,13 +68,13 @@ def typed(data: Any) -> dict[str, Any]:
 
 def beginning(request: ProjectRequest) -> dict[str, Any]:
     project, clone, dataset = request.project, request.GET.get("clone", ""), request.GET.get("dataset", "")
-    source = Run.objects.filter(project=project, number=int(clone)).first() if small(clone) else None
+    source = launched(project).filter(number=int(clone)).first() if small(clone) else None
     if source:
         return copied(source)
     chosen = usable(project).filter(number=int(dataset)).first() if small(dataset) else offered(project)
     kind = request.GET.get("kind", "")
     start = {"name": f"Run {next_number(project)}", "dataset": chosen, "recipe": request.GET.get("recipe", "")}
-    start |= {"kind": kind} if kind in RunKind else {}
+    start |= {"kind": kind} if kind in KIND_OF_JOB else {}
     start |= {"reward_preset": reward} if (reward := request.GET.get("reward")) else {}
     start |= {"policy": policy} if (policy := request.GET.get("policy")) else {}
     return start | (filled(start["recipe"], start) if start["recipe"] in TITLES else {})
