@@ -18,8 +18,9 @@ from prove_web.live import messages
 from prove_web.live.jobs import locked
 from prove_web.live.models import Job, State, StopLevel
 from prove_web.live.record import pass_on, store
-from training_worker.prove.metrics import BY_NAME, HELD_OUT
+from training_worker.prove.metrics import METRICS
 
+from ..charts import charted
 from ..models import HeldOut, Point, Run, RunKind
 from .names import MOST_NAMES, MOST_POINTS, NotTold, check
 
@@ -27,7 +28,7 @@ Metrics = dict[str, float | None]
 TABLES: dict[str, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}
 EVENTS = {"points": "step", "held_out": "held_out"}
 ELAPSED = "elapsed_s"
-KNOWN = {"points": {*BY_NAME} - {one.name for one in HELD_OUT}, "held_out": {*BY_NAME}}
+KNOWN = {"points": {*charted("points"), *(one.name for one in METRICS)}, "held_out": {*charted("held_out")}}
 
 
 class NotOutside(ValueError):
