@@ -20,11 +20,14 @@ from prove_web.operations.logs import facts
 
 RECONCILE_SECONDS = 5
 PULSE_SECONDS = 10
+PURGE_SECONDS = 3600
 TASKS = (
     "prove_web.live.tasks",
     "prove_web.environments.tasks",
     "prove_web.operations.tasks",
     "prove_web.trajectories.tasks",
+    "prove_web.experiments.tasks",
+    "prove_web.sharing.tasks",
 )
 
 
@@ -55,6 +58,11 @@ app.conf.update(
             "task": "prove_web.live.reconcile",
             "schedule": RECONCILE_SECONDS,
             "options": {"expires": 2 * RECONCILE_SECONDS},
+        },
+        "purge": {
+            "task": "prove_web.sharing.purge",
+            "schedule": PURGE_SECONDS,
+            "options": {"expires": PURGE_SECONDS},
         },
         "pulse of the writer": pulse("writer", "events"),
         "pulse of the web worker": pulse("web-worker", "web"),

@@ -24,6 +24,8 @@ urlpatterns = [
     *operations.urlpatterns,
     *api.urlpatterns,
     *notifications.urlpatterns,
+    *sharing.for_anyone,
+    *sharing.of_organisation,
     *accounts.urlpatterns,
     path(
         "<slug:organisation>/<slug:project>/",

@@ -83,6 +83,7 @@ class NewProject(forms.ModelForm):
         slug = self.cleaned_data["slug"].lower() or slugify(self.cleaned_data.get("name", ""))[:40].strip("-")
         if not slug:
             raise forms.ValidationError("This name makes no address. Give one.")
-        if self.instance.organisation.projects.filter(slug=slug).exists():
-            raise forms.ValidationError(f"The team has a project at “{slug}” already.")
+        for taken in Project.everything.filter(organisation=self.instance.organisation, slug=slug):
+            where = " in the bin; restore it, or choose another address" if taken.deleted_at else " already"
+            raise forms.ValidationError(f"The team has a project at “{slug}”{where}.")
         return slug

@@ -10,14 +10,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from .audit.entry import Entry
+from .kept import Kept
 from .roles import Role
 
 __all__ = ["Entry", "Invitation", "Membership", "Organisation", "Preference", "Project", "SavedView", "User"]
 
 RESERVED = frozenset(
     {
-        *("sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "metrics", "admin", "new"),
-        *("members", "audit"),
+        *("sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "metrics", "admin", "shared"),
+        *("new", "members", "audit", "bin"),
     }
 )
 
@@ -128,7 +129,8 @@ class Project(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
 
-    objects = ProjectQuerySet.as_manager()
+    objects = Kept.from_queryset(ProjectQuerySet)()
+    everything = models.Manager()
 
     class Meta:
         ordering = ["name"]

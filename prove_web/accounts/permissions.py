@@ -39,7 +39,9 @@ def role_in(user: Any, organisation: Organisation) -> Role | None:
 
 
 def can(user: Any, action: Action, subject: Organisation | Project) -> bool:
-    """Whether this person may do this in the organisation, or in the one that the project belongs to."""
+    """Whether this person may do this in the organisation, or in a project of it that is not deleted."""
+    if isinstance(subject, Project) and subject.deleted_at is not None:
+        return False
     organisation = subject.organisation if isinstance(subject, Project) else subject
     role = role_in(user, organisation)
     return role is not None and role.covers(action)

@@ -113,7 +113,7 @@ def made_with(project: Project, server: str) -> list[tuple[Dataset, bool]]:
 
     One trajectory speaks for its data set, which is made by one job with one code.
     """
-    rows = Trajectory.objects.filter(dataset__project=project, servers__contains=server).order_by()
+    rows = Trajectory.objects.of(project).filter(servers__contains=server).order_by()
     firsts = rows.values("dataset").annotate(first=Min("pk")).values_list("first", flat=True)
     told = Trajectory.objects.filter(pk__in=list(firsts)).values_list(
         "dataset", "servers", "record__fingerprint", "dataset__job__created_at"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Max
@@ -15,17 +16,21 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.rows import listed
 from prove_web.live.advice import advice
 
-from . import evaluation
-from .charts import CHARTS, grouped
-from .checkpoints import checkpoints, streamed, zipped
-from .figures import WINDOW, tiles
-from .forms import settings_of
+from . import configured, evaluation
+from .baseline import choices, chosen
+from .charts import charts_of, grouped
+from .checkpoints import Checkpoint, checkpoints, streamed, zipped
+from .figures import WINDOW, figures
+from .heading import title, waiting_before
+from .lineage import lineage
+from .marks import KINDS
 from .models import Run
 from .points import snapshot
 from .rollouts import notable
 from .saved_rewards import called
+from .shelf import shelf
 from .slices import cuts
-from .starting import title_of
+from .starting import WARM, title_of
 
 
 def run_of(project: Project, number: int) -> Run:
@@ -41,32 +46,60 @@ def run_of(project: Project, number: int) -> Run:
 @in_project(Action.VIEW)
 @require_safe
 def run_page(request: ProjectRequest, run: int) -> HttpResponse:
-    """The page; to htmx only what changes of it. `?step=` leads to the rollouts of that step."""
+    """The page; to htmx only what changes of it. `?step=` leads to the rollouts of that step, `?base=` is the run that
+    it is measured against, or `none`."""
     found = run_of(request.project, run)
     step = request.GET.get("step", "")
     if step.isdecimal() and 0 < int(step) < 10**9:
         return redirect("rollouts", *request.project.path, run, int(step))
-    context = moving(found)
+    context = moving(found, request.GET)
     if request.htmx:
         return render(request, "experiments/run_moving.html", context)
-    context |= {
-        "settings": settings_of(found.config, found.kind, called(request.project, found.config.get("reward"))),
-        "charts": [chart.spec for chart in CHARTS],
-        "groups": grouped(found),
-        "start": title_of(found.config.get("policy", "warm"), request.project),
-        "points_url": reverse("run-points", args=[*request.project.path, run]),
-        "metric_url": reverse("run-metric", args=[*request.project.path, run]),
-        "cursor": found.job.events.aggregate(last=Max("id"))["last"] or 0,
+    return render(request, "experiments/run.html", context | standing(found, context))
+
+
+def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the page stays as it is."""
+    path, base = run.project.path, moves["base"]
+    started = run.job.events.filter(kind="started").order_by("id").values_list("data", flat=True)
+    return {
+        "settings": configured.settings(run, moves["scored_by"]),
+        "start": title_of(run.config.get("policy", WARM), run.project),
+        "texts": configured.texts(run),
+        "environment": environment(started.last() or {}),
+        "charts": [chart.spec for chart in charts_of(run)],
+        "groups": grouped(run),
+        "mark_kinds": KINDS,
+        "points_url": reverse("run-points", args=[*path, run.number]),
+        "metric_url": reverse("run-metric", args=[*path, run.number]),
+        "base_points_url": reverse("run-points", args=[*path, base.number]) if base else "",
+        "base_metric_url": reverse("run-metric", args=[*path, base.number]) if base else "",
+        "base_choices": choices(run),
+        "cursor": run.job.events.aggregate(last=Max("id"))["last"] or 0,
     }
-    return render(request, "experiments/run.html", context)
 
 
-def moving(run: Run) -> dict[str, Any]:
-    result = run.job.result
+def environment(told: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Where and with what its newest attempt computed, as that told when it began; label and value."""
+    known = told.get("environment") or {}
+    labels = {"python": "Python", "system": "System", "cores": "Cores", "code": "Code"}
+    found = [("Machine", told.get("host")), ("Device", told.get("device"))]
+    found += [(labels.get(name, name), known[name]) for name in known]
+    return [(label, value) for label, value in found if value]
+
+
+def moving(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
+    result, kept = run.job.result, checkpoints(run.job)
+    base = chosen(run, query.get("base", ""))
+    shown, against = figures(run, base)
     return {
         "run": run,
         "job": run.job,
-        "tiles": tiles(run),
+        "title": title(run),
+        "waiting": waiting_before(run.job),
+        "tiles": shown,
+        "base": base,
+        "against": against,
         "window": WINDOW,
         "advice": advice(run.job),
         "gains": evaluation.gains(result),
@@ -74,7 +107,9 @@ def moving(run: Run) -> dict[str, Any]:
         "parts": evaluation.PARTS,
         "outcomes": evaluation.outcomes(result),
         "cuts": cuts(run),
-        "checkpoints": checkpoints(run.job),
+        "checkpoints": kept,
+        "shelf": shelf(run, kept),
+        "lineage": lineage(run, kept),
         "evaluations": listed(run.evaluations.all()).order_by("number"),
         "notable": notable(run),
         "scored_by": called(run.project, run.config.get("reward")),
@@ -98,14 +133,22 @@ def checkpoint(request: ProjectRequest, run: int, step: int) -> HttpResponse | S
 
 def sent_checkpoint(run: Run, step: int) -> StreamingHttpResponse:
     """The zip of a run's checkpoint, made while it is sent. Raises Http404."""
-    wanted = next((one for one in checkpoints(run.job) if one.step == step), None)
-    if wanted is None:
+    return packed(checkpoint_of(run, step), f"run-{run.number}-step-{step}.zip")
+
+
+def checkpoint_of(run: Run, step: int) -> Checkpoint:
+    """Raises Http404."""
+    found = next((one for one in checkpoints(run.job) if one.step == step), None)
+    if found is None:
         raise Http404(
             f"Run {run.number} has no checkpoint of step {step} any more; it keeps its last two and its best."
         )
-    name = f"run-{run.number}-step-{step}.zip"
+    return found
+
+
+def packed(folder: Checkpoint, name: str) -> StreamingHttpResponse:
     return StreamingHttpResponse(
-        streamed(zipped(wanted)),
+        streamed(zipped(folder)),
         content_type="application/zip",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -9,13 +10,15 @@ from django.db.models import Q
 from prove_web.live.templatetags.kit import compact, duration
 from training_worker.prove.metrics import BY_NAME, Metric, Unit
 
-from .charts import CHARTS
+from .baseline import Baseline, baseline
+from .charts import CHARTS, named
 from .models import Run
 
 __all__ = ["CHARTS", "WINDOW", "Tile", "tiles", "written"]
 
 WINDOW = 10  # steps at the start and at the end of a run that a change is measured over; at most half of it
 FIRST = "reward"
+MOST_OWN = 6  # tiles of metrics that only the program of a run trained elsewhere knows
 SUPERVISED = ("loss", "token_accuracy")  # what leads where there is no reward
 TILES = (
     *("reward", "held_out", "success", "validity", "coverage", "efficiency", "name", "arguments", "tool_failures"),
@@ -25,11 +28,16 @@ TILES = (
 
 @dataclass(frozen=True)
 class Tile:
-    """A metric now and at the start; both None before the first step."""
+    """A metric now and at the start; both None before the first step.
+
+    `base` is the baseline's value at the newest step that both runs have, and `then` this run's value there.
+    """
 
     metric: Metric
     now: float | None = None
     start: float | None = None
+    then: float | None = None
+    base: float | None = None
 
     @property
     def text(self) -> str:
@@ -58,9 +66,28 @@ class Tile:
     @property
     def trend(self) -> str:
         """Whether the change is good, bad, or neither."""
-        if not self.metric.better or self.direction == "equal":
+        return self.judged(self.direction)
+
+    @property
+    def base_text(self) -> str:
+        return "" if self.base is None or self.then is None else written(self.base, self.metric.unit)
+
+    @property
+    def ahead(self) -> float:
+        """How much more it is than the baseline's at the same step."""
+        return (self.then or 0.0) - (self.base or 0.0)
+
+    @property
+    def beside(self) -> str:
+        """Whether it is good, bad or neither to lie where it does beside the baseline, as far as digits tell."""
+        if not self.base_text or written(self.then or 0.0, self.metric.unit) == self.base_text:
             return "even"
-        return "good" if (self.direction == "up") == (self.metric.better == "more") else "bad"
+        return self.judged("up" if self.ahead > 0 else "down")
+
+    def judged(self, direction: str) -> str:
+        if not self.metric.better or direction == "equal":
+            return "even"
+        return "good" if (direction == "up") == (self.metric.better == "more") else "bad"
 
 
 def written(value: float, unit: Unit) -> str:
@@ -77,21 +104,34 @@ def written(value: float, unit: Unit) -> str:
     return f"{round(value, 3) + 0.0:.3f}"  # no minus before a zero
 
 
-def tiles(run: Run) -> list[Tile]:
+def tiles(run: Run, base: Run | None = None) -> list[Tile]:
     """The figures that the run tells of, as they stand: means over the newest steps, against as many first ones."""
+    return figures(run, base)[0]
+
+
+def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
+    """The tiles, and how they were measured against the baseline."""
     points = run.points.all()
     last = points.order_by("-step").values_list("step", flat=True).first() or 0
     window = min(WINDOW, max(1, last // 2))
     ends = list(points.filter(Q(step__lte=window) | Q(step__gt=last - window)).values_list("step", "metrics"))
     start = [metrics for step, metrics in ends if step <= window]
     newest = [metrics for step, metrics in ends if step > last - window]
-    found = {name: Tile(BY_NAME[name], mean_of(name, newest), mean_of(name, start)) for name in (*SUPERVISED, *TILES)}
+    own = run.own.get("points", [])[:MOST_OWN]
+    against = baseline(run, base, last, window)
+    ours, theirs = (against.ours, against.theirs) if against else ((), ())
+    found = {
+        name: Tile(named(name), *(mean_of(name, lines) for lines in (newest, start, ours, theirs)))
+        for name in (*SUPERVISED, *TILES, *own)
+    }
     curve = list(run.held_out.values_list("metrics__reward", flat=True)) or [None]
-    found["held_out"] = Tile(BY_NAME["held_out"], curve[-1], curve[0])
+    found["held_out"] = Tile(
+        BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None))
+    )
     lead = () if found[FIRST].now is not None else SUPERVISED
-    return [found[name] for name in (*lead, *TILES) if found[name].now is not None]
+    return [found[name] for name in (*lead, *TILES, *own) if found[name].now is not None], against
 
 
-def mean_of(metric: str, lines: list[dict[str, float]]) -> float | None:
+def mean_of(metric: str, lines: Sequence[dict[str, float]]) -> float | None:
     values = [line[metric] for line in lines if line.get(metric) is not None]
     return sum(values) / len(values) if values else None

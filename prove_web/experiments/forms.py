@@ -13,7 +13,7 @@ from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
 
 from . import evaluate_fields, grpo_fields, machine_fields, reward_fields, saved_rewards
-from .defaults import CORES, DEFAULTS, LIMITS, OF_BOTH, OF_SUPERVISED, START, SUPERVISED, SWITCHES
+from .defaults import CORES, DEFAULTS, LIMITS, OF_BOTH, OF_SUPERVISED, SUPERVISED, SWITCHES
 from .evaluate_fields import EvaluateFields
 from .grpo_fields import GRPOFields
 from .inputs import number, plain
@@ -21,11 +21,11 @@ from .machine_fields import MachineFields
 from .models import Run, RunKind, SavedReward
 from .recipes import TITLES
 from .reward_fields import RewardFields
-from .scored import said, short
+from .scored import short
 from .sections import SECTIONS, Section
 from .starting import Choices, policy_choices
 
-__all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "settings_of", "usable"]
+__all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "usable"]
 
 LAUNCHED = [(kind.value, kind.label) for kind in (RunKind.GRPO, RunKind.SFT)]
 WEIGHTS = {*reward_fields.NAMES}  # of a reward of one's own
@@ -251,22 +251,3 @@ def worded(name: str, value: Any) -> str:
     field = RunForm.base_fields.get(name)
     titles = {str(key): str(title) for key, title in field.choices} if type(field) is forms.ChoiceField else {}
     return titles.get(text, text)
-
-
-def settings_of(config: dict[str, Any], kind: str = "grpo", reward: str = "") -> list[tuple[str, str, str]]:
-    """A run's settings: label, value, and the default where that is another one; its `reward` as its page calls it."""
-    labels = {name: field.label for name, field in RunForm.base_fields.items()}
-    given = {name: value for name, value in flat(config).items() if name != "policy" and not of_reward(name)}
-    always = {name: value for name, value in {**DEFAULTS, **SUPERVISED}.items() if belongs(name, kind)}
-    found = [
-        (
-            labels.get(name) or name.replace("_", " ").capitalize(),
-            worded(name, value),
-            worded(name, START[name]) if name in START and START[name] != value else "",
-        )
-        for name, value in {**always, **given}.items()
-        if name in always or name not in START or START[name] != value
-    ]
-    if reward := reward or said(config.get("reward")):
-        found.append((str(labels["reward_preset"]), reward, "the paper's"))
-    return found

@@ -6,15 +6,22 @@ narrows down the groups, and which of their rollouts are meant is read off the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
+
+from mcp_servers.catalogue import TOOLS
+from training_worker.prove.outcomes import OUTCOMES, untried
 
 from .models import RolloutGroup, Run, StepRollouts
 
 FILE = ("file", "digest", "bytes", "tokens", "tokens_digest")
 ELSEWHERE = {("rollouts", "groups"), ("items", "items")}  # of events
 LISTS = ("reward", "advantage", "end", "failed_calls", "model_tokens", "tools")
+TOLD = "outcomes"  # of each call; a worker of before does not tell it
+UNTRIED = "untried"
+NONE_OFFERED = ""  # stands for whatever a call named that is no tool
+Counts = dict[str, list[int]]  # by tool, in the order of OUTCOMES
 
 
 def record_rollouts(run: Run, kept: Mapping[int, Mapping[str, Any]]) -> None:
@@ -22,13 +29,18 @@ def record_rollouts(run: Run, kept: Mapping[int, Mapping[str, Any]]) -> None:
     if not kept:
         return
     RolloutGroup.objects.filter(run=run, step__in=list(kept)).delete()
+    needed = needed_by(run, {group["example"] for told in kept.values() for group in told["groups"]})
+    groups = {step: [with_untried(group, needed) for group in told["groups"]] for step, told in kept.items()}
     StepRollouts.objects.bulk_create(
-        [StepRollouts(run=run, step=step, **{name: told[name] for name in FILE}) for step, told in kept.items()],
+        [
+            StepRollouts(run=run, step=step, outcomes=counted(groups[step]), **{name: told[name] for name in FILE})
+            for step, told in kept.items()
+        ],
         update_conflicts=True,
         unique_fields=["run", "step"],
-        update_fields=FILE,
+        update_fields=(*FILE, "outcomes"),
     )
-    RolloutGroup.objects.bulk_create(row(run, step, group) for step, told in kept.items() for group in told["groups"])
+    RolloutGroup.objects.bulk_create(row(run, step, group) for step, told in groups.items() for group in told)
 
 
 def row(run: Run, step: int, group: Mapping[str, Any]) -> RolloutGroup:
@@ -45,8 +57,37 @@ def row(run: Run, step: int, group: Mapping[str, Any]) -> RolloutGroup:
         mean=fmean(rewards) if rewards else None,
         tools=listed(name for names in group["tools"] for name in names),
         ends=listed(group["end"]),
-        rollouts={name: group[name] for name in LISTS},
+        rollouts={name: group[name] for name in (*LISTS, TOLD, UNTRIED) if name in group},
     )
+
+
+def needed_by(run: Run, examples: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The tools that the ground truth of each example names; an example that is gone is missing."""
+    found = run.dataset.trajectories.filter(example__in=set(examples)).values_list("example", "tools")
+    return {example: tuple(filter(None, tools.split(","))) for example, tools in found}
+
+
+def with_untried(group: Mapping[str, Any], needed: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    """A group as it is told, and of each rollout that has a reward the tools that it needed and never called."""
+    if TOLD not in group:
+        return dict(group)
+    wanted = needed.get(group["example"], ())
+    members = zip(group["reward"], group["tools"], strict=True)
+    return {**group, UNTRIED: [[] if reward is None else list(untried(wanted, names)) for reward, names in members]}
+
+
+def counted(groups: Sequence[Mapping[str, Any]]) -> Counts | None:
+    """What became of the calls of a step, by tool of the catalogue; None where it was not told."""
+    found: Counts = {}
+    for group in groups:
+        if TOLD not in group:
+            return None
+        for tools, words, left in zip(group["tools"], group[TOLD], group[UNTRIED], strict=True):
+            pairs = zip(tools, words, strict=True) if words else ()  # of what has no reward, nothing is said
+            for tool, word in (*pairs, *((tool, "untried") for tool in left)):
+                name = tool if tool in TOOLS else NONE_OFFERED
+                found.setdefault(name, [0] * len(OUTCOMES))[OUTCOMES.index(word)] += 1
+    return found
 
 
 def listed(names: Any) -> str:

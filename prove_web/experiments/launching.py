@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Max
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -16,6 +15,8 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.queueing import evaluate_after
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
+from prove_web.sharing import numbers
+from prove_web.sharing.models import Deletion
 from prove_web.trajectories.by_hand import VERSION as BY_HAND
 from prove_web.trajectories.models import Dataset
 
@@ -34,7 +35,8 @@ LOOK = "look"  # asks to see the form as it stands, and to launch nothing
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_new(request: ProjectRequest) -> HttpResponse:
     """`?clone=` begins with the settings of another run, `?dataset=` with that data set, `?recipe=` with a recipe,
-    `?reward=` with a reward by its name or one that was saved, `?policy=` with the policy to start from.
+    `?reward=` with a reward by its name or one that was saved, `?policy=` with what there is to start from. A clone is
+    measured against the run that it was cloned from.
 
     A POST with `fill` launches nothing: it gives back what was typed, with a recipe filled in if that was asked for.
     """
@@ -45,6 +47,7 @@ def run_new(request: ProjectRequest) -> HttpResponse:
         if form.is_valid():
             with transaction.atomic():
                 run = launch(request.project, request.user, form)
+                Run.objects.filter(pk=run.pk).update(base=cloned(request))
             messages.success(request, f"Run {run.number} is in the queue. Its curves appear here as it trains.")
             return redirect(run)
     else:
@@ -67,17 +70,23 @@ def typed(data: Any) -> dict[str, Any]:
 
 
 def beginning(request: ProjectRequest) -> dict[str, Any]:
-    project, clone, dataset = request.project, request.GET.get("clone", ""), request.GET.get("dataset", "")
-    source = launched(project).filter(number=int(clone)).first() if small(clone) else None
-    if source:
-        return copied(source)
+    project, dataset = request.project, request.GET.get("dataset", "")
+    policy = {"policy": request.GET["policy"]} if request.GET.get("policy") else {}
+    if source := cloned(request):
+        return copied(source) | policy
     chosen = usable(project).filter(number=int(dataset)).first() if small(dataset) else offered(project)
     kind = request.GET.get("kind", "")
     start = {"name": f"Run {next_number(project)}", "dataset": chosen, "recipe": request.GET.get("recipe", "")}
+    start |= policy
     start |= {"kind": kind} if kind in KIND_OF_JOB else {}
     start |= {"reward_preset": reward} if (reward := request.GET.get("reward")) else {}
-    start |= {"policy": policy} if (policy := request.GET.get("policy")) else {}
     return start | (filled(start["recipe"], start) if start["recipe"] in TITLES else {})
+
+
+def cloned(request: ProjectRequest) -> Run | None:
+    """The run that `?clone=` names by its number."""
+    number = request.GET.get("clone", "")
+    return launched(request.project).filter(number=int(number)).first() if small(number) else None
 
 
 def offered(project: Project) -> Dataset | None:
@@ -91,7 +100,7 @@ def small(text: str) -> bool:
 
 
 def next_number(project: Project) -> int:
-    return (Run.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
+    return numbers.next_number(project, Run, Deletion.Kind.RUN)
 
 
 def launch(project: Project, user: User, form: RunForm, sweep: Sweep | None = None, **varied: str) -> Run:

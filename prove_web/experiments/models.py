@@ -5,9 +5,12 @@ from __future__ import annotations
 from django.db import models
 from django.urls import reverse
 
+from prove_web.accounts.kept import Kept
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
 from prove_web.trajectories.models import Dataset
+
+POINTS, HELD_OUT = "points", "held_out"  # what a metric is told of: each step, or measurements in between
 
 
 class RunKind(models.TextChoices):
@@ -75,6 +78,9 @@ class Run(models.Model):
     job = models.OneToOneField(Job, models.CASCADE, related_name="run")
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = Kept()
+    everything = models.Manager()
+
     class Meta:
         ordering = ["-number"]
         constraints = [models.UniqueConstraint(fields=["project", "number"], name="one_run_per_number")]
@@ -110,8 +116,40 @@ class HeldOut(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "step"], name="one_measurement_per_step")]
 
 
+class MetricSummary(models.Model):
+    """What tables show of one metric of a run, or of what was measured on held-out worlds (see summary.py).
+
+    `now` and `start` are means over the newest and the first steps, `mean_20` over the newest 20; null where none of
+    those tells the metric. `small` is its curve, thinned out: how many steps a place of it has, sums and counts.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="summaries")
+    source = models.CharField(max_length=8)
+    name = models.CharField(max_length=80)
+    count = models.PositiveIntegerField()
+    first = models.FloatField()
+    last = models.FloatField()
+    least = models.FloatField()
+    most = models.FloatField()
+    start = models.FloatField(null=True)
+    now = models.FloatField(null=True)
+    mean_5 = models.FloatField(null=True)
+    mean_10 = models.FloatField(null=True)
+    mean_20 = models.FloatField(null=True)
+    mean_50 = models.FloatField(null=True)
+    mean_100 = models.FloatField(null=True)
+    small = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "source", "name"], name="one_summary_per_metric")]
+
+
 class StepRollouts(models.Model):
-    """The file of a step's rollouts as the worker told of it: its name in the store, digest and size."""
+    """The file of a step's rollouts as the worker told of it: its name in the store, digest and size.
+
+    `outcomes` counts what became of the calls of each tool, in the order of OUTCOMES (prove/outcomes.py): {"pay":
+    [3, 0, 0, 1, 0, 2]}. It is null of a step from before they were told, until somebody asks.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="kept")
     step = models.PositiveIntegerField()
@@ -120,6 +158,7 @@ class StepRollouts(models.Model):
     bytes = models.PositiveBigIntegerField()
     tokens = models.CharField(max_length=40, blank=True)  # the file of their tokens, which may be gone by now
     tokens_digest = models.CharField(max_length=64, blank=True)
+    outcomes = models.JSONField(null=True)
 
     class Meta:
         ordering = ["step"]
@@ -130,8 +169,9 @@ class RolloutGroup(models.Model):
     """The rollouts of one prompt in one step, in short: what the rollouts of a run are found by.
 
     `first` is the index of its first rollout in the step, from 1. `rollouts` has a list for each thing, with one entry
-    per rollout (see training_worker/prove/store/folder.py); `tools` and `ends` are comma-separated, with a comma at
-    both ends; `low`, `high` and `mean` are of the rewards, null where there is none.
+    per rollout (see training_worker/prove/store/folder.py), and `untried` the tools that its example needs and it never
+    called; `tools` and `ends` are comma-separated, with a comma at both ends; `low`, `high` and `mean` are of the
+    rewards, null where there is none.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="groups")

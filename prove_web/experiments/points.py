@@ -11,6 +11,7 @@ from django.db.models.fields.json import KeyTransform
 from tsdownsample import MinMaxLTTBDownsampler
 
 from .charts import charted
+from .marks import marks
 from .models import Run
 
 MOST = 1_500  # points of one series that a browser is sent at once; zooming in asks for those between
@@ -31,7 +32,7 @@ def snapshot(run: Run) -> dict[str, Any]:
         source: rounded(columns(rows(table), charted(source, run), MOST))
         for source, table in (("points", run.points.all()), ("held_out", run.held_out.all()))
     }
-    return {"cursor": cursor, "job": str(run.job_id), **curves}
+    return {"cursor": cursor, "job": str(run.job_id), "marks": marks(run), **curves}
 
 
 def rows(table: QuerySet, names: Sequence[str] = ()) -> list[Row]:

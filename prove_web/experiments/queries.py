@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponse, JsonResponse, QueryDict
 from django.views.decorators.http import require_safe
 
@@ -13,10 +15,10 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from .charts import charted
 from .detail import run_of
 from .models import Run
+from .outside.names import fit
 from .points import MOST, columns, rows
 
 LARGEST = 100_000  # points of a series that one answer holds
-NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 SOURCES = ("points", "held_out")
 
 
@@ -29,29 +31,48 @@ class BadQuery(ValueError):
 def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
     """`?names=reward,kl&from=100&to=200&points=500&source=held_out`; all parts may be left out.
 
-    Answers as the page's snapshot does (see points.columns), with all digits: `step`, `axes` and `series` by name, and
-    whether values were left out (`thinned`); what the run never told is not among the series.
+    With `format=csv` a file of a line per step, with a column per metric. Else answers as the page's snapshot does (see
+    points.columns), with all digits: `step`, `axes` and `series` by name, and whether values were left out (`thinned`);
+    what the run never told is not among the series.
     """
+    found = run_of(request.project, run)
     try:
-        return JsonResponse(metrics_of(run_of(request.project, run), request.GET))
+        if request.GET.get("format") == "csv":
+            return table_of(found, request.GET)
+        return JsonResponse(metrics_of(found, request.GET))
     except BadQuery as error:
         return JsonResponse({"error": str(error)}, status=400)
 
 
 def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
     """What a query asks of a run's curves. Raises BadQuery."""
-    source, names, first, last, most = asked(query)
-    table = run.held_out.all() if source == "held_out" else run.points.all()
-    return {"run": run.number, "source": source, **columns(rows(table, names), names, most, first, last)}
+    source, names, first, last, most = asked(run, query)
+    return {"run": run.number, "source": source, **columns(rows(curve(run, source), names), names, most, first, last)}
 
 
-def asked(query: QueryDict) -> tuple[str, list[str], int, int | None, int]:
+def table_of(run: Run, query: QueryDict) -> HttpResponse:
+    """The same as CSV, all digits of it; a value that is not there is an empty cell. Raises BadQuery."""
+    source, names, first, last, _ = asked(run, query)
+    told = [row for row in rows(curve(run, source), names) if first <= row[0] <= (last or row[0])][:LARGEST]
+    name = f"run-{run.number}-{'-'.join(names)[:60]}.csv"
+    answer = HttpResponse(content_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
+    lines = csv.writer(answer)
+    lines.writerow(["step", *names])
+    lines.writerows([step, *(one.get(name) for name in names)] for step, one in told)
+    return answer
+
+
+def curve(run: Run, source: str) -> QuerySet:
+    return run.held_out.all() if source == "held_out" else run.points.all()
+
+
+def asked(run: Run, query: QueryDict) -> tuple[str, list[str], int, int | None, int]:
     source = query.get("source", "points")
     if source not in SOURCES:
         raise BadQuery(f"source must be one of {', '.join(SOURCES)}, not {source[:50]!r}.")
-    names = [name for name in query.get("names", "").split(",") if name] or charted(source)
+    names = [name for name in query.get("names", "").split(",") if name] or charted(source, run)
     for name in names:
-        if not NAME.fullmatch(name):
+        if not fit(name):
             raise BadQuery(f"names must be names of metrics with commas between them; {name[:50]!r} is none.")
     first, last = whole(query, "from", 0), whole(query, "to", None)
     most = whole(query, "points", MOST)

@@ -1,4 +1,4 @@
-"""A run's curves and its index of rollouts, from what its job reports.
+"""A run's curves, what tables show of them, and its index of rollouts, from what its job reports.
 
 A step told again replaces itself; going back voids what came after.
 """
@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from django.db.models import Max
+
 from prove_web.live.models import TRAINS, Job
 
 from .index import record_rollouts
-from .models import HeldOut, Point, RolloutGroup, Run, StepRollouts
+from .models import HELD_OUT, POINTS, HeldOut, Point, RolloutGroup, Run, StepRollouts
+from .summary import extend, refill
 
 Curve = type[Point] | type[HeldOut]
 TABLES: dict[str, Curve] = {"step": Point, "held_out": HeldOut}
+SOURCES = {Point: POINTS, HeldOut: HELD_OUT}
 VOIDED = (*TABLES.values(), StepRollouts, RolloutGroup)
 
 
@@ -24,9 +28,11 @@ def record_curves(job: Job, events: Sequence[dict[str, Any]]) -> None:
     run = Run.objects.get(job=job)
     fresh: dict[Curve, dict[int, dict[str, Any]]] = {Point: {}, HeldOut: {}}
     kept: dict[int, dict[str, Any]] = {}
+    back = False
     for event in events:
         kind, data = event["kind"], event["data"]
         if kind == "rewound":
+            back = True
             for table in VOIDED:
                 table.objects.filter(run=run, step__gt=data["step"]).delete()
             for rows in (*fresh.values(), kept):
@@ -37,10 +43,23 @@ def record_curves(job: Job, events: Sequence[dict[str, Any]]) -> None:
         elif kind == "rollouts":
             kept[data["step"]] = data
     for table, rows in fresh.items():
-        table.objects.bulk_create(
-            [table(run=run, step=step, metrics=metrics) for step, metrics in rows.items()],
-            update_conflicts=True,
-            unique_fields=["run", "step"],
-            update_fields=["metrics"],
-        )
+        record_points(run, table, rows, back)
     record_rollouts(run, kept)
+
+
+def record_points(run: Run, table: Curve, fresh: dict[int, dict[str, Any]], back: bool) -> None:
+    """Store points, and what tables show of them; `back` where some were voided. What is known changes nothing."""
+    last = table.objects.filter(run=run).aggregate(last=Max("step"))["last"] if fresh else None
+    again = [step for step in fresh if last is not None and step <= last]
+    known = dict(table.objects.filter(run=run, step__in=again).values_list("step", "metrics")) if again else {}
+    news = {step: metrics for step, metrics in fresh.items() if step not in known or known[step] != metrics}
+    table.objects.bulk_create(
+        [table(run=run, step=step, metrics=metrics) for step, metrics in news.items()],
+        update_conflicts=True,
+        unique_fields=["run", "step"],
+        update_fields=["metrics"],
+    )
+    if back or any(last is not None and step <= last for step in news):
+        refill(run, SOURCES[table])
+    elif news:
+        extend(run, SOURCES[table], news)

@@ -1,8 +1,7 @@
-"""The rollouts of a step, group by group; and one rollout with its conversation and where its reward came from."""
+"""One rollout of a step, with its conversation and where its reward came from."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -14,70 +13,15 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.anatomy import anatomy
 from prove_web.trajectories.breakdown import components, parts_of
 from prove_web.trajectories.conversation import of_rollout
+from training_worker.prove.store.asked import StepTable
 from training_worker.prove.trajectory import Example, Rollout, dumps
 
 from .detail import run_of
+from .groups import Group, Member
 from .ledger import ledger
 from .models import Run
-from .rollouts import Group, Member, NoRollouts, examples_of, groups_of, rollout_of, truth
+from .rollouts import NoRollouts, examples_of, groups_in, rollout_of, table_of, truth
 from .scored import said, scored_at
-
-SORTS = {
-    "asked": "As asked",
-    "spread": "Widest spread first",
-    "best": "Best first",
-    "worst": "Worst first",
-}
-
-
-@in_project(Action.VIEW)
-@require_safe
-def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
-    found = run_of(request.project, run)
-    context: dict[str, Any] = {"run": found, "step": step, "around": neighbours(found, step), "sorts": SORTS}
-    context["scored_by"] = said(found.config.get("reward"))
-    try:
-        groups = groups_of(found, step)
-    except NoRollouts as error:
-        return render(request, "experiments/rollouts.html", context | {"why": str(error)}, status=404)
-    sort, only = request.GET.get("sort", "asked"), request.GET.get("only") == "signal"
-    known = examples_of(found, [group.name for group in groups])
-    shown = [group for group in ordered(groups, sort) if not (only and group.silent)]
-    context |= {
-        "groups": [replace(group, example=known.get(group.name)) for group in shown],
-        "summary": summary(groups),
-        "sort": sort if sort in SORTS else "asked",
-        "only": only,
-        "scale": found.config.get("scale_rewards", "none"),
-    }
-    return render(request, "experiments/rollouts.html", context)
-
-
-def ordered(groups: list[Group], sort: str) -> list[Group]:
-    match sort:
-        case "spread":
-            return sorted(groups, key=lambda group: -group.spread)
-        case "best":
-            return sorted(groups, key=lambda group: -group.mean)
-        case "worst":
-            return sorted(groups, key=lambda group: group.mean)
-    return groups
-
-
-def summary(groups: list[Group]) -> dict[str, Any]:
-    scored = [group for group in groups if not group.void]
-    rewards = [reward for group in scored for reward in group.rewards]
-    silent = sum(group.silent for group in scored)
-    return {
-        "rollouts": sum(len(group.members) for group in groups),
-        "groups": len(groups),
-        "void": len(groups) - len(scored),
-        "scored": len(scored),
-        "silent": silent,
-        "silent_share": silent / len(scored) if scored else None,
-        "mean": sum(rewards) / len(rewards) if rewards else None,
-        "spread": sum(group.spread for group in scored) / len(scored) if scored else None,
-    }
 
 
 def neighbours(run: Run, step: int) -> list[tuple[str, int | None, str]]:
@@ -94,8 +38,8 @@ def neighbours(run: Run, step: int) -> list[tuple[str, int | None, str]]:
 def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
     found = run_of(request.project, run)
     try:
-        groups = groups_of(found, step)
-        group, member = place_of(groups, index)
+        table = table_of(found, step)
+        group, member = place_of(table, found, index)
         whole = rollout_of(found, step, index)
     except NoRollouts as error:
         context = {"run": found, "step": step, "why": str(error), "around": neighbours(found, step)}
@@ -115,7 +59,7 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
         "raw": dumps(whole),
         "opens": opens(request, example, run, step, index),
         **earned(found, step, whole, example),
-        "count": sum(len(each.members) for each in groups),
+        "count": len(table),
     }
     return render(request, "experiments/rollout.html", context)
 
@@ -150,9 +94,9 @@ def earned(run: Run, step: int, rollout: Rollout, example: Example | None) -> di
     return context
 
 
-def place_of(groups: list[Group], index: int) -> tuple[Group, Member]:
-    for group in groups:
-        for member in group.members:
-            if member.index == index:
-                return group, member
-    raise Http404(f"This step has no rollout {index}.")
+def place_of(table: StepTable, run: Run, index: int) -> tuple[Group, Member]:
+    """A rollout of a step, and its group. Raises Http404."""
+    if not 0 < index <= len(table):
+        raise Http404(f"This step has no rollout {index}.")
+    [group] = groups_in(table.of_groups([table.column("group")[index - 1]]), run)
+    return group, next(member for member in group.members if member.index == index)

@@ -6,27 +6,25 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from statistics import fmean, pstdev
 from typing import Any
 
 from django.conf import settings
 
+from training_worker.prove.store.asked import StepTable
 from training_worker.prove.store.folder import OLD, grouped, read_one
-from training_worker.prove.store.kept import SUCCEEDED, Summary
 from training_worker.prove.store.old import read_old
 from training_worker.prove.store.parquet import DamagedFile
-from training_worker.prove.store.steps import read_summaries
+from training_worker.prove.store.steps import read_span
 from training_worker.prove.store.storage import StorageFailed
 from training_worker.prove.store.tokens import TokenRow, read_tokens
-from training_worker.prove.trajectory import Example, Rollout, ToolCall, UnreadableData, adapter
+from training_worker.prove.trajectory import Example, Rollout, ToolCall, UnreadableData, adapter, read_lines
 
 from .forms import DEFAULTS
+from .groups import Group, group_of
 from .models import Run
 from .scored import top
 from .stored import StoredRun
 
-EQUAL = 1e-6  # a group whose rewards spread less than this carries no signal
 AWAY = (
     "The storage that has this run's rollouts does not answer; its curves are kept here. "
     "Try again later; the log of the web process says more to who runs the site."
@@ -38,92 +36,36 @@ class NoRollouts(Exception):
     """A step whose rollouts cannot be shown; the message says why."""
 
 
-@dataclass(frozen=True)
-class Member:
-    """One rollout of a group. `index` counts the step's rollouts from 1, `place` those of its group.
-
-    `advantage` is the one it was trained with; None in a group that was not, be it that a failure of the environment
-    made it void, or that the run left it out.
-    """
-
-    index: int
-    place: int
-    reward: float | None
-    advantage: float | None
-    end: str
-    calls: tuple[tuple[str, bool], ...] = ()  # the tool of each, and whether it succeeded
-
-    @property
-    def y(self) -> float:
-        """Rows apart, so that equal rewards are all seen."""
-        return 14 - 5 * ((self.place - 1) % 3)
-
-    @property
-    def sign(self) -> str:
-        if not self.advantage or abs(self.advantage) <= EQUAL:
-            return "even"
-        return "good" if self.advantage > 0 else "bad"
-
-
-@dataclass(frozen=True)
-class Group:
-    """The rollouts of one prompt; `number` counts the step's groups from 1, `top` is the most that one can earn."""
-
-    number: int
-    name: str
-    members: tuple[Member, ...]
-    top: float
-    example: Example | None = None
-
-    @property
-    def unused(self) -> bool:
-        """Whether nothing was learned from it although all of its rollouts have a reward."""
-        return not self.void and all(member.advantage is None for member in self.members)
-
-    @cached_property
-    def rewards(self) -> list[float]:
-        return [member.reward for member in self.members if member.reward is not None]
-
-    @property
-    def void(self) -> bool:
-        return len(self.rewards) < len(self.members)
-
-    @property
-    def mean(self) -> float:
-        return fmean(self.rewards) if self.rewards else 0.0
-
-    def along(self, reward: float) -> float:
-        """Where a reward lies on an axis 100 wide, from 0 to the most."""
-        return round(100 * max(0.0, min(1.0, reward / self.top)), 2)
-
-    @property
-    def mean_x(self) -> float:
-        return self.along(self.mean)
-
-    @property
-    def dots(self) -> list[tuple[float, Member]]:
-        return [(self.along(member.reward), member) for member in self.members if member.reward is not None]
-
-    @property
-    def spread(self) -> float:
-        return pstdev(self.rewards) if self.rewards else 0.0
-
-    @property
-    def silent(self) -> bool:
-        """Whether all rewards are the same, so that nothing is learned from it."""
-        return not self.void and self.spread <= EQUAL
-
-
 def size_of_groups(run: Run) -> int:
     return int(run.config.get("group", DEFAULTS["group"]))
 
 
-def groups_of(run: Run, step: int) -> list[Group]:
-    """The groups of a step in the order they were asked. Raises NoRollouts."""
+def table_of(run: Run, step: int, *, whole: bool = False) -> StepTable:
+    """The rollouts of a step as the columns that pages show, or as all of them. Raises NoRollouts."""
     with explained(run, step):
         file = StoredRun(run).file(step)
-        summaries = read_old(file, size_of_groups(run)) if file.suffix == OLD else read_summaries(file)
-    return [group_of(members, top(run)) for members in grouped(summaries)]
+        if file.suffix == OLD:
+            return StepTable.of(read_old(file, size_of_groups(run)))
+        return StepTable.read(file, whole=whole)
+
+
+def groups_of(run: Run, step: int) -> list[Group]:
+    """The groups of a step in the order they were asked. Raises NoRollouts."""
+    return groups_in(table_of(run, step), run)
+
+
+def groups_in(table: StepTable, run: Run) -> list[Group]:
+    return [group_of(members, top(run)) for members in grouped(table.rows())]
+
+
+def rollouts_of(run: Run, step: int, group: Group) -> list[Rollout]:
+    """All rollouts of a group, without transcripts where the file keeps these apart. Raises NoRollouts."""
+    first, count = group.members[0].index, len(group.members)
+    with explained(run, step):
+        file = StoredRun(run).file(step)
+        if file.suffix == OLD:
+            return list(read_lines(Rollout, file))[first - 1 : first - 1 + count]
+        return read_span(file, first, count)
 
 
 def rollout_of(run: Run, step: int, index: int) -> Rollout | None:
@@ -155,15 +97,6 @@ def explained(run: Run, step: int) -> Iterator[None]:
         raise NoRollouts(str(error)) from error
     except (OSError, UnreadableData) as error:
         raise NoRollouts("The file of this step's rollouts cannot be read; it may be damaged.") from error
-
-
-def group_of(members: Sequence[Summary], most: float) -> Group:
-    return Group(members[0].group, members[0].example, tuple(map(member_of, members)), most)
-
-
-def member_of(one: Summary) -> Member:
-    calls = zip(one.tools, (level >= SUCCEEDED for level in one.levels), strict=True)
-    return Member(one.index, one.place, one.reward, one.advantage, one.end, tuple(calls))
 
 
 def why_missing(run: Run, step: int) -> str:

@@ -6,14 +6,19 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from statistics import fmean
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from prove_web.trajectories.models import Trajectory
+from training_worker.prove.outcomes import OF_CALLS
+
+from .index import TOLD, UNTRIED
 from .models import RolloutGroup, Run
 
-NAMES = ("tool", "end", "example")
+NAMES = ("tool", "outcome", "untried", "end", "example")
 NUMBERS = ("reward", "advantage", "step", "calls", "failed", "tokens")
 SIGNS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -42,7 +47,7 @@ class Query:
     def of(cls, text: str) -> Query:
         names, bounds, strange = [], [], []
         for word in text[:LONGEST].split():
-            if found := WORD.fullmatch(word):
+            if (found := WORD.fullmatch(word)) and (found[1] != "outcome" or found[2] in OF_CALLS):
                 names.append((found[1], found[2]))
             elif found := BOUND.fullmatch(word):
                 bounds.append((found[1], found[2], float(found[3])))
@@ -60,15 +65,21 @@ class Query:
                     groups = groups.filter(tools__contains=f",{value},")
                 case "end":
                     groups = groups.filter(ends__contains=f",{value},")
+                case "untried":
+                    groups = groups.filter(needing(value))
         for name, sign, bound in self.bounds:
             groups = groups.filter(possible(name, sign, bound))
         return groups
 
+    @property
+    def tools(self) -> frozenset[str]:
+        return frozenset(value for name, value in self.names if name == "tool")
+
     def places(self, row: Row) -> list[int]:
-        """Which rollouts of a group it holds of, counted from 0."""
+        """Which rollouts of a group it holds of, counted from 0. An outcome is one of a call of the tools asked for."""
         found = list(range(row.size))
         for name, value in self.names:
-            told = row.words(name)
+            told = row.words(name, self.tools)
             found = [place for place in found if value in told[place]]
         for name, sign, bound in self.bounds:
             numbers, holds = row.numbers(name), SIGNS[sign]
@@ -87,14 +98,25 @@ class Row:
     size: int
     told: dict[str, list[Any]]
 
-    def words(self, name: str) -> Sequence[Sequence[str]]:
-        """Of each rollout the words that a name may be."""
+    def words(self, name: str, tools: frozenset[str] = frozenset()) -> Sequence[Sequence[str]]:
+        """Of each rollout the words that a name may be; outcomes are those of the calls of `tools`, where there are."""
         match name:
             case "tool":
                 return self.told["tools"]
+            case "outcome":
+                pairs = zip(self.told["tools"], self.outcomes, strict=True)
+                return [
+                    [word for tool, word in zip(*each, strict=False) if not tools or tool in tools] for each in pairs
+                ]
+            case "untried":
+                return self.told.get(UNTRIED) or [()] * self.size
             case "end":
                 return [(end,) for end in self.told["end"]]
         return [(self.example,)] * self.size
+
+    @property
+    def outcomes(self) -> Sequence[Sequence[str]]:
+        return self.told.get(TOLD) or [()] * self.size
 
     def numbers(self, name: str) -> Sequence[Any]:
         """Of each rollout a number; None where it has none."""
@@ -118,7 +140,14 @@ class Row:
             failed=one["failed_calls"],
             tokens=one["model_tokens"],
             tools=tuple(one["tools"]),
+            outcomes=tuple(one.get(TOLD, ())),
         )
+
+
+def needing(tool: str) -> Exists:
+    """The groups whose example may need this tool."""
+    mine = {"dataset": OuterRef("run__dataset"), "example": OuterRef("example")}
+    return Exists(Trajectory.objects.filter(**mine, tools__contains=tool))
 
 
 def possible(name: str, sign: str, value: float) -> Q:
@@ -145,6 +174,12 @@ class Hit:
     failed: int
     tokens: int | None
     tools: tuple[str, ...]
+    outcomes: tuple[str, ...] = ()
+
+    @property
+    def calls(self) -> list[tuple[str, str]]:
+        """Each call's tool and what became of it; "" where that is not told."""
+        return list(zip_longest(self.tools, self.outcomes[: len(self.tools)], fillvalue=""))
 
 
 class Found(Sequence[Hit]):

@@ -11,17 +11,19 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.outcomes import OF_CALLS
 
 from .detail import run_of
+from .groups import Group, Member
 from .models import RolloutGroup, Run
-from .rollouts import Group, Member, examples_of
+from .rollouts import examples_of
 from .scored import top
 from .search import Found, Query
 
 ROWS = 50
 STEPS = 100
 ORDERS = {"step": "By step", "-step": "Newest first", "reward": "Worst first", "-reward": "Best first"}
-HINTS = ("reward<0.5", "end:tokens", "failed>0", "calls=0")
+HINTS = ("reward<0.5", "end:tokens", "failed>0", "calls=0", "outcome:state")
 
 
 @in_project(Action.VIEW)
@@ -39,6 +41,7 @@ def found_rollouts(request: ProjectRequest, run: int) -> HttpResponse:
         "orders": ORDERS,
         "order": order if order in ORDERS else "step",
         "hints": HINTS,
+        "outcomes": OF_CALLS,
         "indexed": found.groups.exists(),
     }
     return render(request, "experiments/found.html", context, status=422 if query.strange else 200)

@@ -4,13 +4,17 @@ from django.urls import path
 
 from . import (
     detail,
+    export_pages,
+    group_pages,
+    heat_pages,
     keeping_pages,
     launching,
-    listing,
     queries,
     rollout_pages,
     search_pages,
     session_pages,
+    step_export,
+    step_pages,
     sweep_pages,
     token_pages,
     tools,
@@ -20,10 +24,19 @@ from . import (
 from .compare import behaviour_pages
 from .compare import pages as compare
 from .paper import pages as paper
+from .table import bulk_pages
+from .table import pages as table
 from .what_if import pages as what_if
 
 urlpatterns = [
-    path("runs/", listing.runs, name="runs"),
+    path("runs/", table.runs, name="runs"),
+    path("runs/columns/", table.runs_columns, name="runs-columns"),
+    path("runs/completion/", table.runs_completion, name="runs-completion"),
+    path("runs/export/", table.runs_export, name="runs-export"),
+    path("runs/mark/", bulk_pages.runs_mark, name="runs-mark"),
+    path("runs/act/", bulk_pages.runs_act, name="runs-act"),
+    path("runs/views/", table.run_views, name="run-views"),
+    path("runs/views/<int:kept>/", table.run_view, name="run-view"),
     path("runs/new/", launching.run_new, name="run-new"),
     path("runs/compare/", compare.run_compare, name="run-compare"),
     path("runs/behaviour/", behaviour_pages.run_behaviour, name="run-behaviour"),
@@ -37,10 +50,15 @@ urlpatterns = [
     path("runs/<int:run>/points/", detail.run_points, name="run-points"),
     path("runs/<int:run>/metric/", queries.run_metric, name="run-metric"),
     path("runs/<int:run>/tools/", tools.run_tools, name="run-tools"),
+    path("runs/<int:run>/tools/outcomes/", heat_pages.run_outcomes, name="run-outcomes"),
     path("runs/<int:run>/checkpoints/<int:step>/", detail.checkpoint, name="checkpoint"),
+    path("runs/<int:run>/exports/<int:step>/", export_pages.export_download, name="export"),
+    path("runs/<int:run>/exports/<int:step>/make/", export_pages.export_make, name="export-make"),
     path("runs/<int:run>/rollouts/", search_pages.found_rollouts, name="run-rollouts"),
     path("runs/<int:run>/examples/<str:example>/", search_pages.over_the_run, name="run-example"),
-    path("runs/<int:run>/rollouts/<int:step>/", rollout_pages.rollouts, name="rollouts"),
+    path("runs/<int:run>/rollouts/<int:step>/", step_pages.rollouts, name="rollouts"),
+    path("runs/<int:run>/rollouts/<int:step>/export.<str:format>", step_export.export, name="rollouts-export"),
+    path("runs/<int:run>/rollouts/<int:step>/groups/<int:group>/", group_pages.group, name="rollout-group"),
     path("runs/<int:run>/rollouts/<int:step>/<int:index>/", rollout_pages.rollout, name="rollout"),
     path(
         "runs/<int:run>/rollouts/<int:step>/<int:index>/what-if/",

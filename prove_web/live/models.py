@@ -61,6 +61,10 @@ class JobQuerySet(models.QuerySet["Job"]):
     def active(self) -> JobQuerySet:
         return self.exclude(state__in=ENDED)
 
+    def kept(self) -> JobQuerySet:
+        """All but those of deleted projects, runs and data sets."""
+        return self.filter(project__deleted_at=None, run__deleted_at=None, dataset__deleted_at=None)
+
 
 class Job(models.Model):
     """One piece of work for a worker: what is asked, how it stands and what came of it.

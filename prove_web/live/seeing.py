@@ -16,13 +16,18 @@ OWNER_OF = {
     "session": "projects__sessions",
     "trajectory": "projects__datasets__trajectories",
 }
+KEPT = {  # and what must not be deleted, besides the project
+    "job": ("projects__jobs__run", "projects__jobs__dataset"),
+    "trajectory": ("projects__datasets",),
+}
 
 
 def permitted(topic: Topic, people: Iterable[int]) -> set[int] | None:
     """Those of the people, by their keys, who may see what the topic is about; None where there is no such thing."""
     kind, key = topic
+    kept = {f"{each}__deleted_at": None for each in ("projects", *KEPT.get(kind, ()))}
     try:
-        organisation = Organisation.objects.get(**{OWNER_OF[kind]: key})
+        organisation = Organisation.objects.get(**{OWNER_OF[kind]: key}, **kept)
     except (ObjectDoesNotExist, ValidationError):
         return None
     roles = Membership.objects.filter(organisation=organisation, user__in=set(people), user__is_active=True)

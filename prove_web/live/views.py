@@ -20,8 +20,10 @@ from .attempts import attempts
 from .home import counts, first_steps, newest_curve
 from .jobs import NotNow, request_stop, resume
 from .log import LINES, tail
+from .log_search import around, seek
 from .models import ENDED, Job, JobEvent, StopLevel
 
+WORDS = 200  # characters of what is sought in a log
 RECENT = 4  # ended jobs that home still shows
 
 
@@ -45,7 +47,7 @@ def home_jobs(request: Any) -> HttpResponse:
 
 def cards(project: Any) -> dict[str, list[Job]]:
     """Every job that is not over, oldest first as they will be done, and the last few that are."""
-    jobs = Job.objects.filter(project=project).select_related("project__organisation", "after", "dataset", "run")
+    jobs = Job.objects.kept().filter(project=project).select_related("project__organisation", "after", "dataset", "run")
     return {
         "active": list(jobs.active().order_by("created_at")),
         "recent": list(jobs.filter(state__in=ENDED).order_by("-ended_at", "-created_at")[:RECENT]),
@@ -66,8 +68,22 @@ def job(request: Any, job: UUID) -> HttpResponse:
 @in_project(Action.VIEW)
 @require_GET
 def job_log(request: Any, job: UUID) -> HttpResponse:
+    """Its end; with `?log=` and `?log_level=` the lines that hold these words, with `?at=` a line in its place."""
     found = one_of(request.project, job)
-    return render(request, "live/log.html", {"job": found, "text": tail(found.folder / "log.txt"), "most": LINES})
+    path, asked = found.folder / "log.txt", request.GET
+    words, level = asked.get("log", "")[:WORDS], asked.get("log_level", "")
+    context = {"job": found, "words": words, "level": level, "most": LINES}
+    if (at := offset(asked.get("at", ""))) is not None:
+        return render(request, "live/log_around.html", {**context, "found": around(path, at, words)})
+    if words or level in ("warning", "error"):
+        sought = seek(path, words, level, offset(asked.get("before", "")))
+        return render(request, "live/log_found.html", {**context, "found": sought})
+    return render(request, "live/log.html", {**context, "text": tail(path)})
+
+
+def offset(text: str) -> int | None:
+    """A place in a file as an address has it; None for what is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 15 else None
 
 
 @in_project(Action.LAUNCH)
@@ -94,7 +110,7 @@ def job_resume(request: Any, job: UUID) -> HttpResponse:
 
 def one_of(project: Any, job: UUID) -> Job:
     related = ("project__organisation", "after", "created_by", "dataset", "run", "evaluation")
-    return get_object_or_404(Job.objects.select_related(*related), project=project, pk=job)
+    return get_object_or_404(Job.objects.kept().select_related(*related), project=project, pk=job)
 
 
 def back(request: Any, job: Job) -> HttpResponse:

@@ -66,7 +66,8 @@ def pages(project: Project, role: Role, words: list[str]) -> Iterator[Found]:
     """The sections, and what can be begun, as far as the role reaches."""
     known = [(each.page, each.title) for each in SECTIONS]
     known += [(page, title) for page, title, _, action in DOING if role.covers(action)]
-    known += [("sweeps", "Sweeps")]
+    known += [("sweeps", "Sweeps"), ("bin", "Bin")]
+    known += [("shares", "Share links")] if role.covers(Action.LAUNCH) else []
     for page, title in known:
         if all(word in title.lower() for word in words):
             yield Found(reverse(page, args=project.path), title)
@@ -126,7 +127,7 @@ def numbered(rows: QuerySet[Any], word: str) -> Q:
 
 def trajectories(project: Project, words: list[str]) -> Iterator[Found]:
     """By words of the first user turn, or of the id."""
-    found = Trajectory.objects.filter(dataset__project=project).select_related("dataset__project__organisation")
+    found = Trajectory.objects.of(project).select_related("dataset__project__organisation")
     for word in words:
         found = found.filter(any_of(word, ("query", "example")))
     for each in found.defer("record").order_by("-pk")[:MOST]:

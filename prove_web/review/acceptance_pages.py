@@ -57,5 +57,5 @@ def panel(request: Any, trajectory: Trajectory, **now: Any) -> HttpResponse:
 
 
 def one_of(project: Project, dataset: int, example: str) -> Trajectory:
-    rows = Trajectory.objects.select_related("dataset__project__organisation")
-    return get_object_or_404(rows, dataset__project=project, dataset__number=dataset, example=example)
+    rows = Trajectory.objects.of(project).select_related("dataset__project__organisation")
+    return get_object_or_404(rows, dataset__number=dataset, example=example)

@@ -42,7 +42,7 @@ def item_of(request: ProjectRequest, queue: int, position: int) -> Item:
         "settled_by",
         "trajectory__dataset__project__organisation",
         "trajectory__dataset__job",
-    )
+    ).filter(trajectory__dataset__deleted_at=None)
     found: Item = get_object_or_404(rows, queue__project=request.project, queue__number=queue, position=position)
     return found
 

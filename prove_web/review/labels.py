@@ -47,7 +47,7 @@ class Left:
 
 def narrowed(queue: Queue, by: Narrowed) -> Left:
     """The items of a queue that a filter leaves, in order."""
-    rows, fault = queue.items.all(), ""
+    rows, fault = queue.items.filter(trajectory__dataset__deleted_at=None), ""
     rows = rows.filter(state=by.state) if by.state else rows
     rows = rows.filter(verdict=by.verdict) if by.verdict else rows
     if by.reviewer:

@@ -1,5 +1,33 @@
-"""Links by which others may read one thing for a while, and what is deleted after a grace period."""
+"""The addresses of share links and of what is deleted: beneath a project, of a team, and for whoever has a link."""
 
 from __future__ import annotations
 
-urlpatterns: list = []
+from django.urls import path
+
+from . import bin_pages, guest_pages, share_pages
+
+urlpatterns = [
+    path("shares/", share_pages.shares, name="shares"),
+    path("shares/new/", share_pages.share_new, name="share-new"),
+    path("shares/<int:share>/withdraw/", share_pages.share_withdraw, name="share-withdraw"),
+    path("bin/", bin_pages.bin_page, name="bin"),
+    path("bin/<int:deletion>/restore/", bin_pages.bin_restore, name="bin-restore"),
+    path("bin/runs/<int:run>/", bin_pages.run_delete, name="run-delete"),
+    path("bin/datasets/<int:dataset>/", bin_pages.dataset_delete, name="dataset-delete"),
+    path("delete/", bin_pages.project_delete, name="project-delete"),
+]
+
+of_organisation = [
+    path("<slug:organisation>/bin/", bin_pages.deleted_projects, name="deleted-projects"),
+    path(
+        "<slug:organisation>/bin/<int:gone>/restore/",
+        bin_pages.deleted_project_restore,
+        name="deleted-project-restore",
+    ),
+]
+
+for_anyone = [
+    path("shared/<str:secret>/", guest_pages.shared, name="shared"),
+    path("shared/<str:secret>/live/", guest_pages.shared_live, name="shared-live"),
+    path("shared/<str:secret>/<path:part>", guest_pages.shared_part, name="shared-part"),
+]

@@ -9,8 +9,9 @@ from itertools import groupby
 from typing import Any
 
 from prove_web.accounts.models import User
+from prove_web.experiments.groups import Group, Member
 from prove_web.experiments.models import Run
-from prove_web.experiments.rollouts import Group, Member, explained, groups_of
+from prove_web.experiments.rollouts import explained, groups_of
 from prove_web.experiments.stored import StoredRun
 from prove_web.live.models import CURATE
 from training_worker.prove.curation.collected import Collected
@@ -44,7 +45,7 @@ class Wanted:
     def wants(self, group: Group, member: Member) -> bool:
         if member.reward is None or (self.groups and group.number not in self.groups):
             return False
-        if self.failing and all(fine for _, fine in member.calls):
+        if self.failing and all(made.ok for made in member.calls):
             return False
         low = member.reward if self.low is None else self.low
         high = member.reward if self.high is None else self.high

@@ -54,9 +54,10 @@ class Pair:
 @require_safe
 def edited(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     """What became of the parent; without one that is still here there is nothing to compare."""
-    rows = Trajectory.objects.select_related(*RELATED)
-    found = get_object_or_404(rows, dataset__project=request.project, dataset__number=dataset, example=example)
-    if found.parent is None or found.parent.dataset.project_id != request.project.pk:
+    rows = Trajectory.objects.of(request.project).select_related(*RELATED)
+    found = get_object_or_404(rows, dataset__number=dataset, example=example)
+    parent = found.parent.dataset if found.parent else None
+    if parent is None or parent.deleted_at or parent.project_id != request.project.pk:
         return redirect(found)
     before, after = example_of(found.parent), example_of(found)
     pairs = list(side_by_side(before, after)) if before and after else None

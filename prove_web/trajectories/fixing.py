@@ -31,8 +31,8 @@ UNPROCESSABLE = 422
 @require_http_methods(["GET", "POST"])
 def fix(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     """The form; what is sent to it is moved about, run, or kept as a trajectory of its own. The old one stays."""
-    rows = Trajectory.objects.select_related("dataset__project__organisation")
-    found = get_object_or_404(rows, dataset__project=request.project, dataset__number=dataset, example=example)
+    rows = Trajectory.objects.of(request.project).select_related("dataset__project__organisation")
+    found = get_object_or_404(rows, dataset__number=dataset, example=example)
     made = example_of(found)
     if made is None or made.source:
         why = "was imported, and its tools are not live here" if made else "was recorded by another version"

@@ -27,8 +27,8 @@ from .verdict import example_of, rollout_of
 @require_POST
 def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse:
     """Open the world of a trajectory as a live session: at its start, or after so many of its calls."""
-    rows = Trajectory.objects.select_related("dataset__project__organisation", "dataset__job")
-    found = get_object_or_404(rows, dataset__project=request.project, dataset__number=dataset, example=example)
+    rows = Trajectory.objects.of(request.project).select_related("dataset__project__organisation", "dataset__job")
+    found = get_object_or_404(rows, dataset__number=dataset, example=example)
     made = example_of(found)
     most = number(request.POST.get("calls", "0"), MOST_CALLS)
     title = f"World of {found.example}" + (f" after call {most}" if most else "")

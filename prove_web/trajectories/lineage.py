@@ -88,8 +88,10 @@ def uses(dataset: Dataset) -> Iterator[Link]:
 
 
 def set_link(kind: str, dataset: Dataset, project: Project) -> Link:
-    url = reverse("dataset", args=[*project.path, dataset.number])
-    return Link(kind, f"{dataset.name} #{dataset.number}", url, "database")
+    name = f"{dataset.name} #{dataset.number}"
+    if dataset.deleted_at:
+        return Link(kind, f"{name}, deleted", icon="trash")
+    return Link(kind, name, reverse("dataset", args=[*project.path, dataset.number]), "database")
 
 
 def queue_link(queue: Queue) -> Link:

@@ -22,7 +22,7 @@ def links(
 
     While they are `blind` nothing leads to a score, nor to what others mended.
     """
-    edits = trajectory.edits.select_related(WITH_DATASET)[:MOST_EDITS]
+    edits = trajectory.edits.filter(dataset__deleted_at=None).select_related(WITH_DATASET)[:MOST_EDITS]
     found: dict[str, Any] = {"edits": [] if blind else list(edits)}
     if example is None or not example.runs_here:
         return found

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import models
 from django.urls import reverse
 
+from prove_web.accounts.kept import Kept
 from prove_web.accounts.models import Project
 from prove_web.live.models import Job
 from prove_web.servers.models import LiveSession
@@ -43,6 +44,9 @@ class Dataset(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
 
+    objects = Kept()
+    everything = models.Manager()
+
     class Meta:
         ordering = ["-number"]
         constraints = [models.UniqueConstraint(fields=["project", "number"], name="one_dataset_per_number")]
@@ -55,6 +59,10 @@ class Dataset(models.Model):
 
 
 class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
+    def of(self, project: Any) -> TrajectoryQuerySet:
+        """Those of a project's data sets, but for deleted ones."""
+        return self.filter(dataset__project=project, dataset__deleted_at=None)
+
     def bulk_create(self, objs: Iterable[Trajectory], batch_size: int | None = None, **rest: Any) -> list[Trajectory]:
         """As Django's; and what is known of each is read off its record, and its words are kept for searches."""
         made = list(objs)

@@ -115,7 +115,7 @@ def cursor(project: Project, query: Mapping[str, str]) -> tuple[int | None, bool
     before = "before" in query
     asked = query.get("before" if before else "after", "")
     known = asked.isascii() and asked.isdecimal() and len(asked) <= 18
-    there = known and Trajectory.objects.filter(pk=int(asked), dataset__project=project).exists()
+    there = known and Trajectory.objects.of(project).filter(pk=int(asked)).exists()
     return (int(asked), before) if there else (None, False)
 
 

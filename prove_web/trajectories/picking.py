@@ -100,7 +100,7 @@ def mixed(dataset: Dataset, spec: dict[str, Any], progress: Progress) -> Picked:
 
 def rows_in(dataset: Dataset, number: int) -> list[int]:
     """The rows of a data set of the same project. Raises NotMade."""
-    rows = Trajectory.objects.filter(dataset__project=dataset.project_id, dataset__number=number)
+    rows = Trajectory.objects.of(dataset.project_id).filter(dataset__number=number)
     if found := list(rows.values_list("pk", flat=True)):
         return found
     raise NotMade(f"Data set {number} is gone, or has no trajectories. Choose another.")

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import CURATE, Job, Kind, State
+from prove_web.sharing.models import Deletion
+from prove_web.sharing.numbers import next_number
 
 from .models import Dataset, Trajectory
 
@@ -97,7 +99,7 @@ def begin(
 ) -> Dataset:
     """An empty data set with the project's next number, and its job in the queue. Call it in a transaction."""
     Project.objects.select_for_update().get(pk=project.pk)  # of two at once, one is numbered first
-    number = (project.datasets.aggregate(last=Max("number"))["last"] or 0) + 1
+    number = next_number(project, Dataset, Deletion.Kind.DATASET)
     name = name.strip()[:LONGEST] or f"Data set {number}"
     job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=spec, created_by=user)
     rest = {"holds": holds, "parent": parent, "origin": dict(origin or {})}

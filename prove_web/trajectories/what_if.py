@@ -48,8 +48,8 @@ class Difference:
 @require_http_methods(["GET", "POST"])
 def what_if(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     """Of a trajectory, be it a demonstration or an attempt."""
-    rows = Trajectory.objects.select_related("dataset__project__organisation")
-    found = get_object_or_404(rows, dataset__project=request.project, dataset__number=dataset, example=example)
+    rows = Trajectory.objects.of(request.project).select_related("dataset__project__organisation")
+    found = get_object_or_404(rows, dataset__number=dataset, example=example)
     if request.method == "GET":
         return redirect(found)
     made = example_of(found)

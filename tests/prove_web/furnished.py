@@ -8,13 +8,18 @@ from prove_web.accounts.invitations import Asked, invite
 from prove_web.accounts.models import Project, SavedView, User
 from prove_web.api.tokens import issue as issue_api_token
 from prove_web.environments.models import ThirdParty
+from prove_web.experiments.exports import Export
 from prove_web.experiments.models import Point, Run, SavedReward, Sweep
+from prove_web.experiments.summary import rebuild
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.comments import say
 from prove_web.review.making import make_queue
 from prove_web.review.schema import PLAIN
 from prove_web.servers.models import LiveSession, SavedCall
 from prove_web.servers.tokens import issue
+from prove_web.sharing import links
+from prove_web.sharing.deleting import delete
+from prove_web.sharing.shown import shown
 from prove_web.trajectories import uploads
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
@@ -41,6 +46,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     names = {"project": project, "number": number, "name": "Run"}
     run = Run.objects.create(**names, dataset=dataset, job=trained, config={}, sweep=sweep, varied={"seed": "0"})
     Point.objects.create(run=run, step=STEP, metrics={"reward": 0.5})
+    rebuild(run)
     leave_results(run)
     session = LiveSession.objects.create(servers=["banking"], seed=number, fingerprint="", **made)
     token, _ = issue(session, maker, "Desk", True)
@@ -54,12 +60,23 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     small = Look(items=1, categories=["even"])
     evaluation = evaluation_of(project, benchmark=small, run=run, checkpoint="last", number=number)
     view = SavedView.objects.create(project=project, page="trajectories", name="Mine", query="q=train", made_by=maker)
+    kept = SavedView.objects.create(project=project, page="runs", name="Mine", query="q=state:done", made_by=maker)
     queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=PLAIN.model_dump(mode="json"))
     queue.number = number
     queue.save()
+    page = shown(project, f"runs/{number}/", "")
+    assert page
+    share, _ = links.issue(project, maker, page)
+    spare = Job.objects.create(kind=Kind.DATASET, title="Spare", **done)
+    spare_project = Project.objects.create(organisation=project.organisation, slug=f"spare-{number}", name="Spare")
+    spare_set = Dataset.objects.create(project=project, number=number + 100, name="Spare", job=spare)
     invitation, link = invite(project.organisation, maker, Asked(role="viewer"))
     return {
         "view": view.pk,
+        "kept": kept.pk,
+        "share": share.pk,
+        "deletion": delete(spare_set, maker).pk,
+        "gone": delete(spare_project, maker).pk,
         "organisation": project.organisation.slug,
         "project": project.slug,
         "member": project.organisation.memberships.get(user=maker).pk,
@@ -83,6 +100,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "sweep": number,
         "step": STEP,
         "index": 1,
+        "group": 1,
         "evaluation": evaluation.number,
         "twin": evaluation.number,
         "line": 0,
@@ -95,8 +113,11 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
 
 
 def leave_results(run: Run) -> None:
-    """What a trainer leaves behind: the rollouts of a step and a checkpoint."""
+    """What a trainer leaves behind: the rollouts of a step and a checkpoint, which somebody exported."""
     keep_rollouts(run, STEP, [oracle(abstention())])
     checkpoint = run.job.out / "checkpoints" / f"checkpoint-{STEP}"
     checkpoint.mkdir(parents=True)
     (checkpoint / "progress.json").write_text(f'{{"step": {STEP}}}\n', encoding="utf-8")
+    export = Export(run.job, STEP).folder
+    export.mkdir(parents=True)
+    (export / "config.json").write_text("{}\n", encoding="utf-8")

@@ -97,7 +97,7 @@ def test_a_supervised_run_leads_with_its_loss_and_has_no_tile_without_a_figure(p
 def test_the_page_of_a_long_run_asks_few_questions_and_draws_from_one_snapshot(
     long: Run, victors: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_max_num_queries(32):
+    with django_assert_max_num_queries(40):
         page = victors.get(long.get_absolute_url())
     assert page.status_code == 200 and len(page.content) < 250_000
     url = reverse("run-points", args=[*long.project.path, long.number])

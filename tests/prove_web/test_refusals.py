@@ -43,8 +43,13 @@ MORE_THAN_LOOKING = {
     "import-preview": Action.LAUNCH,
     "run-collect": Action.LAUNCH,
     "run-new": Action.LAUNCH,
+    "export-make": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
     "run-mark": Action.ANNOTATE,
+    "runs-mark": Action.ANNOTATE,
+    "run-views": Action.ANNOTATE,
+    "run-view": Action.ANNOTATE,
+    "runs-act": Action.LAUNCH,
     "run-notes": Action.ANNOTATE,
     "run-keep": Action.LAUNCH,
     "evaluation-new": Action.LAUNCH,
@@ -93,10 +98,22 @@ MORE_THAN_LOOKING = {
     "reward-save": Action.LAUNCH,
     "reward-remove": Action.LAUNCH,
     "disagreement-queue": Action.LAUNCH,
+    "shares": Action.LAUNCH,
+    "share-new": Action.LAUNCH,
+    "share-withdraw": Action.LAUNCH,
+    "run-delete": Action.LAUNCH,
+    "dataset-delete": Action.LAUNCH,
+    "bin-restore": Action.LAUNCH,
+    "project-delete": Action.MANAGE,
+    "deleted-projects": Action.MANAGE,
+    "deleted-project-restore": Action.MANAGE,
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
-THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "queue"}
-OURS = ("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations", "api")
+THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "kept", "queue", "share", "deletion"}
+OURS = (
+    *("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations", "api"),
+    *("sharing", "workers", "alerts"),
+)
 Parts = tuple[str, ...]
 
 
@@ -164,6 +181,7 @@ def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
         *("account_login", "mfa_authenticate"),  # the second step of signing in, after the password
         *("openid_connect_login", "openid_connect_callback", "socialaccount_login_cancelled"),
         *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
+        *("shared", "shared-part", "shared-live"),  # whoever has the link
     }
 
 

@@ -9,6 +9,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.experiments.index import record_rollouts
 from prove_web.experiments.models import HeldOut, Point, Run
 from prove_web.experiments.rollouts import size_of_groups
+from prove_web.experiments.summary import rebuild
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.advantage import Scale, advantages
@@ -58,6 +59,7 @@ def run_of(
         Point(run=run, step=step, metrics={"reward": reward, "tool_failures": 0.5 - reward / 4, "step_s": 2.0})
         for step, reward in enumerate(rewards, 1)
     )
+    rebuild(run)
     return run
 
 
@@ -65,6 +67,7 @@ def measure(run: Run, **rewards: float) -> None:
     """Held-out measurements: step_0=0.5, step_10=0.6."""
     for name, reward in rewards.items():
         HeldOut.objects.create(run=run, step=int(name.removeprefix("step_")), metrics={"reward": reward})
+    rebuild(run)
 
 
 def keep_rollouts(run: Run, step: int, rollouts: Sequence[Rollout], scale: Scale = "none") -> None:

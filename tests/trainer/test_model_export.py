@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from django.conf import LazySettings
 from huggingface_hub import ModelCard
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from prove_web.experiments.checkpoints import checkpoints
+from prove_web.experiments.exports import Export, adapted, make
+from prove_web.live.models import Job
 from training_worker.prove.trajectory import Example, file_digest, write_lines
 from training_worker.trainer.export import NotExported, export, main
 from training_worker.trainer.grpo import train
@@ -100,3 +105,16 @@ def test_nothing_is_written_over_and_nothing_half_is_left(
     assert main([str(tmp_path / "nowhere"), str(tmp_path / "out")]) == 1
     assert "is no run with a trained policy" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_site_exports_a_checkpoint_by_a_child(run: GRPORun, tmp_path: Path, settings: LazySettings) -> None:
+    settings.PROVE_DATA = tmp_path
+    job = Job()
+    shutil.copytree(run.out, job.out)
+    [checkpoint] = checkpoints(job)
+    asked = Export(job, checkpoint.step, merged=True)
+    asked.folder.parent.mkdir(parents=True)
+    asked.working.touch()
+    make(asked)
+    assert adapted(checkpoint) and asked.ready and not asked.at_work and not asked.why
+    assert load_policy(asked.folder, needs_card=False).model is not None

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..trainer.stopping import on_signals
+from .environment import environment
 from .launch import FIRST, is_first, launch, processes
 from .lifeline import die_with_parent
 from .machine import machine_of
@@ -40,7 +41,7 @@ def main() -> int:
         told.mkdir(exist_ok=True)
         spool = SpoolWriter(spool_path(told, given.attempt))
         device = machine_of(order(given.folder), given.folder)
-        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device=device)
+        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device=device, environment=environment())
         return attempt(given.folder, Tell(spool, stop, given.attempt))
 
 

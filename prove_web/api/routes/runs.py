@@ -16,13 +16,15 @@ from prove_web.experiments.evaluation import outcomes
 from prove_web.experiments.filling import NotThere, filled_form
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.launching import launch
-from prove_web.experiments.listing import RunFilter, measured
-from prove_web.experiments.models import Run, RunKind
+from prove_web.experiments.listing import measured
+from prove_web.experiments.models import Run
+from prove_web.experiments.table import rows
+from prove_web.experiments.table.asked import asked
+from prove_web.experiments.table.columns import column
 from prove_web.live.jobs import request_stop
-from prove_web.live.models import State
 
 from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
-from ..posted import body_of, posted
+from ..posted import body_of
 from ..refusals import Refused, ill_filled
 from ..rules import in_project
 from ..schemas import JobOut, username
@@ -117,20 +119,24 @@ class RunWhole(RunOut):
 class Wanted(Schema):
     """What the table of runs is narrowed to and sorted by."""
 
-    q: str = Field("", max_length=200, description="Words in name, data set, notes or who started it, or #number.")
-    state: State | None = None
-    kind: RunKind | None = None
-    sort: str = Field("", max_length=40, description="A column of the table, such as -reward; the newest first.")
+    q: str = Field("", max_length=2000, description="A search as the table takes it, such as state:running reward>0.8")
+    archived: str = Field("", max_length=4, description="`too` also gives archived runs, `only` those alone.")
+    sort: str = Field("", max_length=80, description="A column of the table, such as -reward; the newest first.")
 
 
 @router.get(RUNS, response=Piece[RunRow])
 @in_project(Action.VIEW)
 def list_runs(request: Any, wanted: Query[Wanted], cursor: Cursor = "", limit: Limit = 25) -> Any:
     """The project's runs as its table has them."""
-    found = RunFilter(posted(wanted.dict()), measured(Run.objects.filter(project=request.project)))
-    if not found.is_valid():
-        raise ill_filled(found.errors, "query")
-    return by_place(found.qs, cursor, limit) if wanted.sort else by_key(found.qs, "number", cursor, limit)
+    found, sought = rows.found(request.project, asked(wanted.dict()))
+    if sought.fault:
+        where = f"query.q, character {sought.fault.at + 1}"
+        raise Refused(422, sought.fault.message, where, "Change the search there.")
+    if not wanted.sort:
+        return by_key(measured(found), "number", cursor, limit)
+    if column(wanted.sort.removeprefix("-")) is None:
+        raise Refused(422, f"“{wanted.sort}” is no column of the table.", "query.sort", "Name another one.")
+    return by_place(measured(rows.ordered(found, wanted.sort)), cursor, limit)
 
 
 @router.post(RUNS, response={201: RunWhole})

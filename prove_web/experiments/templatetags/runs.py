@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import template
+from django.template.defaultfilters import date
 from django.utils.safestring import SafeString
 
 from prove_web.experiments import keeping
+from prove_web.experiments.heat import TITLES
 from prove_web.experiments.models import Run
 from prove_web.experiments.sweep_form import VARIABLE
+from prove_web.experiments.table.columns import Measure
+from prove_web.experiments.table.grouping import Summed
+from prove_web.experiments.table.rows import worded as measured_figure
+from prove_web.experiments.table.settings import Setting
 from prove_web.review.markdown import shown
 
 register = template.Library()
@@ -72,6 +80,12 @@ def setting_name(field: str) -> str:
 
 
 @register.filter
+def outcome_name(outcome: str) -> str:
+    """What became of a call, as a heading says it."""
+    return TITLES.get(outcome, outcome)
+
+
+@register.filter
 def end_name(end: str) -> str:
     """How a rollout ended, in words."""
     return ENDS.get(end, end)
@@ -98,3 +112,58 @@ def markdown(text: str) -> SafeString:
 @register.filter
 def revision(notes: str) -> str:
     return keeping.revision_of(notes)
+
+
+@register.filter
+def beside(names: list[str], name: str) -> list[str]:
+    """The names of an address, and one more."""
+    return [*names, name]
+
+
+@register.filter
+def without(names: list[str], name: str) -> list[str]:
+    return [one for one in names if one != name]
+
+
+@register.filter
+def also(query: str, term: str) -> str:
+    """A search that also asks for a term."""
+    own = f"({query.strip()})" if " OR " in query else query.strip()
+    return f"{own} {term}".strip()
+
+
+@register.filter
+def mean_text(sum_of: Summed) -> str:
+    return figure(sum_of, sum_of.mean)
+
+
+@register.filter
+def deviation_text(sum_of: Summed) -> str:
+    return figure(sum_of, sum_of.deviation)
+
+
+def figure(sum_of: Summed, value: float | None) -> str:
+    if isinstance(sum_of.column, Measure):
+        return measured_figure(sum_of.column, value or 0.0)
+    return f"{value:.3g}"
+
+
+@register.filter
+def low_text(sum_of: Summed) -> str:
+    return end_text(sum_of, sum_of.low)
+
+
+@register.filter
+def range_text(sum_of: Summed) -> str:
+    """The ends of what a group has, where it is a number or a time; otherwise that it varies."""
+    if isinstance(sum_of.column, Setting) and not sum_of.column.numeric:
+        return "several"
+    if sum_of.column.key == "when" or sum_of.column.numeric:
+        return f"{end_text(sum_of, sum_of.low)} \N{EN DASH} {end_text(sum_of, sum_of.high)}"
+    return "several"
+
+
+def end_text(sum_of: Summed, value: Any) -> str:
+    if isinstance(sum_of.column, Setting):
+        return sum_of.column.text(value)
+    return date(value, "j M") if sum_of.column.key == "when" else str(value)

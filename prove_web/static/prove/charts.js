@@ -1,50 +1,26 @@
-// prove.chart(element, {title, unit, series: [{name, points: [[step, y]...]}], smooth, help, axis, zoomed}) -> {add, truncate, along}.
-// `help` is a text or several; `axis` is {name, place(step)}: where a step lies; `zoomed(first, last)` is told the steps in view.
-// A series may have a `colour`, its number among lines that many charts share, and a `band`: [[step, [low, high]]...].
+// prove.chart(element, {title, unit, series: [{name, points: [[step, y]...]}], smooth, help, axis, ...}) -> {add, truncate, along, view, ...}.
+// `help` is a text or several; `axis` is {name, place(step)}: where a step lies. `beside` is another run: {name, place(step), lines: {name: points}}.
+// `zoomed(first, last, range)` is told the steps in view, without any when all are; `marks` are {step, kind, text}; `open(step)` is what a click leads
+// to; `csv()` gives an address. A series may have a `colour`, its number among lines that many charts share, and a `band`: [[step, [low, high]]...].
 // An axis that is `own` has places where others have steps, so that the same step of two lines may lie in two places.
 // Okabe-Ito colours plus dashes; smoothing keeps the raw line behind; all charts of a page share one cursor.
 window.prove ??= {};
 prove.chart = (() => {
   const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#AA4499", "#B07000", "#555555"];
   const DARK = ["#56B4E9", "#E69F00", "#33C39A", "#F0E442", "#CC79A7", "#BBBBBB"];
-  const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]];
+  const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]], THIN = [4, 3];
   const INCREMENTS = [...Array(13).keys()].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
-  const REDRAW = 125, WEIGHT = 0.8, ENOUGH = 20, TALL = 220;
+  const REDRAW = 125, WEIGHT = 0.8, ENOUGH = 20, TALL = 220, NEAR = 12, TWICE = 300;
+  const { make, written, room, smoothed, drawMarks, picture, keys } = prove.parts;
   const cursor = uPlot.sync("prove");
 
   const dark = () => document.documentElement.getAttribute("data-bs-theme") === "dark";
-  const colour = (index) => (dark() ? DARK : LIGHT)[index % LIGHT.length];
   const dashes = (index) => DASHES[(index + Math.floor(index / LIGHT.length)) % DASHES.length]; // no two of 36 lines are alike
   const STEPS = { name: "step", place: (step) => step };
-  const written = (value) => value == null ? "–" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 }) : value && Math.abs(value) < 1e-3 ? (+value.toPrecision(3)).toExponential() : String(+value.toPrecision(3));
-
-  // A line that is level lies in the middle, whatever its height; at 0 it lies on the axis.
-  function room(plot, low, high) {
-    if (low !== high) return uPlot.rangeNum(low, high, 0.1, true);
-    return high ? [low - Math.abs(low) / 10, high + Math.abs(high) / 10] : [0, 0.1];
-  }
-
-  function make(tag, attributes = {}, ...children) {
-    const node = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.append(...children);
-    return node;
-  }
-
-  // The exponential moving average of what is there, corrected for its start.
-  function smoothed(values) {
-    let sum = 0, weight = 0;
-    return values.map((value) => {
-      if (value == null) return null;
-      sum = WEIGHT * sum + (1 - WEIGHT) * value;
-      weight = WEIGHT * weight + (1 - WEIGHT);
-      return sum / weight;
-    });
-  }
 
   class Chart {
-    constructor(element, { title, unit = "", series, smooth = true, help = "", axis = STEPS, zoomed = () => {} }) {
-      Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, axis, closer: zoomed, zoomed: false });
+    constructor(element, { title, unit = "", series, smooth = true, help = "", axis = STEPS, zoomed = () => {}, beside = null, marks = [], open = null, csv = null, weight = WEIGHT }) {
+      Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, axis, closer: zoomed, zoomed: false, beside, marks, open, csv, weight });
       this.series = series.map(({ name, points = [], colour = null, band = null }, index) => ({ name, points: new Map(points), shown: true, colour: colour ?? index, band: band && new Map(band) }));
       this.build(element, help);
       this.start();
@@ -63,12 +39,20 @@ prove.chart = (() => {
     build(element, help) {
       element.classList.add("chart-box");
       this.keys = make("div", { class: "chart-keys", role: "group", "aria-label": `Lines of ${this.title}` });
-      this.canvas = make("div", { class: "chart-canvas" });
+      this.canvas = make("div", { class: "chart-canvas", tabindex: "0", role: "application", "aria-label": `${this.title}: arrow keys read it, plus and minus zoom, 0 shows all${this.open ? ", Enter opens the step" : ""}` });
+      this.canvas.addEventListener("keydown", (event) => keys(this, event));
+      this.canvas.addEventListener("pointerdown", ({ clientX }) => { this.pressed = clientX; });
+      this.canvas.addEventListener("click", ({ clientX, detail }) => {
+        clearTimeout(this.opening); // the second click of two is not meant for what lies there
+        if (detail === 1 && Math.abs(clientX - this.pressed) < 3) this.opening = setTimeout(() => this.clicked(), TWICE);
+      });
+      this.canvas.classList.toggle("chart-opens", Boolean(this.open));
+      this.said = make("div", { class: "visually-hidden", role: "status" });
       this.table = make("table", { class: "table table-sm table-vcenter" });
       this.details = make("details", { class: "chart-table" }, make("summary", {}, "Data table"),
         make("div", { class: "table-responsive", tabindex: "0", role: "region", "aria-label": `Data of ${this.title}` }, this.table));
       this.details.addEventListener("toggle", () => this.fill());
-      this.reset = this.button("Reset zoom", () => this.unzoom());
+      this.reset = this.button("Reset zoom", () => this.unlook());
       this.reset.hidden = true;
       this.toggle = this.button("Smooth", () => this.switch());
       this.toggle.hidden = !this.offered;
@@ -83,7 +67,17 @@ prove.chart = (() => {
         note.hidden = !note.hidden;
         event.currentTarget.setAttribute("aria-expanded", String(!note.hidden));
       }, { "aria-expanded": "false" }));
-      element.replaceChildren(head, note, this.keys, this.canvas, this.details);
+      const foot = make("div", { class: "chart-foot" }, this.details, this.files());
+      element.replaceChildren(head, note, this.keys, this.canvas, this.said, foot);
+    }
+
+    // The chart to take along: its picture, and its numbers as the server has them all.
+    files() {
+      const found = make("div", { class: "chart-files" }, this.button("PNG", () => picture(this), { "aria-label": `Save ${this.title} as PNG` }));
+      if (!this.csv) return found;
+      const link = make("a", { class: "btn btn-sm btn-ghost-secondary", href: this.csv(), download: "", "aria-label": `Save ${this.title} as CSV` }, "CSV");
+      found.prepend(link);
+      return found;
     }
 
     button(text, act, attributes = {}) {
@@ -92,20 +86,28 @@ prove.chart = (() => {
       return button;
     }
 
+    ink(index) {
+      return (dark() ? DARK : LIGHT)[this.series[index].colour % LIGHT.length];
+    }
+
     options() {
       const ink = (name) => () => getComputedStyle(this.canvas)[name]; // read when drawn, so that it follows the theme
       const axis = { stroke: ink("color"), grid: { stroke: ink("borderTopColor"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
       const lonely = { show: (plot, at) => plot.data[at].filter((value) => value != null).length < 2 };
-      const line = (index, faint) => ({ label: this.series[index].name, stroke: () => colour(this.series[index].colour) + (faint() ? "55" : ""), spanGaps: true, points: lonely });
+      const line = (index, faint) => ({ label: this.series[index].name, stroke: () => this.ink(index) + faint(), spanGaps: true, points: lonely });
       const all = this.series.map((_, index) => index);
+      const theirs = this.beside ? all.map((index) => ({ ...line(index, () => "aa"), width: 1, dash: THIN, points: { show: false } })) : [];
       return {
         width: this.canvas.clientWidth || 300, height: TALL,
-        scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] }, y: { range: (plot, low, high) => room(plot, ...this.reach(plot, low, high)) } },
+        scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] }, y: { range: (plot, low, high) => room(plot, ...this.span(plot, low, high)) } },
         axes: [{ ...axis, size: 30, values: (plot, ticks) => ticks.map((tick) => this.axis.written ? this.axis.written(tick) : written(tick)), incrs: INCREMENTS }, { ...axis, size: 52, values: (plot, ticks) => ticks.map(written) }],
-        series: [{}, ...all.map((index) => line(index, () => this.smooths(index))), ...all.map((index) => line(index, () => false))],
+        series: [{}, ...all.map((index) => line(index, () => this.smooths(index) ? "55" : "")), ...all.map((index) => line(index, () => "")), ...theirs],
         legend: { show: false },
-        cursor: { sync: { key: cursor.key }, drag: { x: true, y: false, setScale: true }, points: { size: 6 } },
-        hooks: { drawAxes: [(plot) => this.shade(plot)], setCursor: [() => this.readings()], setSelect: [() => this.zoom()] },
+        cursor: {
+          sync: { key: cursor.key, filters: { pub: (type) => type.startsWith("mouse") && type !== "mouseup" && type !== "mousedown" } },
+          drag: { x: true, y: false, setScale: true }, points: { size: 6 }, bind: { dblclick: () => () => { this.unlook(); return null; } },
+        },
+        hooks: { drawAxes: [(plot) => this.shade(plot)], setCursor: [() => this.readings()], setSelect: [() => this.zoom()], draw: [(plot) => this.mark(plot)] },
       };
     }
 
@@ -115,10 +117,10 @@ prove.chart = (() => {
     }
 
     // The lowest and the highest value in view, bands included.
-    reach(plot, low, high) {
+    span(plot, low, high) {
       const { min, max } = plot.scales.x;
       const seen = this.bands().flatMap(([, edge]) => edge.filter(([x]) => x >= min && x <= max).flatMap(([, ...ends]) => ends));
-      return [seen.reduce((a, b) => Math.min(a, b), low), seen.reduce((a, b) => Math.max(a, b), high)];
+      return seen.length ? [seen.reduce((a, b) => Math.min(a, b), low ?? Infinity), seen.reduce((a, b) => Math.max(a, b), high ?? -Infinity)] : [low, high];
     }
 
     // Bands lie behind all lines.
@@ -133,7 +135,7 @@ prove.chart = (() => {
         ctx.beginPath();
         for (const [x, low] of edge) ctx.lineTo(...at(x, low));
         for (const [x, , high] of edge.toReversed()) ctx.lineTo(...at(x, high));
-        ctx.fillStyle = `${colour(each.colour)}33`;
+        ctx.fillStyle = `${this.ink(this.series.indexOf(each))}33`;
         ctx.fill();
       }
       ctx.restore();
@@ -141,24 +143,39 @@ prove.chart = (() => {
 
     // A curve of a few points is shown as it is.
     smooths(index) {
-      return this.smooth && this.series[index].points.size >= ENOUGH;
+      return this.smooth && this.weight > 0 && this.series[index].points.size >= ENOUGH;
     }
 
     style() {
+      const many = this.series.length;
       this.series.forEach(({ shown }, index) => {
-        const [raw, smooth] = [this.plot.series[1 + index], this.plot.series[1 + this.series.length + index]];
+        const [raw, smooth, theirs] = [0, 1, 2].map((kind) => this.plot.series[1 + kind * many + index]);
         const dash = dashes(this.series[index].colour), smooths = this.smooths(index);
         Object.assign(raw, { show: shown, width: smooths ? 1 : 2, dash: smooths ? [] : dash });
         Object.assign(smooth, { show: shown && smooths, width: 2, dash });
+        if (theirs) theirs.show = shown;
       });
     }
 
+    // `rows` are the places on the axis with the steps, ours and theirs, that lie there.
     data() {
-      const told = [...new Set(this.series.flatMap((each) => [...each.points.keys()]))].sort((a, b) => a - b);
-      this.steps = told.filter((step) => this.axis.place(step) != null);
-      this.xs = this.steps.map(this.axis.place);
-      const raw = this.series.map((each) => this.steps.map((step) => each.points.get(step) ?? null));
-      return [this.xs, ...raw, ...raw.map(smoothed)];
+      const ours = new Set(this.series.flatMap((each) => [...each.points.keys()])), theirs = new Set(Object.values(this.beside?.lines ?? {}).flatMap((points) => [...points.keys()]));
+      const found = new Map();
+      const lay = (steps, place, whose) => {
+        for (const step of steps) {
+          const x = place(step);
+          if (x == null) continue;
+          if (!found.has(x)) found.set(x, { x });
+          found.get(x)[whose] = step;
+        }
+      };
+      lay(ours, this.axis.place, "step");
+      if (this.beside) lay(theirs, (step) => this.beside.place(step, this.axis), "theirs");
+      this.rows = [...found.values()].sort((a, b) => a.x - b.x);
+      const raw = this.series.map((each) => this.rows.map(({ step }) => each.points.get(step) ?? null));
+      const other = this.beside ? this.series.map(({ name }) => this.rows.map((row) => this.beside.lines[name]?.get(row.theirs) ?? null)) : [];
+      const eased = (values, index) => this.smooths(index) ? smoothed(values, this.weight) : values;
+      return [this.rows.map(({ x }) => x), ...raw, ...raw.map((values) => smoothed(values, this.weight)), ...other.map(eased)];
     }
 
     add(name, step, y) {
@@ -193,34 +210,59 @@ prove.chart = (() => {
       if (this.details.open) this.fill();
     }
 
+    mark(plot) {
+      drawMarks(plot, this.marks.map(({ step, kind, text }) => ({ x: this.axis.place(step), kind, text })).filter(({ x }) => x != null));
+    }
+
     // Lay the same points along another axis.
     along(axis) {
       this.axis = axis;
       this.style();
-      this.unzoom();
+      this.view(null);
       if (this.details.open) this.fill();
     }
 
+    // What one selected, or all charts of the page together did.
     zoom() {
       const { left, width } = this.plot.select;
-      if (!width) return;
+      if (width) this.told([left, left + width].map((at) => this.plot.posToVal(at, "x")));
+    }
+
+    look(low, high) {
+      this.view([low, high]);
+      this.told([low, high]);
+    }
+
+    told([low, high]) {
       this.zoomed = true;
       this.reset.hidden = false;
-      const [low, high] = [left, left + width].map((at) => this.plot.posToVal(at, "x"));
-      const inside = this.steps.filter((step, index) => this.xs[index] >= low && this.xs[index] <= high);
-      if (inside.length) this.closer(inside[0], inside.at(-1));
+      this.closer(...this.inside([low, high]), [low, high]);
     }
 
-    switch() {
-      this.smooth = !this.smooth;
+    // The first and the last step of a part of the axis.
+    inside([low, high]) {
+      const steps = this.rows.filter(({ x, step }) => step != null && x >= low && x <= high).map(({ step }) => step);
+      return [steps[0], steps.at(-1)];
+    }
+
+    unlook() {
+      this.view(null);
+      this.closer(undefined, undefined, null);
+    }
+
+    // Show a part of the axis, or all of it, without telling anybody.
+    view(range) {
+      this.zoomed = Boolean(range);
+      this.reset.hidden = !range;
+      this.plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      this.plot.setData(this.data(), !range);
+      if (range) this.plot.setScale("x", { min: range[0], max: range[1] });
+    }
+
+    switch(smooth = !this.smooth) {
+      this.smooth = smooth;
       this.toggle.setAttribute("aria-pressed", this.smooth);
       this.draw();
-    }
-
-    unzoom() {
-      this.zoomed = false;
-      this.reset.hidden = true;
-      this.plot.setData(this.data(), true);
     }
 
     resize() {
@@ -232,8 +274,8 @@ prove.chart = (() => {
       this.keys.replaceChildren(...this.series.map((each, index) => {
         const dash = dashes(each.colour).join(" ");
         const key = make("button", { type: "button", class: "chart-key", "aria-pressed": each.shown });
-        key.innerHTML = `<svg width="22" height="8" aria-hidden="true"><path d="M0 4h22" fill="none" stroke="${colour(each.colour)}" stroke-width="2.5" stroke-dasharray="${dash}"/></svg>`;
-        key.append(each.name, " ", each.reading = make("strong"));
+        key.innerHTML = `<svg width="22" height="8" aria-hidden="true"><path d="M0 4h22" fill="none" stroke="${this.ink(index)}" stroke-width="2.5" stroke-dasharray="${dash}"/></svg>`;
+        key.append(each.name, " ", each.reading = make("strong"), " ", each.other = make("span", { class: "text-secondary" }));
         key.addEventListener("click", () => this.hide(index, key));
         return key;
       }));
@@ -247,29 +289,54 @@ prove.chart = (() => {
       this.draw();
     }
 
-    // The values under the cursor, else the newest ones.
+    // The values under the cursor, else the newest ones; and those of the other run at the same place, or before it.
     readings() {
-      const at = this.plot?.cursor.idx;
+      const at = this.plot?.cursor.idx ?? this.rows.length - 1;
       this.series.forEach((each) => {
         if (!each.reading) return;
-        const place = at ?? this.steps.findLastIndex((step) => each.points.get(step) != null);
-        each.reading.textContent = written(each.points.get(this.steps[place]));
+        const exact = this.plot?.cursor.idx != null && this.rows[at]?.step != null;
+        each.reading.textContent = written(exact ? each.points.get(this.rows[at].step) : this.last(each.points, "step", at));
+        const theirs = this.beside && this.last(this.beside.lines[each.name] ?? new Map(), "theirs", at);
+        each.other.textContent = theirs == null ? "" : `${this.beside.name}: ${written(theirs)}`;
       });
     }
 
-    written(step) {
-      const x = this.axis.place(step);
-      return this.axis.written ? this.axis.written(x) : written(x);
+    last(points, whose, at) {
+      for (let i = at; i >= 0; i--) if (points.get(this.rows[i]?.[whose]) != null) return points.get(this.rows[i][whose]);
+      return null;
+    }
+
+    // The keyboard's cursor.
+    reach(x) {
+      this.reached = x;
+      this.plot.setCursor({ left: this.plot.valToPos(x, "x"), top: TALL / 2 });
+      const said = this.series.map((each) => `${each.name} ${each.reading.textContent}`);
+      this.said.textContent = `${this.axis.name} ${this.axis.written ? this.axis.written(x) : written(x)}: ${said.join(", ")}`;
+    }
+
+    clicked() {
+      const { idx, left } = this.plot.cursor;
+      if (this.open && idx != null && Math.abs(this.plot.valToPos(this.rows[idx].x, "x") - left) <= NEAR) this.openAt(this.rows[idx].x);
+    }
+
+    openAt(x) {
+      const row = this.rows.find((one) => one.x === x && one.step != null);
+      if (row) this.open(row.step);
     }
 
     fill() {
       if (!this.details.open) return;
       const cells = (tag, values, attributes) => make("tr", {}, ...values.map((value) => make(tag, attributes, value)));
-      const along = this.axis === STEPS ? [] : [this.axis.name];
-      const step = this.axis.own ? [] : ["step"];
+      const along = this.axis.name === "step" ? [] : [this.axis.name], also = this.beside ? this.series.map(({ name }) => `${this.beside.name}: ${name}`) : [];
+      const steps = this.axis.own ? [] : ["step"];
       const told = (each, at) => written(each.points.get(at)) + (each.band?.has(at) ? ` (${each.band.get(at).map(written).join(" to ")})` : "");
-      const head = cells("th", [...step, ...along, ...this.series.map((each) => each.name)], { scope: "col" });
-      const rows = this.steps.map((at) => cells("td", [...step.map(() => String(at)), ...along.map(() => this.written(at)), ...this.series.map((each) => told(each, at))], {}));
+      const head = cells("th", [...steps, ...along, ...this.series.map((each) => each.name), ...also], { scope: "col" });
+      const rows = this.rows.filter(({ step, theirs }) => step != null || theirs != null).map((row) => cells("td", [
+        ...steps.map(() => String(row.step ?? row.theirs)),
+        ...along.map(() => this.axis.written ? this.axis.written(row.x) : written(row.x)),
+        ...this.series.map((each) => told(each, row.step)),
+        ...also.map((_, index) => written(this.beside.lines[this.series[index].name]?.get(row.theirs))),
+      ], {}));
       this.table.replaceChildren(make("thead", {}, head), make("tbody", {}, ...rows));
     }
   }

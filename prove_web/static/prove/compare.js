@@ -68,7 +68,7 @@ class Overlay {
 
   // Where a point stands for several steps, those in view are asked for.
   async closer(metric, first, last) {
-    if (this.every === 1 || this.axis !== "step") return;
+    if (first == null || this.every === 1 || this.axis !== "step") return;
     const told = await this.ask({ from: first, to: last });
     if (told) this.put(told.charts.find((chart) => chart.metric === metric), first, last);
   }

@@ -3,15 +3,22 @@ document.addEventListener("DOMContentLoaded", async () => {
   const section = document.querySelector("[data-run]");
   if (!section) return;
   const charts = JSON.parse(document.getElementById("charts").textContent);
-  const answer = await fetch(section.dataset.run, { headers: { Accept: "application/json" } });
-  if (!answer.ok) return failed(section);
-  const snapshot = await answer.json();
-  const curves = new Curves(section, charts);
+  const { run, base } = section.dataset;
+  const [snapshot, other] = await Promise.all([run, base].map((url) => url ? read(url) : null));
+  if (!snapshot) return failed(section);
+  const beside = other && new Beside(section.dataset.baseName, section.dataset.baseMetric, other);
+  const curves = new Curves(section, charts, beside);
   curves.read("points", snapshot.points);
   curves.read("held_out", snapshot.held_out);
+  curves.marked(snapshot.marks);
   curves.show();
   prove.live.subscribe({ job: snapshot.job, after: snapshot.cursor }, ({ events = [] }) => events.forEach((event) => curves.follow(event)));
 });
+
+async function read(url) {
+  const answer = await fetch(url, { headers: { Accept: "application/json" } }).catch(() => null);
+  return answer?.ok ? answer.json() : null;
+}
 
 function failed(section) {
   for (const body of section.querySelectorAll("[data-curve]")) body.textContent = "The curves could not be read. Reload the page to try again.";
@@ -25,23 +32,12 @@ function clock(seconds) {
   return seconds < 5400 ? `${+(seconds / 60).toFixed(1)} min` : `${+(seconds / 3600).toFixed(1)} h`;
 }
 
-class Curves {
-  constructor(section, charts) {
-    this.section = section;
-    this.values = { points: new Map(), held_out: new Map() }; // by metric: a map from step to value
-    this.places = { tokens: new Map([[0, 0]]), time: new Map([[0, 0]]) }; // where a step lies on these axes
-    this.axes = {
-      step: prove.chart.STEPS,
-      tokens: { name: "tokens", place: (step) => this.places.tokens.get(step), written: (x) => short.format(x) },
-      time: { name: "time", place: (step) => this.places.time.get(step), written: clock },
-    };
-    this.axis = "step";
-    this.thinned = { points: false, held_out: false };
-    this.wanted = new Map();
-    this.charts = charts.map((chart, index) => ({ ...chart, body: section.querySelector(`[data-curve="${index}"]`), drawn: null }));
-    this.seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => this.draw(target)), { rootMargin: "400px" });
-    for (const button of section.querySelectorAll("[data-axis]")) button.addEventListener("click", () => this.along(button.dataset.axis));
-  }
+// A run's values by metric, and where its steps lie on the other axes.
+class Values {
+  points = new Map();
+  held_out = new Map();
+  places = { tokens: new Map([[0, 0]]), time: new Map([[0, 0]]) };
+  thinned = { points: false, held_out: false };
 
   // Columns as the server sends them (see points.py); what is known already is known better now.
   read(source, { step, axes, series, thinned }) {
@@ -54,19 +50,69 @@ class Curves {
   }
 
   set(source, metric, step, value) {
-    const known = this.values[source];
+    const known = this[source];
     if (!known.has(metric)) known.set(metric, new Map());
     known.get(metric).set(step, value);
   }
 
+  place(step, axis) {
+    return axis.name === "step" ? step : this.places[axis.name].get(step);
+  }
+}
+
+// The run that this one is measured against.
+class Beside extends Values {
+  constructor(name, metric, { points, held_out }) {
+    super();
+    Object.assign(this, { name, metric });
+    this.read("points", points);
+    this.read("held_out", held_out);
+  }
+
+  of({ source, lines }) {
+    return { name: this.name, place: (step, axis) => this.place(step, axis), lines: Object.fromEntries(lines.map(([name, metric]) => [name, this[source].get(metric) ?? new Map()])) };
+  }
+}
+
+class Curves extends Values {
+  constructor(section, charts, beside) {
+    super();
+    Object.assign(this, { section, beside, marks: [], wanted: new Map() });
+    this.axes = {
+      step: prove.chart.STEPS,
+      tokens: { name: "tokens", place: (step) => this.places.tokens.get(step), written: (x) => short.format(x) },
+      time: { name: "time", place: (step) => this.places.time.get(step), written: clock },
+    };
+    this.charts = charts.map((chart, index) => ({ ...chart, body: section.querySelector(`[data-curve="${index}"]`), drawn: null }));
+    this.seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => this.draw(target)), { rootMargin: "400px" });
+    this.look = prove.look(section, (name) => this.changed(name));
+    this.find = section.querySelector("[data-find]");
+    this.find.addEventListener("input", () => this.show());
+  }
+
+  get drawn() {
+    return this.charts.filter(({ drawn }) => drawn);
+  }
+
+  get axis() {
+    const known = this.look.axis === "step" || this.places[this.look.axis]?.size > 1;
+    return this.axes[known ? this.look.axis : "step"] ?? this.axes.step;
+  }
+
   has({ source, lines }) {
-    return lines.some(([, metric]) => this.values[source].get(metric)?.size);
+    return lines.some(([, metric]) => this[source].get(metric)?.size);
+  }
+
+  // Whether a chart is among those that are sought by name: its title, its lines or its metrics.
+  sought({ title, lines }) {
+    const words = this.find.value.trim().toLowerCase();
+    return !words || [title, ...lines.flat()].some((one) => one.toLowerCase().includes(words));
   }
 
   // A chart is there once there is something to draw in it, and a group once one of its charts is.
   show() {
     for (const chart of this.charts) {
-      chart.body.parentElement.hidden = !this.has(chart);
+      chart.body.parentElement.hidden = !this.has(chart) || !this.sought(chart);
       if (this.has(chart) && !chart.drawn) this.seen.observe(chart.body);
     }
     let some = false;
@@ -75,62 +121,103 @@ class Curves {
       this.section.querySelector(`.run-groups a[href="#${group.id}"]`).hidden = group.hidden;
       some ||= !group.hidden;
     }
-    this.section.querySelector(".run-no-curves").hidden = some;
-    this.section.querySelector(".run-curves-head").hidden = !some;
+    const any = this.charts.some((chart) => this.has(chart));
+    this.section.querySelector(".run-no-curves").hidden = any;
+    this.section.querySelector(".run-none-found").hidden = some || !any;
+    this.section.querySelector(".run-curves-head").hidden = !any;
     for (const name of ["tokens", "time"]) this.section.querySelector(`[data-axis="${name}"]`).hidden = this.places[name].size < 2;
   }
 
   draw(body) {
     this.seen.unobserve(body);
-    const chart = this.charts.find((each) => each.body === body);
-    chart.drawn ??= prove.chart(body, {
+    const chart = this.charts.find((each) => each.body === body), { source, lines } = chart;
+    if (chart.drawn) return;
+    const told = lines.filter(([, metric]) => this[source].get(metric)?.size);
+    const { run, metric: address, opens } = this.section.dataset;
+    chart.drawn = prove.chart(body, {
       title: chart.title,
       unit: chart.unit,
       help: chart.help,
-      smooth: chart.source === "points",
-      axis: this.axes[this.axis],
-      zoomed: (first, last) => this.closer(chart, first, last),
-      series: chart.lines.filter(([, metric]) => this.values[chart.source].get(metric)?.size).map(([name, metric]) => ({ name, points: this.values[chart.source].get(metric) })),
+      smooth: source === "points",
+      weight: this.look.keep,
+      axis: this.axis,
+      marks: this.shown(),
+      beside: this.beside?.of({ source, lines: told }),
+      zoomed: (first, last, range) => this.closer(chart, first, last, range),
+      open: opens && source === "points" && chart.group === "Reward" ? (step) => location.assign(`${new URL("..", new URL(run, location)).pathname}?step=${step}`) : null,
+      csv: () => `${address}?${new URLSearchParams({ source, names: lines.map(([, metric]) => metric), points: 100000, format: "csv" })}`,
+      series: told.map(([name, metric]) => ({ name, points: this[source].get(metric) })),
     });
+    if (!this.look.zoom) return;
+    chart.drawn.view(this.look.zoom);
+    this.inView ??= chart.drawn.inside(this.look.zoom);
+    this.want(chart);
   }
 
-  follow({ kind, data }) {
+  follow({ kind, attempt, data }) {
     const source = SOURCE[kind];
-    if (kind === "rewound") this.truncate(data.step);
+    if (kind === "rewound") this.truncate(data.step, attempt);
+    if (kind === "checkpoint") this.happened({ kind, step: data.step, text: "checkpoint" });
+    if (kind === "held_out") this.happened({ kind, step: data.step, text: "held-out look" });
     if (!source) return;
-    this.place(source, data);
+    this.lay(source, data);
     for (const [metric, value] of Object.entries(data)) if (typeof value === "number" && metric !== "step") this.set(source, metric, data.step, value);
-    for (const chart of this.charts) {
-      if (chart.source !== source) continue;
-      if (chart.drawn) for (const [name, metric] of chart.lines) if (data[metric] != null) chart.drawn.add(name, data.step, data[metric]);
-    }
-    if (this.charts.some((chart) => chart.body.parentElement.hidden && this.has(chart))) this.show();
+    for (const chart of this.drawn) if (chart.source === source) for (const [name, metric] of chart.lines) if (data[metric] != null) chart.drawn.add(name, data.step, data[metric]);
+    if (this.charts.some((chart) => chart.body.parentElement.hidden && this.has(chart) && this.sought(chart))) this.show();
   }
 
   // A new step lies behind the one before it on every axis.
-  place(source, data) {
+  lay(source, data) {
     if (source !== "points") return;
     if (data.elapsed_s != null) this.places.time.set(data.step, data.elapsed_s);
     const before = this.places.tokens.get(data.step - 1);
     if (data.tokens != null && before != null) this.places.tokens.set(data.step, before + data.tokens);
   }
 
-  truncate(step) {
-    for (const known of [...Object.values(this.values).flatMap((one) => [...one.values()]), ...Object.values(this.places)]) for (const at of [...known.keys()]) if (at > step) known.delete(at);
-    for (const { drawn } of this.charts) drawn?.truncate(step);
+  truncate(step, attempt) {
+    for (const known of [...this.points.values(), ...this.held_out.values(), ...Object.values(this.places)]) for (const at of [...known.keys()]) if (at > step) known.delete(at);
+    for (const { drawn } of this.drawn) drawn.truncate(step);
+    this.marked(this.marks.filter((mark) => mark.step <= step));
+    if (attempt > 1) this.happened({ kind: "resumed", step, text: `attempt ${attempt} goes on` });
   }
 
-  along(name) {
-    this.axis = name;
-    for (const button of this.section.querySelectorAll("[data-axis]")) button.setAttribute("aria-pressed", String(button.dataset.axis === name));
-    for (const { drawn } of this.charts) drawn?.along(this.axes[name]);
+  happened(mark) {
+    this.marked([...this.marks.filter(({ kind, step }) => kind !== mark.kind || step !== mark.step), mark]);
   }
 
-  // Where points were left out, what lies in view is asked for again; all charts that zoom together ask once.
-  closer(chart, first, last) {
-    if (!this.thinned[chart.source]) return;
+  shown() {
+    return this.marks.filter(({ kind }) => this.look.marks.has(kind));
+  }
+
+  // The marks on every chart, and as a list for who cannot see them.
+  marked(marks) {
+    this.marks = marks.sort((a, b) => a.step - b.step);
+    for (const { drawn } of this.drawn) Object.assign(drawn, { marks: this.shown() }).later();
+    for (const button of this.section.querySelectorAll("[data-mark]")) button.hidden = !marks.some(({ kind }) => kind === button.dataset.mark);
+    this.section.querySelector(".curve-marks").hidden = !marks.length;
+    this.section.querySelector(".curve-marks ol").replaceChildren(...this.marks.map(({ step, text }) => prove.parts.make("li", {}, `Step ${step}: ${text}`)));
+  }
+
+  changed(name) {
+    for (const { drawn, source } of this.drawn) {
+      if (name === "x") drawn.along(this.axis);
+      if (name === "marks") Object.assign(drawn, { marks: this.shown() }).later();
+      if (name === "smooth") Object.assign(drawn, { weight: this.look.keep }).switch(source === "points" && this.look.keep > 0);
+    }
+  }
+
+  // All charts zoom together. Where points were left out, what lies in view is asked for again, once for all of them.
+  closer(chart, first, last, range) {
+    this.look.narrow(range);
+    for (const { drawn } of this.drawn) if (drawn !== chart.drawn) drawn.view(range);
+    this.inView = first == null ? null : [first, last];
+    for (const each of this.drawn) this.want(each);
+  }
+
+  want(chart) {
+    if (!this.inView || !(this.thinned[chart.source] || this.beside?.thinned[chart.source])) return;
     if (!this.wanted.size) setTimeout(() => this.ask(), 50);
-    this.wanted.set(chart, [first, last]);
+    this.wanted.set(chart, this.inView);
   }
 
   async ask() {
@@ -141,11 +228,20 @@ class Curves {
       if (!mine.length) continue;
       const names = [...new Set(mine.flatMap(([{ lines }]) => lines.map(([, metric]) => metric)))];
       const [from, to] = [Math.min(...mine.map(([, [first]]) => first)), Math.max(...mine.map(([, [, last]]) => last))];
-      const answer = await fetch(`${this.section.dataset.metric}?${new URLSearchParams({ source, names, from, to })}`, { headers: { Accept: "application/json" } });
-      if (!answer.ok) continue;
-      const columns = await answer.json();
+      const query = new URLSearchParams({ source, names, from, to });
+      const [columns, theirs] = await Promise.all([this.section.dataset.metric, this.beside?.metric].map((url) => url ? read(`${url}?${query}`) : null));
+      if (theirs) this.beside.read(source, theirs);
+      if (!columns) continue;
       this.read(source, { ...columns, thinned: true });
-      for (const [{ drawn, lines }] of mine) for (const [name, metric] of lines) for (const [step, value] of this.values[source].get(metric) ?? []) if (step >= from && step <= to) drawn.add(name, step, value);
+      for (const [{ drawn, lines }] of mine) for (const [name, metric] of lines) for (const [step, value] of this[source].get(metric) ?? []) if (step >= from && step <= to) drawn.add(name, step, value);
     }
   }
 }
+
+// Another run to measure against: the address says which, and the page is made for it.
+document.addEventListener("change", (event) => {
+  if (!event.target.matches("[data-base-choice]")) return;
+  const url = new URL(location);
+  url.searchParams.set("base", event.target.value);
+  location.assign(url);
+});

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from prove_web.accounts.models import Project
 
-from .fields import FIELDS
+from .fields import FIELDS, Field
 from .nodes import valued
 from .parsing import MOST
 from .values import VALUES
@@ -17,6 +17,7 @@ OFFERED = 30
 FIELD = r"-?(?:([A-Za-z][\w-]*)(?:!=|[<>]=?|[:=]))?"
 PLAIN, QUOTED = re.compile(FIELD + r'([^\s()"]*)\Z'), re.compile(FIELD + r'"([^"]*)\Z')
 REST, REST_QUOTED = re.compile(r'[^\s()"]*'), re.compile(r'[^"]*"?')
+Values = Callable[[str], Callable[[Project], list[str]] | None]  # of a field, in a project
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,9 @@ class Completion:
     options: tuple[Option, ...] = ()
 
 
-def complete(project: Project, query: str, at: int) -> Completion:
+def complete(
+    project: Project, query: str, at: int, fields: Mapping[str, Field] = FIELDS, values_of: Values = VALUES.get
+) -> Completion:
     """What may stand where the cursor is; nothing inside a phrase, and nothing for words that only are words."""
     at = max(0, min(at, len(query), MOST))
     quoted = query[:at].count('"') % 2 == 1
@@ -46,12 +49,14 @@ def complete(project: Project, query: str, at: int) -> Completion:
     name, begun = typed.groups()
     if name:
         begun = begun if quoted else begun.rpartition(",")[2]
-        values = VALUES.get(name.lower())
+        values = values_of(name.lower())
         found = ranked(values(project), begun) if values else []
         return Completion(at - len(begun) - quoted, rest.end(), tuple(Option(valued(one)) for one in found))
     if quoted:
         return Completion(at, at)
-    return Completion(typed.start(2), rest.end(), tuple(map(field, ranked(FIELDS, begun.lower()))))
+    return Completion(
+        typed.start(2), rest.end(), tuple(field(one, fields[one]) for one in ranked(fields, begun.lower()))
+    )
 
 
 def ranked(values: Iterable[str], begun: str) -> list[str]:
@@ -62,7 +67,6 @@ def ranked(values: Iterable[str], begun: str) -> list[str]:
     return (begins + holds)[:OFFERED]
 
 
-def field(name: str) -> Option:
-    one = FIELDS[name]
+def field(name: str, one: Field) -> Option:
     op = ">" if one.compared and ">" in one.example else "<" if "<" in one.example and name != "component" else ":"
     return Option(f"{name}{op}", f"{one.means}, such as {one.example}")

@@ -76,7 +76,7 @@ def dataset(project: Project, asked: Asked) -> Q:
 
 def edits(project: Project, asked: Asked) -> Q:
     """Those that are edited forms of a trajectory, by its id."""
-    of = Trajectory.objects.filter(dataset__project=project, example__in=any_of(asked))
+    of = Trajectory.objects.of(project).filter(example__in=any_of(asked))
     return Q(parent__in=of.values("pk"))
 
 

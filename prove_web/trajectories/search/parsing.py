@@ -17,8 +17,8 @@ END = "$END"
 ODD = re.compile("[\0\ud800-\udfff]")  # what no database takes as text
 
 
-def parse(query: str) -> Node:
-    """The tree of a query. Raises BadQuery."""
+def parse(query: str, such_as: str = "tool:name") -> Node:
+    """The tree of a query; what is wrong with it is told with an example of a field. Raises BadQuery."""
     if len(query) > MOST:
         raise BadQuery(MOST, f"A query has at most {MOST:,} characters. Leave out what comes after.")
     if odd := ODD.search(query):
@@ -26,7 +26,7 @@ def parse(query: str) -> Node:
     try:
         return reader().parse(query)  # type: ignore[return-value]
     except UnexpectedInput as wrong:
-        raise explained(wrong, query) from None
+        raise explained(wrong, query, such_as) from None
 
 
 @cache
@@ -79,7 +79,7 @@ def deep(node: Node) -> int:
     return 0
 
 
-def explained(wrong: UnexpectedInput, query: str) -> BadQuery:
+def explained(wrong: UnexpectedInput, query: str, such_as: str) -> BadQuery:
     """The fault in people's words; its place lies in the text, or just behind it."""
     end = len(query)
     match wrong:
@@ -89,9 +89,9 @@ def explained(wrong: UnexpectedInput, query: str) -> BadQuery:
             return BadQuery(at, f"“{query[at]}” cannot stand here.")
         case UnexpectedToken(token=Token(type=kind)) if kind != END:
             at = int(wrong.token.start_pos or 0)
-            return BadQuery(at, out_of_place(str(wrong.token), wrong.accepts or set()))
+            return BadQuery(at, out_of_place(str(wrong.token), wrong.accepts or set(), such_as))
         case UnexpectedToken() | UnexpectedEOF():
-            return BadQuery(end, unfinished(query, expected(wrong)))
+            return BadQuery(end, unfinished(query, expected(wrong), such_as))
     return BadQuery(end, "This is no query.")
 
 
@@ -99,7 +99,7 @@ def expected(wrong: Any) -> set[str]:
     return set(getattr(wrong, "accepts", None) or getattr(wrong, "expected", None) or ())
 
 
-def out_of_place(said: str, accepted: set[str]) -> str:
+def out_of_place(said: str, accepted: set[str], such_as: str) -> str:
     if said == ")":
         opened = "RPAR" in accepted
         return (
@@ -107,12 +107,12 @@ def out_of_place(said: str, accepted: set[str]) -> str:
         )
     if "VALUE" in accepted:
         return f"A value has to stand here, such as a word or a number; “{said}” is none."
-    return f"“{said}” cannot stand here: a word, a “phrase” or a field such as tool:name can."
+    return f"“{said}” cannot stand here: a word, a “phrase” or a field such as {such_as} can."
 
 
-def unfinished(query: str, accepted: set[str]) -> str:
+def unfinished(query: str, accepted: set[str], such_as: str) -> str:
     if "VALUE" in accepted:
         return f"“{query.split()[-1]}” has no value yet. Write one behind it."
     if "RPAR" in accepted:
         return "A bracket is still open. Close it with “)”."
-    return "Something has to come behind this: a word, a “phrase” or a field such as tool:name."
+    return f"Something has to come behind this: a word, a “phrase” or a field such as {such_as}."

@@ -61,7 +61,7 @@ def with_label(project: Project) -> Q:
 
 
 def edited(project: Project) -> Q:
-    rows = Trajectory.objects.filter(dataset__project=project, parent__isnull=False)
+    rows = Trajectory.objects.of(project).filter(parent__isnull=False)
     return Q(pk__in=rows.values("parent"))
 
 

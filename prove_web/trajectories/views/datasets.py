@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -40,9 +41,10 @@ class Listed:
 @require_GET
 def datasets(request: Any) -> HttpResponse:
     every = Dataset.objects.filter(project=request.project).select_related("job__created_by")
-    page = Paginator(every.filter(parent=None), DATASETS_PER_PAGE).get_page(request.GET.get("page"))
+    roots = Q(parent=None) | Q(parent__deleted_at__isnull=False)
+    page = Paginator(every.filter(roots), DATASETS_PER_PAGE).get_page(request.GET.get("page"))
     versions: dict[int, list[Dataset]] = defaultdict(list)
-    for one in every.exclude(parent=None)[:MOST_VERSIONS]:
+    for one in every.exclude(roots)[:MOST_VERSIONS]:
         versions[one.parent_id].append(one)
     found = [each for root in page for each in family(root, versions)]
     return render(request, "trajectories/datasets.html", {"page": page, "datasets": found})

@@ -17,5 +17,7 @@ def one_of(project: Any, number: int) -> Dataset:
 
 
 def one_trajectory(project: Any, number: int, example: str) -> Trajectory:
-    rows = Trajectory.objects.select_related("dataset__project__organisation", "parent__dataset__project__organisation")
-    return get_object_or_404(rows, dataset__project=project, dataset__number=number, example=example)
+    rows = Trajectory.objects.of(project).select_related(
+        "dataset__project__organisation", "parent__dataset__project__organisation"
+    )
+    return get_object_or_404(rows, dataset__number=number, example=example)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from prove_web.accounts.models import SavedView
+from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, in_project
 
 from ..asking import ALL, address, asked
@@ -50,7 +49,8 @@ def trajectories(request: Any) -> HttpResponse:
         "address": address(request.GET),
         "link": address(request.GET, **ALL),
         "sought": address(request.GET),
-        "views": SavedView.objects.filter(project=request.project, page=PAGE).select_related("made_by"),
+        "asked": {"q": query, "sort": request.GET.get("sort", "")},
+        "views": saved_views.views_of(request.project, PAGE),
         "any": bool(page.rows) or request.project.datasets.exists(),
     }
     return render(request, "trajectories/trajectories.html", context)
@@ -68,32 +68,15 @@ def trajectory_completion(request: Any) -> HttpResponse:
 @in_project(Action.ANNOTATE)
 @require_POST
 def trajectory_views(request: Any) -> HttpResponse:
-    """Keep a search under a name; one that is there under it is replaced."""
-    back = reverse("trajectories", args=request.project.path)
-    query, name = address(request.POST), request.POST.get("name", "").replace("\0", "").strip()
-    if not name or len(name) > 80:
-        messages.error(request, "A view needs a name of at most 80 characters. Nothing was kept.")
-    else:
-        kept = {"query": query, "made_by": request.user}
-        SavedView.objects.update_or_create(project=request.project, page=PAGE, name=name, defaults=kept)
-        messages.success(request, f"Kept as “{name}” for the team.")
-    return redirect(f"{back}?{query}".removesuffix("?"))
+    """Keep a search under a name."""
+    query = address(request.POST)
+    saved_views.keep(request, PAGE, query)
+    return redirect(f"{reverse('trajectories', args=request.project.path)}?{query}".removesuffix("?"))
 
 
 @in_project(Action.ANNOTATE)
 @require_POST
 def trajectory_view(request: Any, view: int) -> HttpResponse:
     """Rename a view, or remove it."""
-    kept = get_object_or_404(SavedView, pk=view, project=request.project, page=PAGE)
-    name = request.POST.get("name", "").replace("\0", "").strip()
-    others = SavedView.objects.filter(project=request.project, page=PAGE, name=name).exclude(pk=kept.pk)
-    if "remove" in request.POST:
-        kept.delete()
-        messages.success(request, f"“{kept.name}” is no longer among the team's views.")
-    elif not name or len(name) > 80 or others.exists():
-        messages.error(request, "A view needs a name of its own of at most 80 characters. It keeps the one it has.")
-    else:
-        kept.name = name
-        kept.save(update_fields=["name"])
-    back = reverse("trajectories", args=request.project.path)
-    return redirect(f"{back}?{kept.query}".removesuffix("?"))
+    kept = saved_views.change(request, PAGE, view)
+    return redirect(f"{reverse('trajectories', args=request.project.path)}?{kept.query}".removesuffix("?"))

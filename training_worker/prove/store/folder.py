@@ -133,4 +133,5 @@ def group_told(members: Sequence[Summary]) -> dict[str, Any]:
         "failed_calls": [one.failed_calls for one in members],
         "model_tokens": [one.model_tokens for one in members],
         "tools": [list(one.tools) for one in members],
+        "outcomes": [list(one.outcomes or ()) for one in members],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
+from ..outcomes import Outcome, outcomes
 from ..trajectory import Boundary, End, Reward, Rollout
 
 SUCCEEDED = 3  # the validity level of a call that did what it was asked
@@ -44,7 +45,8 @@ class Summary:
 
     `tools` and `levels` say of each call its tool ("" where there was no name) and the validity level it reached.
     Reward and components are None where a failure that was not the policy's left none; tokens are counts. `terms` is
-    what a reward is made of beside its components.
+    what a reward is made of beside its components. `outcomes` says of each call what became of it (outcomes.py); there
+    are none without a reward, and None is of a file from before they were kept.
     """
 
     index: int
@@ -64,6 +66,7 @@ class Summary:
     completion_tokens: int | None = None
     seconds: float | None = None
     terms: dict[str, float] = field(default_factory=dict)
+    outcomes: tuple[Outcome, ...] | None = None
 
     @property
     def failed_calls(self) -> int:
@@ -99,4 +102,5 @@ def summary(one: Kept, index: int, place: int) -> Summary:
         completion_tokens=len(tokens.completion_ids),
         seconds=one.seconds,
         terms=dict(getattr(reward, "terms", None) or {}),  # what a form of reward has beside the components
+        outcomes=outcomes(rollout),
     )

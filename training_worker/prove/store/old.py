@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..advantage import advantages
+from ..outcomes import outcomes
 from ..trajectory import Rollout, read_lines
 from .kept import COMPONENTS, Summary
 
@@ -30,6 +31,7 @@ def read_old(path: Path, group: int) -> list[Summary]:
             failed_at=one.failed_at,
             tools=tuple(made.call.name for made in one.calls),
             levels=tuple(made.level for made in one.calls),
+            outcomes=outcomes(one),
         )
         for place, (one, advantage) in enumerate(zip(rollouts, earned, strict=True))
     ]

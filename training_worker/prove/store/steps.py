@@ -6,7 +6,7 @@ siblings compress well together, and one rollout is read with its row group alon
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,19 @@ from typing import Any
 import pyarrow as pa
 from pydantic import ValidationError
 
+from ..outcomes import Outcome, outcomes
 from ..trajectory import Message, Rollout, adapter
 from .kept import COMPONENTS, Kept, Summary, summarise
 from .parquet import damaged, reading, row_of, write
 
 ROWS = 64  # of a row group
-BESIDE = ("components", "tools", "levels", "terms")  # fields of Summary that are no column of their own type
+BESIDE = (
+    "components",
+    "tools",
+    "levels",
+    "terms",
+    "outcomes",
+)  # fields of Summary that are no column of their own type
 TYPES = {
     "index": pa.int32(),
     "group": pa.int32(),
@@ -36,31 +43,38 @@ TYPES = {
     "seconds": pa.float64(),
 }
 DERIVED = {"calls": pa.int32(), "failed_calls": pa.int32(), "truncated": pa.bool_()}  # for those who read the file
-CALLS = {"tools": pa.list_(pa.string()), "levels": pa.list_(pa.int8())}
+CALLS = {"tools": pa.list_(pa.string()), "levels": pa.list_(pa.int8()), "outcomes": pa.list_(pa.string())}
 TERMS = {"terms": pa.map_(pa.string(), pa.float64())}
 TEXT = {"record": pa.string(), "transcript": pa.string()}
 GRADED = {name: pa.float64() for name in COMPONENTS}
-SCHEMA = pa.schema(list({**TYPES, **GRADED, **DERIVED, **CALLS, **TERMS, **TEXT}.items()))
-REPEATED = ("example", "end", "failed_at", "tools.list.element")
+SHORT = pa.schema(list({**TYPES, **GRADED, **DERIVED, **CALLS, **TERMS}.items()))
+SCHEMA = pa.schema([*SHORT, *TEXT.items()])
+REPEATED = ("example", "end", "failed_at", "tools.list.element", "outcomes.list.element")
 PLAIN = [one.name for one in fields(Summary) if one.name not in BESIDE]
 
 
 def write_step(path: Path, rollouts: Sequence[Kept]) -> str:
     """Write the rollouts of a step; the file's SHA-256. Raises OSError."""
-    summaries = summarise(rollouts)
+    columns = columns_of(summarise(rollouts)) | {
+        "record": [record(one.rollout) for one in rollouts],
+        "transcript": [adapter(tuple[Message, ...]).dump_json(one.rollout.transcript) for one in rollouts],
+    }
+    return write(path, pa.table(columns, SCHEMA), ROWS, REPEATED)
+
+
+def columns_of(summaries: Sequence[Summary]) -> dict[str, list[Any]]:
+    """What is known of rollouts in short, by column of SHORT."""
     columns: dict[str, list[Any]] = {name: [getattr(one, name) for one in summaries] for name in PLAIN}
     columns |= {name: [one.components[name] for one in summaries] for name in COMPONENTS}
-    columns |= {
+    return columns | {
         "calls": [len(one.levels) for one in summaries],
         "failed_calls": [one.failed_calls for one in summaries],
         "truncated": [one.end == "tokens" for one in summaries],
         "tools": [one.tools for one in summaries],
         "levels": [one.levels for one in summaries],
+        "outcomes": [one.outcomes for one in summaries],
         "terms": [list(one.terms.items()) for one in summaries],
-        "record": [record(one.rollout) for one in rollouts],
-        "transcript": [adapter(tuple[Message, ...]).dump_json(one.rollout.transcript) for one in rollouts],
     }
-    return write(path, pa.table(columns, SCHEMA), ROWS, REPEATED)
 
 
 def record(rollout: Rollout) -> bytes:
@@ -70,21 +84,55 @@ def record(rollout: Rollout) -> bytes:
 
 def read_summaries(path: Path) -> list[Summary]:
     """The rollouts of a step in short. Raises DamagedFile, FileNotFoundError."""
+    return [summary_of(row) for row in read_short(path).to_pylist()]
+
+
+def read_short(path: Path, names: Sequence[str] = SHORT.names) -> pa.Table:
+    """Some columns of a step; an older file may lack some of them. Raises DamagedFile, FileNotFoundError."""
     with reading(path) as file:
         known = set(file.schema_arrow.names)
-        components = [name for name in COMPONENTS if name in known]
-        names = [name for name in (*PLAIN, *CALLS, *TERMS) if name in known]
-        rows = file.read(columns=[*names, *components], use_threads=False).to_pylist()
-    return [
-        Summary(
-            **{name: row[name] for name in names if name not in BESIDE},
-            tools=tuple(row["tools"]),
-            levels=tuple(row["levels"]),
-            components={name: row[name] for name in components},
-            terms=dict(row.get("terms") or ()),
-        )
-        for row in rows
-    ]
+        return file.read(columns=[name for name in names if name in known], use_threads=False)
+
+
+def summary_of(row: Mapping[str, Any]) -> Summary:
+    told = row.get("outcomes")
+    return Summary(
+        **{name: row[name] for name in PLAIN if name in row},
+        tools=tuple(row["tools"]),
+        levels=tuple(row["levels"]),
+        components={name: row[name] for name in COMPONENTS if name in row},
+        terms=dict(row.get("terms") or ()),
+        outcomes=None if told is None else tuple(told),
+    )
+
+
+def read_outcomes(path: Path) -> list[tuple[Outcome, ...]]:
+    """Of each rollout of a step what became of its calls, found anew where the file does not say.
+
+    Raises DamagedFile, FileNotFoundError.
+    """
+    told = read_short(path, ["outcomes"])
+    if told.column_names:
+        return [tuple(each) for each in told["outcomes"].to_pylist()]
+    return [outcomes(rollout) for rollout in read_step(path, transcripts=False)]
+
+
+def read_span(path: Path, first: int, count: int) -> list[Rollout]:
+    """So many rollouts from the `first` on, which counts from 1, without their transcripts.
+
+    Only the row groups that hold them are read. Raises DamagedFile, FileNotFoundError.
+    """
+    found: list[Rollout] = []
+    with reading(path) as file:
+        before = 0
+        for number in range(file.metadata.num_row_groups):
+            rows = file.metadata.row_group(number).num_rows
+            start, end = max(first - 1 - before, 0), min(first - 1 + count - before, rows)
+            if start < end:
+                records = file.read_row_group(number, columns=["record"])["record"].slice(start, end - start)
+                found += [rollout_of(path, one, "[]") for one in records.to_pylist()]
+            before += rows
+    return found
 
 
 def read_rollout(path: Path, index: int) -> Rollout | None:

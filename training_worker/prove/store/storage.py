@@ -66,6 +66,11 @@ class Storage:
         with suppress(FileNotFoundError), self.opened() as (files, folder):
             files.rm_file(f"{folder}/{name}")
 
+    def clear(self) -> None:
+        """Remove this folder and all that is in it, if it is there. Raises StorageFailed."""
+        with suppress(FileNotFoundError), self.opened() as (files, folder):
+            files.rm(folder, recursive=True)
+
     @contextmanager
     def opened(self) -> Iterator[tuple[Any, str]]:
         """The file system and the path of the folder in it."""

@@ -1,0 +1,67 @@
+"""The run that another is measured against: chosen on its page, set for it, or pinned in the project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from .keeping import in_sight
+from .models import Run
+
+OFFERED = 50  # runs that can be chosen on the page
+NONE = "none"
+Metrics = Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A run to measure against, at the newest `step` that both have; `ours` and `theirs` are the steps up to it."""
+
+    run: Run
+    step: int = 0
+    ours: Metrics = ()
+    theirs: Metrics = ()
+    held_out: tuple[float, float] | None = None  # ours and theirs, at the newest step where both were measured
+
+
+def chosen(run: Run, wanted: str) -> Run | None:
+    """The run that `?base=` names by its number, else the one set for this run, else the newest that is pinned."""
+    if wanted == NONE:
+        return None
+    if wanted.isdecimal() and len(wanted) < 10 and (named := others(run).filter(number=int(wanted)).first()):
+        return named
+    if run.base_id and (base := others(run).filter(pk=run.base_id).first()):
+        return base
+    return others(run).filter(pinned=True).first()
+
+
+def others(run: Run) -> QuerySet[Run]:
+    """The runs of its project but itself, newest first."""
+    return in_sight(run.project).exclude(pk=run.pk).defer("config", "notes")
+
+
+def choices(run: Run) -> list[tuple[int, str]]:
+    """Number and name of the runs that are offered as a baseline: those pinned first, then the newest."""
+    rows = others(run).order_by("-pinned", "-number").values_list("number", "name")
+    return list(rows[:OFFERED])
+
+
+def baseline(run: Run, base: Run | None, last: int, window: int) -> Baseline | None:
+    """Both runs over the `window` steps up to the newest one that both have; `last` is this run's newest."""
+    if base is None:
+        return None
+    theirs = base.points.order_by("-step").values_list("step", flat=True).first() or 0
+    step = min(last, theirs)
+    span = Q(step__gt=step - window, step__lte=step)
+    both = (list(one.points.filter(span).values_list("metrics", flat=True)) if step else [] for one in (run, base))
+    ours, others = both
+    return Baseline(base, step, ours, others, measured(run, base))
+
+
+def measured(run: Run, base: Run) -> tuple[float, float] | None:
+    ours, theirs = (dict(one.held_out.values_list("step", "metrics__reward")) for one in (run, base))
+    both = [step for step in ours.keys() & theirs.keys() if ours[step] is not None and theirs[step] is not None]
+    return (ours[max(both)], theirs[max(both)]) if both else None

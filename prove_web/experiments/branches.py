@@ -1,0 +1,145 @@
+"""A group's tree of calls as it is drawn: calls without a fork between them are one branch, with its rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from training_worker.prove.outcomes import outcomes
+from training_worker.prove.prefix_tree import Node, Parting, canonical
+from training_worker.prove.trajectory import Rollout, ToolCall
+
+from .groups import EQUAL, Group, Member
+
+SHORT = 90  # characters of arguments beside a call; comparing shows them whole
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A call of a branch; `words` are the outcomes other than success that it had in some rollouts."""
+
+    node: int
+    position: int
+    tool: str
+    arguments: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Calls that the same rollouts made, and how it goes on from there.
+
+    `fork` is the node of its last call. `first` says whether winners and losers part for the first time right after it,
+    and `most` whether no other fork tells more; `share` is how much of the spread goes by the way taken here, or None.
+    `stops` are those that made no call after it, `of` is the size of the group and `centre` its mean.
+    """
+
+    calls: tuple[Drawn, ...]
+    members: tuple[Member, ...]
+    stops: tuple[Member, ...]
+    ways: tuple[Branch, ...]
+    of: int
+    centre: float | None
+    fork: int
+    first: bool = False
+    most: bool = False
+    share: float | None = None
+
+    @property
+    def rewards(self) -> list[float]:
+        return [member.reward for member in self.members if member.reward is not None]
+
+    @property
+    def mean(self) -> float | None:
+        return fmean(self.rewards) if self.rewards else None
+
+    @property
+    def tone(self) -> str:
+        return tone(self.mean, self.centre)
+
+    @property
+    def stop_mean(self) -> float | None:
+        rewards = [member.reward for member in self.stops if member.reward is not None]
+        return fmean(rewards) if rewards else None
+
+    @property
+    def stop_tone(self) -> str:
+        return tone(self.stop_mean, self.centre)
+
+    @property
+    def leaf(self) -> bool:
+        return not self.ways
+
+    @property
+    def part(self) -> float:
+        return len(self.members) / self.of if self.of else 0.0
+
+
+def tone(mean: float | None, centre: float | None) -> str:
+    """Whether rollouts earn more than their group, less, or as much."""
+    if mean is None or centre is None or abs(mean - centre) <= EQUAL:
+        return "even"
+    return "good" if mean > centre else "bad"
+
+
+def drawn(
+    root: Node, rollouts: Sequence[Rollout], group: Group, found: Sequence[Parting], *, arguments: bool = True
+) -> Branch:
+    """The whole tree, from its beginning; `found` are its partings, the first of them first."""
+    shares = {one.node.number: one.share for one in found}
+    first = found[0].node.number if found else None
+    most = max(shares, key=lambda number: (shares[number], -number)) if shares else None
+    words = [outcomes(rollout) for rollout in rollouts]
+    centre = group.mean if group.rewards else None
+
+    def branch(node: Node) -> Branch:
+        chain = [node]
+        while len(chain[-1].ways) == 1 and chain[-1].children:
+            chain.append(chain[-1].children[0])
+        end = chain[-1]
+        return Branch(
+            calls=tuple(call_of(each, words, arguments=arguments) for each in chain if each.call),
+            members=tuple(group.members[at] for at in node.through),
+            stops=tuple(group.members[at] for at in end.ending),
+            ways=tuple(map(branch, by_mean(end, group))),
+            of=len(group.members),
+            centre=centre,
+            fork=end.number,
+            first=end.number == first,
+            most=end.number == most,
+            share=shares.get(end.number),
+        )
+
+    return branch(root)
+
+
+def by_mean(node: Node, group: Group) -> list[Node]:
+    """Its children, those that earn most first; what earns nothing known last."""
+
+    def earned(child: Node) -> float:
+        rewards = [reward for at in child.through if (reward := group.members[at].reward) is not None]
+        return fmean(rewards) if rewards else float("-inf")
+
+    return sorted(node.children, key=lambda child: (-earned(child), child.number))
+
+
+def call_of(node: Node, words: Sequence[Sequence[str]], *, arguments: bool) -> Drawn:
+    assert node.call is not None
+    here = [words[at][node.depth - 1] for at in node.through if len(words[at]) >= node.depth]
+    wrong = [word for word in here if word != "succeeded"]
+    return Drawn(
+        node=node.number,
+        position=node.depth,
+        tool=node.call.name,
+        arguments=shortened(node.call) if arguments else "",
+        words=tuple(dict.fromkeys(wrong)),
+    )
+
+
+def shortened(call: ToolCall) -> str:
+    """The arguments as `key: value`, as far as there is room beside a call."""
+    if call.arguments is None:
+        return "could not be read"
+    text = canonical(call.arguments)[1:-1]
+    return text if len(text) <= SHORT else f"{text[:SHORT]} …"

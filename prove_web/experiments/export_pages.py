@@ -1,0 +1,37 @@
+"""Exporting a checkpoint from its run's page, and downloading what was made."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .checkpoints import Checkpoint
+from .detail import checkpoint_of, packed, run_of
+from .exports import Export, ask
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def export_make(request: ProjectRequest, run: int, step: int) -> HttpResponse:
+    """Have it made; `merged` adds an adapter to the weights of its model."""
+    found = run_of(request.project, run)
+    checkpoint_of(found, step)
+    if not ask(Export(found.job, step, bool(request.POST.get("merged")))):
+        messages.error(request, "The export was not begun: the broker does not answer. Try again in a moment.")
+    return redirect(f"{reverse('run', args=[*request.project.path, run])}#checkpoints")
+
+
+@in_project(Action.VIEW)
+@require_safe
+def export_download(request: ProjectRequest, run: int, step: int) -> HttpResponse | StreamingHttpResponse:
+    """The folder that was made, as a zip; `?merged=1` for the merged one."""
+    found = run_of(request.project, run)
+    export = Export(found.job, step, bool(request.GET.get("merged")))
+    if not export.ready:
+        raise Http404(f"The checkpoint of step {step} is not exported. Have it made on the page of run {run}.")
+    return packed(Checkpoint(step, export.folder), f"run-{run}-{export.name}.zip")

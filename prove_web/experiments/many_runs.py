@@ -1,0 +1,118 @@
+"""Filling a project with many runs, to see how fast their pages are: drawn, not trained, and marked as such."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import islice
+
+from django.db import transaction
+from django.utils import timezone
+
+from prove_web.accounts.models import Project
+from prove_web.live.models import Job, Kind, State
+from prove_web.trajectories.many import attempt, synthesized
+from prove_web.trajectories.models import Dataset
+from prove_web.trajectories.versions import begin, finished
+from training_worker.prove.advantage import advantages
+from training_worker.prove.metrics import METRICS
+from training_worker.prove.store.folder import RolloutFolder
+from training_worker.prove.store.kept import Kept, Tokens
+from training_worker.prove.trajectory import Rollout
+
+from .index import record_rollouts
+from .models import HeldOut, Point, Run, RunKind, Sweep
+from .summary import rebuild
+
+TAG = "load test"
+NOTES = "Made by `load_runs` to measure pages: its values are drawn, nothing was trained."
+SEEDS = 5  # runs of a sweep
+GROUP = 16
+RATES = (1e-4, 2e-4, 5e-4)
+
+
+def load(project: Project, runs: int, steps: int, metrics: int, rollouts: int) -> Iterator[int]:
+    """Put so many runs into a project; the first has so many rollouts in its last step. Yields how many there are."""
+    names = [one.name for one in METRICS][:metrics]
+    names += [f"drawn_{number}" for number in range(len(names), metrics)]
+    dataset = empty(project)
+    begun = Run.objects.filter(project=project).order_by("-number").values_list("number", flat=True).first() or 0
+    sweep = None
+    for place in range(runs):
+        if place % SEEDS == 0:
+            last = project.sweeps.order_by("-number").values_list("number", flat=True).first() or 0
+            sweep = Sweep.objects.create(
+                project=project, number=last + 1, name=f"Load {last + 1}", space={"seed": "0-4"}
+            )
+        with transaction.atomic():
+            one(project, dataset, sweep, begun + place + 1, steps, names, rollouts if place == 0 else 0)
+        yield place + 1
+
+
+def empty(project: Project) -> Dataset:
+    with transaction.atomic():
+        dataset = begin(project, None, "Load test", {}, holds=Dataset.Holds.DEMONSTRATIONS)
+        finished(dataset, {})
+    return dataset
+
+
+def one(
+    project: Project, dataset: Dataset, sweep: Sweep | None, number: int, steps: int, names: list[str], rollouts: int
+) -> Run:
+    draw = random.Random(number)
+    seed, rate = number % SEEDS, RATES[number // SEEDS % len(RATES)]
+    name, now = f"Load test {number}", timezone.now()
+    took = {"started_at": now - timedelta(seconds=draw.randint(60, 9_000)), "ended_at": now}
+    job = Job.objects.create(project=project, kind=Kind.RUN, title=name, state=State.DONE, **took)
+    run = Run.objects.create(
+        project=project,
+        number=number,
+        name=name,
+        kind=RunKind.GRPO,
+        dataset=dataset,
+        sweep=sweep,
+        varied={"seed": str(seed)},
+        config={"learning_rate": rate, "seed": seed, "max_steps": steps, "policy": "warm"},
+        notes=NOTES,
+        tags=[TAG],
+        job=job,
+    )
+    Point.objects.bulk_create(
+        Point(run=run, step=step, metrics={name: value(draw, step, place) for place, name in enumerate(names)})
+        for step in range(1, steps + 1)
+    )
+    HeldOut.objects.bulk_create(
+        HeldOut(run=run, step=step, metrics={"reward": value(draw, step, 0)}) for step in range(0, steps + 1, 20)
+    )
+    if rollouts:
+        keep(run, steps, rollouts // GROUP)
+    rebuild(run)
+    return run
+
+
+def value(draw: random.Random, step: int, place: int) -> float:
+    """A curve that levels off, with noise."""
+    return (1 + place) * (1 - math.exp(-step / 100)) + draw.gauss(0, 0.05)
+
+
+def keep(run: Run, step: int, groups: int) -> None:
+    """A step's rollouts in files, as a trainer leaves them: attempts at synthesized conversations."""
+    folder, draw = RolloutFolder(run.job.out / "rollouts"), random.Random(step)
+    folder.path.mkdir(parents=True, exist_ok=True)
+    kept = []
+    for place, example in enumerate(islice(synthesized(), groups), 1):
+        tried = [attempt(example, draw) for _ in range(GROUP)]
+        earned = advantages([one.reward.total if one.reward else None for one in tried], GROUP, "none")
+        kept += [
+            Kept(rollout=one, group=place, advantage=gain, tokens=said(one))
+            for one, gain in zip(tried, earned, strict=True)
+        ]
+    record_rollouts(run, {step: folder.keep(step, kept, "last", chr)})
+
+
+def said(rollout: Rollout) -> Tokens:
+    """The calls of a rollout, a character a token."""
+    ids = [ord(letter) for call in rollout.calls for letter in call.call.name]
+    return Tokens(prompt_ids=[0], completion_ids=ids, env_mask=[1] * len(ids), logprobs=[-0.5] * len(ids))

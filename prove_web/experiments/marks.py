@@ -1,0 +1,43 @@
+"""What happened at which step of a run: checkpoints, looks at held-out worlds, benchmarks, resumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .models import Run
+
+KINDS = {"checkpoint": "Checkpoints", "held_out": "Held-out looks", "benchmark": "Benchmarks", "resumed": "Resumes"}
+TELLING = ("checkpoint", "held_out", "rewound")  # the events that they are read off
+Mark = dict[str, Any]  # kind, step, text
+Told = tuple[int, str, int]  # attempt, kind and step of an event
+
+
+def marks(run: Run) -> list[Mark]:
+    """By step, then by kind."""
+    told = run.job.events.filter(kind__in=TELLING).order_by("id").values_list("attempt", "kind", "data__step")
+    found = [*of_events(told), *of_benchmarks(run)]
+    return sorted(found, key=lambda mark: (mark["step"], [*KINDS].index(mark["kind"])))
+
+
+def of_events(told: Iterable[Told]) -> list[Mark]:
+    """What stands once all is told: going back voids what came after that step, and a thing told again is one thing."""
+    found: dict[tuple[str, int], str] = {}
+    for attempt, kind, step in told:
+        if kind == "rewound":
+            found = {key: text for key, text in found.items() if key[1] <= step}
+            if attempt > 1:
+                found["resumed", step] = f"attempt {attempt} goes on"
+        else:
+            found[kind, step] = "checkpoint" if kind == "checkpoint" else "held-out look"
+    return [{"kind": kind, "step": step, "text": text} for (kind, step), text in found.items()]
+
+
+def of_benchmarks(run: Run) -> list[Mark]:
+    """The evaluations of its checkpoints that have a score."""
+    scored = run.evaluations.exclude(overall=None).values_list("checkpoint", "name", "overall")
+    return [
+        {"kind": "benchmark", "step": int(checkpoint), "text": f"{name}: {100 * overall:.1f} %"}
+        for checkpoint, name, overall in scored
+        if checkpoint.isdecimal()
+    ]

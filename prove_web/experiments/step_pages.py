@@ -1,0 +1,118 @@
+"""The rollouts of a step: in groups or as one list, narrowed and sorted by the address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.live.templatetags.kit import icon
+from training_worker.prove.store.asked import StepTable
+from training_worker.prove.store.kept import COMPONENTS
+
+from .detail import run_of
+from .groups import Group, member_of
+from .models import Run
+from .rollout_pages import neighbours
+from .rollouts import NoRollouts, examples_of, groups_in, table_of
+from .scored import said
+from .step_form import StepForm, order_of
+from .step_stats import Stat, ordered, stats_of, summary
+
+GROUPS, ROWS = 8, 50  # of a page
+SORTS = {
+    "asked": "As asked",
+    "spread": "Widest spread first",
+    "best": "Best first",
+    "worst": "Worst first",
+}
+HEADINGS = (
+    ("index", "Rollout"),
+    ("", "Conversation"),
+    ("reward", "Reward"),
+    ("advantage", "Advantage"),
+    *((name, name.capitalize()) for name in COMPONENTS),
+    ("calls", "Calls"),
+    ("", "End"),
+    ("model_tokens", "Tokens"),
+)
+
+
+@in_project(Action.VIEW)
+@require_safe
+def rollouts(request: ProjectRequest, run: int, step: int) -> HttpResponse:
+    """`view=list` is one list, sorted by a column; else `sort` and `only=signal` are of groups; StepForm narrows."""
+    found, form = run_of(request.project, run), StepForm(request.GET)
+    context: dict[str, Any] = {"run": found, "step": step, "around": neighbours(found, step), "sorts": SORTS}
+    context["scored_by"] = said(found.config.get("reward"))
+    try:
+        table = table_of(found, step)
+    except NoRollouts as error:
+        return render(request, "experiments/rollouts.html", context | {"why": str(error)}, status=404)
+    asked, stats = form.asked, stats_of(table)
+    matching = table.that(asked)
+    flat, sort, only = request.GET.get("view") == "list", request.GET.get("sort", ""), request.GET.get("only")
+    context |= {
+        "form": form,
+        "asked": bool(asked),
+        "summary": summary(stats),
+        "matching": len(matching),
+        "flat": flat,
+        "formats": {"csv": "CSV", "jsonl": "JSON lines"},
+        "only": only == "signal" and not flat,
+        "scale": found.config.get("scale_rewards", "none"),
+        "tools": sorted({name for names in table.column("tools") for name in names if name}),
+    }
+    if flat:
+        context |= listed(matching, sort, request.GET.get("page"))
+    else:
+        page = page_of(ordered(stats, sort), matching, only == "signal", request.GET.get("page"))
+        context |= {"page": page, "groups": groups_on(page, table, matching if asked else None, found)}
+        context["sort"] = sort if sort in SORTS else "asked"
+        context |= {"here": request.path, "marks": {"done": icon("check"), "failed": icon("x")}}
+    return render(request, "experiments/rollouts.html", context, status=422 if form.errors else 200)
+
+
+def page_of(stats: list[Stat], matching: StepTable, signal: bool, number: str | None) -> Page[Stat]:
+    """The groups that have such a rollout, and carry signal where that is asked."""
+    having = set(matching.column("group"))
+    shown = [group for group in stats if group.number in having and not (signal and group.silent)]
+    return Paginator(shown, GROUPS).get_page(number)
+
+
+def groups_on(page: Page[Stat], table: StepTable, matching: StepTable | None, run: Run) -> list[Group]:
+    numbers = [stat.number for stat in page]
+    only = None if matching is None else frozenset(matching.of_groups(numbers).column("index"))
+    made = {group.number: group for group in groups_in(table.of_groups(numbers), run)}
+    known = examples_of(run, [group.name for group in made.values()])
+    return [replace(made[number], example=known.get(made[number].name), only=only) for number in numbers]
+
+
+def listed(matching: StepTable, sort: str, number: str | None) -> dict[str, Any]:
+    """One page of the list, and how its columns are sorted."""
+    by, falling = order_of(sort)
+    table = matching.ordered(by, falling)
+    page = Paginator(range(len(table)), ROWS).get_page(number)
+    rows = table.rows(max(page.start_index() - 1, 0), ROWS) if len(table) else []
+    return {
+        "page": page,
+        "members": [member_of(row) for row in rows],
+        "sort": f"-{by}" if falling else by,
+        "headings": headings(f"-{by}" if falling else by),
+        "components": COMPONENTS,
+    }
+
+
+def headings(sort: str) -> list[dict[str, str]]:
+    """Of each column how it is sorted now, and what a click sorts by: numbers from the largest down at first."""
+    found = []
+    for name, title in HEADINGS:
+        now = {name: "ascending", f"-{name}": "descending"}.get(sort, "") if name else ""
+        first, second = (name, f"-{name}") if name == "index" else (f"-{name}", name)
+        found.append({"name": name, "title": title, "now": now, "next": second if sort == first else first})
+    return found

@@ -1,0 +1,116 @@
+"""Doing one thing to many runs: what was done, what was refused and why, and how to take it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from prove_web.accounts.models import Project
+from prove_web.live.jobs import NotNow, request_stop, resume
+from prove_web.live.models import StopLevel
+
+from .. import keeping
+from ..keeping import NotKept
+from ..models import Run
+from .asked import Asked
+from .rows import found
+
+MOST = 1_000  # runs at once
+TOLD = 8  # refusals that are told one by one
+
+
+@dataclass
+class Done:
+    """`undo` is the act that takes it back, if one does; `changed` are those that were not so before."""
+
+    said: str
+    undo: str = ""
+    changed: list[int] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    same: int = 0
+
+
+@dataclass(frozen=True)
+class Act:
+    """`do` tells whether it changed a run; it raises NotKept or NotNow where that cannot be."""
+
+    said: str
+    do: Callable[[Run, Any], bool]
+    undo: str = ""
+
+
+def stop(run: Run, level: str) -> bool:
+    """Whether it was asked to stop, and had not been before."""
+    if run.job.ended:
+        raise NotNow(f"is {run.job.get_state_display().lower()} already")
+    before = run.job.stop
+    return request_stop(run.job, level).stop != before
+
+
+def go_on(run: Run) -> bool:
+    try:
+        resume(run.job)
+    except NotNow:
+        raise NotNow(f"is {run.job.get_state_display().lower()}; there is nothing to resume") from None
+    return True
+
+
+def tag(run: Run, tags: str) -> bool:
+    return keeping.change_tags(run, add=keeping.read_tags(tags))
+
+
+def untag(run: Run, tags: str) -> bool:
+    return keeping.change_tags(run, remove=keeping.read_tags(tags))
+
+
+MARKS = {
+    "tag": Act("tagged", tag, "untag"),
+    "untag": Act("untagged", untag, "tag"),
+    "pin": Act("pinned", lambda run, _: keeping.pin(run), "unpin"),
+    "unpin": Act("unpinned", lambda run, _: keeping.pin(run, False), "pin"),
+}
+ACTS = {
+    "archive": Act("archived", lambda run, _: keeping.archive(run), "unarchive"),
+    "unarchive": Act("taken out of the archive", lambda run, _: keeping.archive(run, False), "archive"),
+    "base": Act("measured against it from now on", keeping.set_base),
+    "unbase": Act("measured against no other run from now on", lambda run, _: keeping.set_base(run, None)),
+    "stop-after": Act("asked to stop after this step", lambda run, _: stop(run, StopLevel.AFTER_STEP)),
+    "stop-now": Act("asked to stop now", lambda run, _: stop(run, StopLevel.NOW)),
+    "resume": Act("in the queue again", lambda run, _: go_on(run)),
+}
+
+
+def chosen(project: Project, data: Mapping[str, Any], asked: Asked) -> list[Run]:
+    """The runs that were ticked, or with `all` every one that the table found. Raises NotKept."""
+    if data.get("all"):
+        rows, _ = found(project, asked)
+    else:
+        numbers = [int(one) for one in str(data.get("runs", "")).split(",") if one.isdecimal() and len(one) < 10]
+        rows = keeping.in_sight(project).filter(number__in=numbers[: MOST + 1])
+    runs = list(rows.select_related("job__project__organisation").order_by("number")[: MOST + 1])
+    if len(runs) > MOST:
+        raise NotKept(f"At most {MOST:,} runs at once. Search for fewer, or tick them.")
+    if not runs:
+        raise NotKept("No run was chosen. Tick the ones you mean, then choose what to do with them.")
+    return runs
+
+
+def do(act: Act, runs: Iterable[Run], given: Any) -> Done:
+    """One run after another, each by itself: what is refused for one does not hold up the others."""
+    done = Done(act.said, act.undo)
+    for run in runs:
+        try:
+            changed = act.do(run, given)
+        except (NotKept, NotNow) as why:
+            done.refused.append(f"Run {run.number}: {why}")
+        else:
+            if changed:
+                done.changed.append(run.number)
+            else:
+                done.same += 1
+    return done
+
+
+def counted(count: int) -> str:
+    return f"{count:,} run{'s' if count != 1 else ''}"

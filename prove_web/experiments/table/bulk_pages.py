@@ -1,0 +1,87 @@
+"""Doing one thing to many runs from the table: marks that annotators may set, and what takes leave to launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .. import keeping
+from ..keeping import NotKept
+from ..models import Run
+from .asked import asked
+from .bulk import ACTS, MARKS, TOLD, Act, Done, chosen, counted, do
+
+UNDO = "runs_undo"  # of the session: what the table offers to take back, once
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def runs_mark(request: ProjectRequest) -> HttpResponse:
+    """`act` is tag, untag, pin or unpin; `runs` numbers with commas between them, or `all` of a search; `tag`."""
+    return acted(request, MARKS)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def runs_act(request: ProjectRequest) -> HttpResponse:
+    """`act` is archive, unarchive, base (with its number), unbase, stop-after, stop-now or resume."""
+    return acted(request, ACTS)
+
+
+def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
+    """Back on the table as it was, which tells what came of it."""
+    data, view = request.POST, asked(request.POST)
+    back = redirect(f"{reverse('runs', args=request.project.path)}?{view.address}".removesuffix("?"))
+    act = data.get("act", "")
+    if act not in acts:
+        messages.error(request, "Say what is to be done with these runs. Nothing was changed.")
+        return back
+    try:
+        given = given_for(request, act)
+        done = do(acts[act], chosen(request.project, data, view), given)
+    except NotKept as why:
+        messages.error(request, str(why))
+        return back
+    tell(request, done, act, given)
+    return back
+
+
+def given_for(request: ProjectRequest, act: str) -> str | Run:
+    """What an act needs beside the runs. Raises NotKept."""
+    if act in ("tag", "untag"):
+        tags = keeping.tidied(keeping.read_tags(request.POST.get("tag", "")))
+        if not tags:
+            raise NotKept("A tag needs at least one character. Nothing was changed.")
+        return ",".join(tags)
+    if act == "base":
+        number = request.POST.get("base", "")
+        known = number.isdecimal() and len(number) < 10
+        found = keeping.in_sight(request.project).filter(number=int(number)).first() if known else None
+        if found is None:
+            raise NotKept("Choose the run to measure against. Nothing was changed.")
+        return found
+    return ""
+
+
+def tell(request: ProjectRequest, done: Done, act: str, given: str | Run) -> None:
+    about = f" “{given}”" if act in ("tag", "untag") else f" (run {given.number})" if isinstance(given, Run) else ""
+    if done.changed and done.undo:
+        runs = ",".join(map(str, done.changed))
+        tags = given if isinstance(given, str) else ""
+        said = f"{counted(len(done.changed))} {done.said}{about}."
+        request.session[UNDO] = {"act": done.undo, "runs": runs, "tag": tags, "said": said, "of": act}
+    elif done.changed:
+        messages.success(request, f"{counted(len(done.changed))} {done.said}{about}.")
+    if done.refused:
+        more = f" And {len(done.refused) - TOLD} more." if len(done.refused) > TOLD else ""
+        count = counted(len(done.refused))
+        messages.warning(request, f"Not done for {count}. {'; '.join(done.refused[:TOLD])}.{more}")
+    if not done.changed and not done.refused:
+        messages.info(request, f"All of these were {done.said}{about} already.")

@@ -1,0 +1,205 @@
+"""The columns that the table of runs can have: what is known of a run, its settings, any metric in any of its forms.
+
+A column is known by a short name, which is also what a search asks for: `dataset`, `learning_rate`, `reward-best`,
+`kl-mean-20`, `held_out_success`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Expression, F
+
+from prove_web.accounts.models import Project
+from training_worker.prove.metrics import BY_NAME, Metric
+
+from ..digest import NEWEST
+from ..listing import sampled, steps, summarised, took
+from ..models import HELD_OUT, POINTS, MetricSummary
+from .settings import SETTINGS, Setting
+
+MOST = 24  # columns of a table
+USUAL = ("state", "dataset", "steps", "reward", "gain", "by", "when", "took")
+MEASURED = "held_out"  # what begins the name of a metric that is measured on held-out worlds
+OWN = {"held_out": "reward", "held_out_success": "success", "held_out_state": "state"}
+FORMS = {
+    "now": "newest",
+    "last": "last",
+    "best": "best",
+    "least": "least",
+    "most": "greatest",
+    "first": "first",
+    **{f"mean-{count}": f"mean of {count}" for count in NEWEST},
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of every run, by a field of its row."""
+
+    key: str
+    title: str
+    field: str
+    numeric: bool = False
+    help: str = ""
+    kind = "known"
+    group = "Run"
+
+    @property
+    def value(self) -> Expression:
+        found = {"steps": steps, "took": took, "gain": lambda: sampled("difference")}
+        return found[self.key]() if self.key in found else F(self.field)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric in one form, such as its best value; which is best, the metric itself says."""
+
+    name: str
+    source: str
+    form: str = "now"
+    numeric = True
+    kind = "metric"
+
+    @property
+    def public(self) -> str:
+        return self.name if self.source == POINTS else public_name(self.name)
+
+    @property
+    def metric(self) -> Metric | None:
+        own = {of: name for name, of in OWN.items()}
+        return BY_NAME.get(own.get(self.name, self.name) if self.source == HELD_OUT else self.name)
+
+    @property
+    def key(self) -> str:
+        bare = self.form == "now" and self.public not in SETTINGS and self.public not in KNOWN
+        return self.public if bare else f"{self.public}-{self.form}"
+
+    @property
+    def called(self) -> str:
+        metric = self.metric
+        title = metric.title if metric else self.name
+        return title if self.source == POINTS or self.name in OWN.values() else f"Held-out {title.lower()}"
+
+    @property
+    def title(self) -> str:
+        return self.called if self.form == "now" else f"{self.called}, {FORMS[self.form]}"
+
+    @property
+    def group(self) -> str:
+        if self.source == HELD_OUT:
+            return "Held-out"
+        return self.metric.group if self.metric else "Others"
+
+    @property
+    def help(self) -> str:
+        return self.metric.formula if self.metric else "A metric that this site does not know."
+
+    @property
+    def field(self) -> str:
+        """The field of a summary that holds it."""
+        if self.form == "best":
+            return "least" if self.metric and self.metric.better == "less" else "most"
+        return self.form.replace("-", "_")
+
+    @property
+    def forms(self) -> dict[str, str]:
+        """The forms that there are of it, with their titles; without a better side there is no best."""
+        better = self.metric is not None and self.metric.better
+        many = self.source == POINTS
+        return {
+            form: title
+            for form, title in FORMS.items()
+            if (form != "best" or better) and (many or not form.startswith("mean-"))
+        }
+
+    @property
+    def value(self) -> Expression:
+        return summarised(self.name, self.field, self.source)
+
+
+Column = Known | Measure | Setting
+KNOWN = {
+    one.key: one
+    for one in (
+        Known("number", "Number", "number", numeric=True),
+        Known("name", "Name", "name"),
+        Known("state", "State", "job__state"),
+        Known("kind", "Kind", "kind"),
+        Known("dataset", "Data set", "dataset__name"),
+        Known("sweep", "Sweep", "sweep__number"),
+        Known("base", "Baseline", "base__number", help="The run that it is measured against."),
+        Known("steps", "Steps", "", numeric=True),
+        Known(
+            "gain",
+            "Held-out gain",
+            "",
+            numeric=True,
+            help="Mean paired difference on held-out worlds when the run has ended, with its 95 % interval.",
+        ),
+        Known("by", "Started by", "job__created_by__username"),
+        Known("when", "When", "created_at"),
+        Known("took", "Took", ""),
+    )
+}
+FIRST = ("number", "name")  # in the first column of every table
+
+
+def public_name(measured: str) -> str:
+    own = {of: name for name, of in OWN.items()}
+    return own.get(measured, f"{MEASURED}_{measured}")
+
+
+def column(key: str) -> Column | None:
+    """The column of that name; a metric that no run has is a column, too, for names that metrics may have."""
+    if key in KNOWN or key in SETTINGS:
+        return KNOWN.get(key) or SETTINGS[key]
+    name, form = divided(key)
+    if not name or len(name) > 80 or "," in name or not name.isprintable():
+        return None
+    found = Measure(OWN.get(name) or name.removeprefix(f"{MEASURED}_"), HELD_OUT, form) if held_out(name) else None
+    found = found or Measure(name, POINTS, form)
+    return found if form in found.forms else None
+
+
+def held_out(name: str) -> bool:
+    return name in OWN or name.startswith(f"{MEASURED}_")
+
+
+def divided(key: str) -> tuple[str, str]:
+    """A metric's name and the form of it: `reward-mean-20` is `reward` and `mean-20`."""
+    for form in FORMS:
+        if key.endswith(f"-{form}"):
+            return key.removesuffix(f"-{form}"), form
+    return key, "now"
+
+
+def read(text: str) -> list[Column]:
+    """The columns that an address names; unknown ones and repeats are left out."""
+    found = {one.key: one for key in text.split(",")[: 2 * MOST] if (one := column(key.strip()))}
+    return [one for key, one in found.items() if key not in FIRST][:MOST]
+
+
+def written(columns: Iterable[Column]) -> str:
+    return ",".join(one.key for one in columns)
+
+
+def usual() -> list[Column]:
+    return read(",".join(USUAL))
+
+
+def told(project: Project) -> list[Measure]:
+    """Every metric that some run of a project has: those we know in their order, then others by name."""
+    rows = MetricSummary.objects.filter(run__project=project).order_by().values_list("source", "name").distinct()
+    order = {name: place for place, name in enumerate(BY_NAME)}
+    found = [Measure(name, source) for source, name in rows if "," not in name]
+    return sorted(found, key=lambda one: (one.source != POINTS, order.get(one.name, len(order)), one.name))
+
+
+def offered(project: Project) -> list[tuple[str, Sequence[Column]]]:
+    """All columns by group, for people to choose from: each metric once, as it stands now."""
+    groups: dict[str, list[Column]] = {"Run": [one for key, one in KNOWN.items() if key not in FIRST]}
+    for one in (*told(project), *SETTINGS.values()):
+        groups.setdefault(one.group, []).append(one)
+    return list(groups.items())

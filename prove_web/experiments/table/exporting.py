@@ -1,0 +1,66 @@
+"""The table as a file, exactly as it is shown and with all of its rows, made while it is sent."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from prove_web.review.labels import Echo
+from training_worker.prove.export.lines import harmless
+
+from ..models import Run
+from .columns import Column
+from .rows import Row, filled, shown
+
+TOGETHER = 200  # rows in memory at a time
+FORMATS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+FIXED = ("number", "name", "tags", "pinned", "archived", "notes")
+
+
+def lines(numbers: Sequence[int], columns: Sequence[Column]) -> Iterator[dict[str, Any]]:
+    """A row each by key of column; `numbers` are primary keys in their order."""
+    for start in range(0, len(numbers), TOGETHER):
+        some = numbers[start : start + TOGETHER]
+        runs = {run.pk: run for run in shown(Run.objects.filter(pk__in=some), columns).defer(None)}
+        yield from (line(row) for row in filled([runs[pk] for pk in some if pk in runs], columns))
+
+
+def line(row: Row) -> dict[str, Any]:
+    run = row.run
+    fixed = (run.number, run.name, run.tags, run.pinned, run.archived_at is not None, run.notes)
+    return {**dict(zip(FIXED, fixed, strict=True)), **{cell.column.key: exported(cell.value) for cell in row.cells}}
+
+
+def exported(value: Any) -> Any:
+    """Times in ISO 8601, durations in seconds."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+def as_csv(found: Iterator[dict[str, Any]], columns: Sequence[Column]) -> Iterator[str]:
+    write = csv.writer(Echo()).writerow
+    names = [*FIXED, *(one.key for one in columns)]
+    yield write(names)
+    for one in found:
+        yield write([flat(one[name]) for name in names])
+
+
+def flat(value: Any) -> Any:
+    """A value in one cell, where no spreadsheet takes it for a formula."""
+    if isinstance(value, list | dict):
+        value = ", ".join(value) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return harmless(value)
+
+
+def as_json(found: Iterator[dict[str, Any]]) -> Iterator[str]:
+    """A list of objects."""
+    yield "["
+    for place, one in enumerate(found):
+        yield ("," if place else "") + "\n" + json.dumps(one, ensure_ascii=False)
+    yield "\n]\n"

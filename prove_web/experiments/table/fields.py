@@ -1,0 +1,153 @@
+"""What a search in the table of runs may ask for: fields of its own, and every metric and setting by its name."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+
+from django.db import connection
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
+from django.db.models.lookups import Contains
+
+from prove_web.accounts.models import Project
+from prove_web.live.models import State
+from prove_web.trajectories.search.comparing import among as one_among
+from prove_web.trajectories.search.comparing import any_of, chosen, either, text, whole
+from prove_web.trajectories.search.fields import Field
+from prove_web.trajectories.search.nodes import Asked, BadQuery
+from prove_web.trajectories.search.values import fixed, numbers, people
+from training_worker.prove.metrics import METRICS
+
+from ..keeping import known_tags
+from ..models import RunKind
+from .columns import KNOWN, Measure, column, told
+from .comparing import among, compared, number
+from .settings import PRESET, SETTINGS, Setting
+
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+LOOKUPS = {"<": "lt", "<=": "lt", ">": "gte", ">=": "gte"}
+HAS = {
+    "tags": ~Q(tags=[]),
+    "notes": ~Q(notes=""),
+    "sweep": Q(sweep__isnull=False),
+    "base": Q(base__isnull=False),
+}
+FLAGS = {"yes": True, "no": False}
+
+
+def tagged(tag: str) -> Q:
+    """Runs with a tag. SQLite cannot look into a list, but it can into its text."""
+    if connection.features.supports_json_field_contains:
+        return Q(tags__contains=[tag])
+    return Q(Contains(Cast("tags", TextField()), json.dumps(tag)))
+
+
+def tags(project: Project, asked: Asked) -> Q:
+    return either(tagged(one.lower()) for one in any_of(asked))
+
+
+def having(project: Project, asked: Asked) -> Q:
+    return either(HAS[one_among(asked, one, HAS)] for one in any_of(asked))
+
+
+def pinned(project: Project, asked: Asked) -> Q:
+    return either(Q(pinned=FLAGS[one_among(asked, one, FLAGS)]) for one in any_of(asked))
+
+
+def on(project: Project, asked: Asked) -> Q:
+    """A day as people write it, 2026-01-31, from midnight to midnight in UTC."""
+    try:
+        day = datetime.combine(date.fromisoformat(asked.value), datetime.min.time(), UTC)
+        after = datetime.fromtimestamp(day.timestamp() + 86_400, UTC)
+    except (ValueError, OverflowError):
+        raise BadQuery(asked.ends, "“when” takes a day here, such as when>=2026-01-31.") from None
+    within = Q(created_at__gte=day, created_at__lt=after)
+    if asked.op in (":", "=", "!="):
+        return ~within if asked.op == "!=" else within
+    return Q(**{f"created_at__{LOOKUPS[asked.op]}": after if asked.op in ("<=", ">") else day})
+
+
+def worked_out(project: Project, asked: Asked) -> Q:
+    return compared(KNOWN[asked.field].value, asked.op, number(asked))
+
+
+FIELDS = {
+    "state": Field("how it stands", "state:running", chosen("job__state", State.values)),
+    "kind": Field("what kind of training", "kind:grpo", chosen("kind", RunKind.values)),
+    "tag": Field("a tag", "tag:baseline", tags),
+    "by": Field("who started it", "by:alice", text("job__created_by__username")),
+    "dataset": Field("the number of its data set", "dataset:3", whole("dataset__number"), True),
+    "sweep": Field("the number of its sweep", "sweep:2", whole("sweep__number"), True),
+    "base": Field("the number of its baseline", "base:1", whole("base__number"), True),
+    "number": Field("its number", "number>10", whole("number"), True),
+    "steps": Field("its steps so far", "steps>100", worked_out, True),
+    "gain": Field("its held-out gain", "gain>0.02", worked_out, True),
+    "when": Field("the day it was launched", "when>=2026-01-31", on, True),
+    "pinned": Field("whether it is pinned", "pinned:yes", pinned),
+    "has": Field("what there is of it", "has:notes", having),
+}
+VALUES: dict[str, Callable[[Project], list[str]]] = {
+    "state": fixed(State.values),
+    "kind": fixed(RunKind.values),
+    "pinned": fixed(FLAGS),
+    "has": fixed(HAS),
+    "tag": known_tags,
+    "by": people,
+    "dataset": numbers("datasets"),
+    "sweep": numbers("sweeps"),
+    "base": numbers("runs"),
+}
+
+
+def setting(of: Setting) -> Field:
+    """A setting, compared as a number or as one of its values."""
+
+    def rows(project: Project, asked: Asked) -> Q:
+        if of.numeric:
+            return compared(of.value, asked.op, number(asked))
+        allowed = of.choices
+        values = [one_among(asked, one, allowed) if allowed else one for one in any_of(asked)]
+        return among(of.value, values)
+
+    example = f"{of.key}>{of.usual}" if of.numeric else f"{of.key}:{next(iter(of.choices), 'warm')}"
+    return Field(of.title[0].lower() + of.title[1:], example, rows, of.numeric)
+
+
+def measure(of: Measure) -> Field:
+    def rows(project: Project, asked: Asked) -> Q:
+        return compared(of.value, asked.op, number(asked))
+
+    return Field(of.title[0].lower() + of.title[1:], f"{of.key}>0.5", rows, True)
+
+
+def field_of(name: str) -> Field | None:
+    """The field of that name, be it one of these, a setting or a metric that we know."""
+    if name in FIELDS:
+        return FIELDS[name]
+    found = column(name)
+    if isinstance(found, Setting):
+        return setting(found) if found.key != PRESET else None
+    return measure(found) if isinstance(found, Measure) and found.metric else None
+
+
+def offered(project: Project) -> dict[str, Field]:
+    """Every field, for people who are typing: metrics that some run has."""
+    settings = {name: setting(one) for name, one in SETTINGS.items() if name != PRESET}
+    return {**FIELDS, **{one.key: measure(one) for one in told(project) if one.metric}, **settings}
+
+
+def values(name: str) -> Callable[[Project], list[str]] | None:
+    if name in VALUES:
+        return VALUES[name]
+    return fixed(SETTINGS[name].choices) if name in SETTINGS else None
+
+
+def unknown(asked: Asked) -> str:
+    names = [*FIELDS, *SETTINGS, *(metric.name for metric in METRICS)]
+    near = difflib.get_close_matches(asked.field, names, n=1)
+    hint = f"Did you mean “{near[0]}”?" if near else f"There are {', '.join(FIELDS)}, every metric and every setting."
+    return f"There is no field “{asked.field}”. {hint} To find the words themselves, put them into quotation marks."

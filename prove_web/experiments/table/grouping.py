@@ -1,0 +1,221 @@
+"""Runs in groups: what they can be grouped by, and for each group how many there are and what their columns say."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Avg, Count, Expression, ExpressionWrapper, F, FloatField, Max, Min, QuerySet, Value
+
+from prove_web.live.models import State
+
+from ..keeping import MOST_RUNS
+from ..models import Run, RunKind
+from ..scored import said
+from .columns import Column, Measure, column
+from .fields import tagged
+from .settings import PRESET, SETTINGS
+
+GROUPS = 25
+TAG = "tag"
+BY = {
+    "sweep": ("Sweep", "sweep__number", "sweep__name"),
+    "dataset": ("Data set", "dataset__number", "dataset__name"),
+    "kind": ("Kind", "kind", ""),
+    "state": ("State", "job__state", ""),
+    "by": ("Started by", "job__created_by__username", ""),
+    "base": ("Baseline", "base__number", "base__name"),
+}
+TITLES = {**{key: title for key, (title, *_) in BY.items()}, TAG: "Tag"}
+WORDS = {"kind": dict(RunKind.choices), "state": dict(State.choices)}
+NONE = {"sweep": "In no sweep", "base": "Without a baseline", "by": "By someone who left", TAG: "Without a tag"}
+
+
+@dataclass(frozen=True)
+class Summed:
+    """What a column says of a group: a mean and its standard deviation, or what all have in common, or its ends."""
+
+    column: Column
+    mean: float | None = None
+    deviation: float | None = None
+    count: int = 0
+    low: Any = None
+    high: Any = None
+
+
+@dataclass
+class Group:
+    """`key` names it in an address; `only` is the search that finds it alone, where there is one."""
+
+    key: str
+    value: Any
+    title: str
+    count: int
+    only: str = ""
+    cells: list[Summed] = field(default_factory=list)
+    open: bool = False
+    rows: Sequence[Any] = ()
+
+
+def groupable(name: str) -> bool:
+    return name in BY or name == TAG or name in SETTINGS
+
+
+def choices() -> list[tuple[str, list[tuple[str, str]]]]:
+    """What runs can be grouped by, in groups of its own."""
+    found: dict[str, list[tuple[str, str]]] = {"Run": list(TITLES.items())}
+    for one in SETTINGS.values():
+        found.setdefault(one.group, []).append((one.key, one.title))
+    return list(found.items())
+
+
+def expression(by: str) -> Expression:
+    return F(BY[by][1]) if by in BY else SETTINGS[by].value
+
+
+def members(rows: QuerySet[Run], by: str, value: Any) -> QuerySet[Run]:
+    """The rows of one group."""
+    if by == TAG:
+        return rows.filter(tagged(value)) if value is not None else rows.filter(tags=[])
+    keyed = rows.alias(group_key=expression(by))
+    return keyed.filter(group_key__isnull=True) if value is None else keyed.filter(group_key=value)
+
+
+def groups(rows: QuerySet[Run], by: str, columns: Sequence[Column], sort: str, page: str) -> Page:
+    """A page of groups, each with what its columns say: a handful of queries, however many groups and runs."""
+    if by == TAG:
+        return tag_groups(rows, columns, page)
+    named = F(BY[by][2]) if by in BY and BY[by][2] else Value("")
+    found = rows.order_by().annotate(group_key=expression(by)).values("group_key")
+    counted = found.annotate(size=Count("pk"), newest=Max("number"), named=Max(named))
+    shown = Paginator(sorted_by(counted, by, sort), GROUPS).get_page(page)
+    lines = list(shown.object_list)
+    keys = [line["group_key"] for line in lines]
+    sums = {line["group_key"]: line for line in summed(among(rows, by, keys), columns, by)} if lines else {}
+    shown.object_list = [
+        Group(
+            key_of(line["group_key"]),
+            line["group_key"],
+            title_of(by, line["group_key"], line["named"]),
+            line["size"],
+            only_of(by, line["group_key"]),
+            cells(columns, sums.get(line["group_key"], {})),
+        )
+        for line in lines
+    ]
+    return shown
+
+
+def among(rows: QuerySet[Run], by: str, keys: Sequence[Any]) -> QuerySet[Run]:
+    """The rows of these groups; one without a value is left to the database to find."""
+    if None in keys or not keys:
+        return rows
+    return rows.alias(shown_key=expression(by)).filter(shown_key__in=keys)
+
+
+def sorted_by(found: Any, by: str, sort: str) -> Any:
+    """Groups by the mean of a column, by their own value, or the one with the newest run first."""
+    name, down = sort.removeprefix("-"), sort.startswith("-")
+    one = column(name)
+    if name == by:
+        order = F("group_key")
+    elif one is not None and one.numeric and name != "number":
+        found, order = found.annotate(sorted_by=Avg(one.value)), F("sorted_by")
+    else:
+        order, down = F("newest"), sort != "number"
+    return found.order_by(order.desc(nulls_last=True) if down else order.asc(nulls_last=True), "-newest")
+
+
+def summed(rows: QuerySet[Run], columns: Sequence[Column], by: str) -> Iterable[Mapping[str, Any]]:
+    keyed = rows.order_by().annotate(group_key=expression(by)).values("group_key")
+    return keyed.annotate(**aggregates(columns, middles(rows, columns)))
+
+
+def middles(rows: QuerySet[Run], columns: Sequence[Column]) -> dict[int, float]:
+    """The mean of each number over all rows: what deviations are summed around, so that digits last."""
+    wanted = {f"m{i}": Avg(one.value) for i, one in enumerate(columns) if averaged(one)}
+    found = rows.order_by().aggregate(**wanted) if wanted else {}
+    return {int(name[1:]): value or 0.0 for name, value in found.items()}
+
+
+def averaged(one: Column) -> bool:
+    return isinstance(one, Measure) or one.key in ("steps", "gain")
+
+
+def aggregates(columns: Sequence[Column], middle: Mapping[int, float]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for i, one in enumerate(columns):
+        if averaged(one):
+            off = ExpressionWrapper(one.value - Value(middle[i]), FloatField())
+            found |= {f"mean{i}": Avg(one.value), f"count{i}": Count(one.value)}
+            found |= {f"off{i}": Avg(off), f"square{i}": Avg(ExpressionWrapper(off * off, FloatField()))}
+        elif one.key != "took":
+            found |= {f"low{i}": Min(one.value), f"high{i}": Max(one.value)}
+    return found
+
+
+def cells(columns: Sequence[Column], line: Mapping[str, Any]) -> list[Summed]:
+    return [cell(one, i, line) for i, one in enumerate(columns)]
+
+
+def cell(one: Column, i: int, line: Mapping[str, Any]) -> Summed:
+    count = line.get(f"count{i}") or 0
+    if not count:
+        return Summed(one, low=line.get(f"low{i}"), high=line.get(f"high{i}"))
+    spread = max(0.0, line[f"square{i}"] - line[f"off{i}"] ** 2)
+    deviation = math.sqrt(spread * count / (count - 1)) if count > 1 else None
+    return Summed(one, line[f"mean{i}"], deviation, count)
+
+
+def tag_groups(rows: QuerySet[Run], columns: Sequence[Column], page: str) -> Page:
+    """A run is in the group of each of its tags."""
+    counts: Counter[str | None] = Counter()
+    for tags in rows.order_by().values_list("tags", flat=True)[:MOST_RUNS]:
+        counts.update(tags or [None])
+    ordered = sorted(counts.items(), key=lambda one: (one[0] is None, -one[1], one[0] or ""))
+    shown = Paginator(ordered, GROUPS).get_page(page)
+    wanted = aggregates(columns, middles(rows, columns))
+    shown.object_list = [
+        Group(
+            key_of(tag),
+            tag,
+            title_of(TAG, tag, ""),
+            count,
+            only_of(TAG, tag),
+            cells(columns, members(rows, TAG, tag).order_by().aggregate(**wanted) if wanted else {}),
+        )
+        for tag, count in shown.object_list
+    ]
+    return shown
+
+
+def key_of(value: Any) -> str:
+    return "-" if value is None else f"={value}"
+
+
+def title_of(by: str, value: Any, named: str | None) -> str:
+    if by == PRESET:
+        return said(value and read_json(value)) or "The paper's"
+    if value is None:
+        return NONE.get(by, "Has none")
+    if by in SETTINGS:
+        return SETTINGS[by].text(value)
+    return named or WORDS.get(by, {}).get(value, str(value))
+
+
+def read_json(text: Any) -> Any:
+    return json.loads(text) if isinstance(text, str) else text
+
+
+def only_of(by: str, value: Any) -> str:
+    if value is None:
+        return {TAG: "-has:tags", "sweep": "-has:sweep", "base": "-has:base"}.get(by, "")
+    if by == PRESET:
+        return ""
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return f'{by}:"{text}"' if any(one.isspace() or one in "()" for one in text) else f"{by}:{text}"

@@ -1,0 +1,161 @@
+"""The page of a project's runs and its parts: the table, the picker of columns, completion, views and files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.handlers.asgi import ASGIRequest
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts import saved_views
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.trajectories.exporting import sent
+from prove_web.trajectories.search.completing import complete
+
+from .. import keeping
+from . import columns, exporting, fields, search
+from .asked import ARCHIVED, PAGE, Asked, asked, remember, remembered
+from .bulk_pages import UNDO
+from .columns import FORMS
+from .grouping import TITLES, Group, choices, groups, members
+from .rows import filled, found, lines, ordered, shown
+from .settings import SETTINGS
+
+ROWS = 25
+
+
+@in_project(Action.VIEW)
+@require_safe
+def runs(request: ProjectRequest) -> HttpResponse:
+    """The table; `?part=table` is what changes of it, `?part=columns` the picker."""
+    view, part = asked(request.GET), request.GET.get("part")
+    if part == "columns":
+        return render(request, "experiments/table/picker.html", picker(request, view))
+    if "columns" not in request.GET and not request.htmx and (mine := remembered(request.user, request.project)):
+        kept = request.GET.copy()
+        kept["columns"] = mine
+        return redirect(f"{request.path}?{kept.urlencode()}")
+    context = table(request, view)
+    if part == "table":
+        return render(request, "experiments/table/table.html", context)
+    context |= {
+        "views": saved_views.views_of(request.project, PAGE),
+        "known_tags": keeping.known_tags(request.project),
+        "archived": ARCHIVED,
+        "groupings": choices(),
+        "undo": None if request.htmx else request.session.pop(UNDO, None),
+    }
+    return render(request, "experiments/table/page.html", context)
+
+
+def table(request: ProjectRequest, view: Asked) -> dict[str, Any]:
+    rows, condition = found(request.project, view)
+    context: dict[str, Any] = {
+        "asked": view,
+        "address": view.address,
+        "fault": condition.fault,
+        "marked": condition.fault and condition.fault.around(view.query),
+        "first": head(columns.KNOWN["number"], view.sort),
+        "heads": [head(one, view.sort) for one in view.columns],
+        "count": rows.count(),
+    }
+    if view.group:
+        page: Page = groups(rows, view.group, view.columns, view.sort, view.page)
+        unfold(page, rows, view)
+        return {**context, "page": page, "groups": page.object_list, "by": title_of(view.group)}
+    page = Paginator(ordered(rows, view.sort), ROWS).get_page(view.page)
+    page.object_list = list(shown(page.object_list, view.columns))
+    return {**context, "page": page, "rows": filled(page.object_list, view.columns)}
+
+
+def unfold(page: Page, rows: Any, view: Asked) -> None:
+    """Fill the groups that are open with their first runs."""
+    each: Group
+    for each in page.object_list:
+        if each.key in view.open:
+            each.open = True
+            each.rows = lines(ordered(members(rows, view.group, each.value), view.sort)[:ROWS], view.columns)
+
+
+def title_of(group: str) -> str:
+    return TITLES.get(group) or SETTINGS[group].title
+
+
+def head(one: columns.Column, sort: str) -> dict[str, Any]:
+    """A column's heading: how it is sorted now, and what a click sorts by (the newest or largest first)."""
+    now = {one.key: "ascending", f"-{one.key}": "descending"}.get(sort, "")
+    return {"column": one, "now": now, "next": one.key if now == "descending" else f"-{one.key}"}
+
+
+def picker(request: ProjectRequest, view: Asked) -> dict[str, Any]:
+    """What the table shows now, and all that it can show."""
+    return {
+        "asked": view,
+        "chosen": view.columns,
+        "groups": columns.offered(request.project),
+        "forms": FORMS,
+        "own": bool(remembered(request.user, request.project)),
+    }
+
+
+@in_project(Action.VIEW)
+@require_POST
+def runs_columns(request: ProjectRequest) -> HttpResponse:
+    """Have the table show these columns from now on, or with `usual` the usual ones."""
+    view = asked(request.POST)
+    if "usual" in request.POST:
+        remember(request.user, request.project, [])
+        view = asked({**view.fields, "columns": ""})
+    elif view.own:
+        remember(request.user, request.project, view.columns)
+    return redirect(f"{reverse('runs', args=request.project.path)}?{view.address}".removesuffix("?"))
+
+
+@in_project(Action.VIEW)
+@require_safe
+def runs_completion(request: ProjectRequest) -> HttpResponse:
+    """What may stand at a place of a query, as JSON."""
+    query, at = search.asked(request.GET)[:1_100], request.GET.get("at", "")
+    place = int(at) if at.isascii() and at.isdecimal() and len(at) < 6 else len(query)
+    offered = fields.offered(request.project)
+    return JsonResponse(asdict(complete(request.project, query, place, offered, fields.values)))
+
+
+@in_project(Action.VIEW)
+@require_safe
+def runs_export(request: ProjectRequest) -> HttpResponse | StreamingHttpResponse:
+    """All rows that the table found, with its columns: `?format=csv` or `json`."""
+    view, kind = asked(request.GET), request.GET.get("format", "csv")
+    rows, condition = found(request.project, view)
+    if kind not in exporting.FORMATS or condition.fault:
+        why = condition.fault.message if condition.fault else f"There is csv and json, no {kind[:20]}."
+        return HttpResponse(why, content_type="text/plain; charset=utf-8", status=400)
+    numbers = list(ordered(rows, view.sort).values_list("pk", flat=True))
+    told = exporting.lines(numbers, view.columns)
+    made = exporting.as_csv(told, view.columns) if kind == "csv" else exporting.as_json(told)
+    headers = {"Content-Disposition": f'attachment; filename="runs-{request.project.slug}.{kind}"'}
+    pieces = (piece.encode() for piece in made)
+    body = sent(pieces) if isinstance(request, ASGIRequest) else pieces
+    return StreamingHttpResponse(body, content_type=exporting.FORMATS[kind], headers=headers)
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def run_views(request: ProjectRequest) -> HttpResponse:
+    """Keep the table as it is under a name, with its columns."""
+    query = asked(request.POST).address
+    saved_views.keep(request, PAGE, query)
+    return redirect(f"{reverse('runs', args=request.project.path)}?{query}".removesuffix("?"))
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def run_view(request: ProjectRequest, kept: int) -> HttpResponse:
+    """Rename a view, or remove it."""
+    view = saved_views.change(request, PAGE, kept)
+    return redirect(f"{reverse('runs', args=request.project.path)}?{view.query}".removesuffix("?"))

@@ -1,0 +1,154 @@
+"""The rows of the table of runs and what stands in their cells: all numbers in one query, however many columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F, QuerySet
+
+from prove_web.accounts.models import Project
+
+from ..digest import drawn
+from ..figures import written
+from ..keeping import in_sight
+from ..listing import measured
+from ..models import MetricSummary, Run
+from ..scored import said
+from ..sparkline import Sparkline
+from .asked import Asked
+from .columns import Column, Measure, column
+from .search import Sought, sought
+from .settings import PRESET, Setting
+
+CURVED = ("now", "last")  # the forms of a metric that are shown with its curve
+TINY = 1e-3
+
+
+@dataclass(frozen=True)
+class Cell:
+    """`value` as it is exported, `text` as it is read; of a metric its curve, and of its newest value its first."""
+
+    column: Column
+    value: Any = None
+    text: str = ""
+    start: str = ""
+    line: Sparkline | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """`reward` is what its rollouts are scored by, as far as that is not the paper's."""
+
+    run: Run
+    cells: list[Cell]
+    reward: str
+
+
+def found(project: Project, asked: Asked) -> tuple[QuerySet[Run], Sought]:
+    """The runs that an address asks for, in no order."""
+    rows = in_sight(project)
+    if asked.archived != "too":
+        rows = rows.filter(archived_at__isnull=asked.archived != "only")
+    condition = sought(project, asked.query)
+    return rows.filter(condition.rows), condition
+
+
+def ordered(rows: QuerySet[Run], sort: str) -> QuerySet[Run]:
+    """Pinned runs first, then by a column; those without a value come last either way, and equal ones by number."""
+    one = column(sort.removeprefix("-"))
+    if one is None:
+        return rows.order_by("-pinned", "-number")
+    by = F("sorted_by")
+    order = by.desc(nulls_last=True) if sort.startswith("-") else by.asc(nulls_last=True)
+    return rows.alias(sorted_by=one.value).order_by("-pinned", order, "-number")
+
+
+def lines(rows: QuerySet[Run], columns: Sequence[Column]) -> list[Row]:
+    """These runs, which are few enough to be shown."""
+    return filled(list(shown(rows, columns)), columns)
+
+
+def shown(rows: QuerySet[Run], columns: Sequence[Column]) -> QuerySet[Run]:
+    settings = {f"setting_{one.key}": one.value for one in columns if isinstance(one, Setting)}
+    return measured(rows).annotate(**settings)
+
+
+def filled(runs: Sequence[Run], columns: Sequence[Column]) -> list[Row]:
+    kept = summaries(runs, columns)
+    policies = started_from(runs)
+    return [
+        Row(run, [cell(run, one, kept, policies) for one in columns], said(getattr(run, "scored_by", None)))
+        for run in runs
+    ]
+
+
+def summaries(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int, str, str], MetricSummary]:
+    names = {one.name for one in columns if isinstance(one, Measure)}
+    if not names:
+        return {}
+    kept = MetricSummary.objects.filter(run__in=[run.pk for run in runs], name__in=names)
+    return {(one.run_id, one.source, one.name): one for one in kept}
+
+
+def cell(run: Run, one: Column, kept: Any, policies: dict[str, str]) -> Cell:
+    if isinstance(one, Measure):
+        return measure_cell(one, kept.get((run.pk, one.source, one.name)))
+    if isinstance(one, Setting):
+        value = getattr(run, f"setting_{one.key}")
+        if one.key == PRESET:
+            return Cell(one, value, said(getattr(run, "scored_by", None)) or "The paper's")
+        return Cell(one, value, policies.get(str(value), "") or one.text(value))
+    value = getattr(run, one.key, None) if not one.field else follow(run, one.field)
+    return Cell(one, value)
+
+
+def follow(run: Run, path: str) -> Any:
+    """What lies behind names with two underscores between them; None where something on the way is not there."""
+    value: Any = run
+    for name in path.split("__"):
+        value = getattr(value, name, None)
+    return value
+
+
+def measure_cell(one: Measure, kept: MetricSummary | None) -> Cell:
+    value = getattr(kept, one.field) if kept else None
+    if kept is None or value is None:
+        return Cell(one)
+    start = worded(one, kept.start) if one.form == "now" and kept.start is not None else ""
+    line = Sparkline.of(drawn(kept.small)) if one.form in CURVED else None
+    return Cell(one, value, worded(one, value), start, line)
+
+
+def worded(one: Measure, value: float) -> str:
+    """A figure as short as a cell wants it."""
+    metric = one.metric
+    if metric is None or (0 < abs(value) < TINY and metric.unit in ("number", "nats", "s")):
+        return f"{value:.4g}"
+    return written(value, metric.unit)
+
+
+def started_from(runs: Sequence[Run]) -> dict[str, str]:
+    """The policies that these runs started from, in words, where they are other runs."""
+    policies = {str(policy) for run in runs if (policy := getattr(run, "setting_policy", None))}
+    jobs = {policy.removeprefix("run:").partition("/")[0] for policy in policies if policy.startswith("run:")}
+    if not jobs:
+        return {}
+    named = Run.objects.filter(project=runs[0].project_id, job__in=[job for job in jobs if is_id(job)])
+    numbers = {str(job): number for job, number in named.values_list("job", "number")}
+    return {policy: title(policy, numbers) for policy in policies if policy.startswith("run:")}
+
+
+def is_id(text: str) -> bool:
+    try:
+        return bool(UUID(text))
+    except ValueError:
+        return False
+
+
+def title(policy: str, numbers: dict[str, int]) -> str:
+    job, _, checkpoint = policy.removeprefix("run:").partition("/")
+    name = f"run {numbers[job]}" if job in numbers else "a run that is gone"
+    return f"{name}, {checkpoint}" if checkpoint else name

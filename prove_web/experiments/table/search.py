@@ -1,0 +1,92 @@
+"""Searching runs: the library's query language, with the fields of runs; blanks around a comparison do no harm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from prove_web.accounts.models import Project
+from prove_web.trajectories.search.fields import EQUAL
+from prove_web.trajectories.search.nodes import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
+from prove_web.trajectories.search.parsing import parse
+
+from .fields import field_of, unknown
+
+LOOSE = re.compile(r'"[^"]*"?|(?<=[\w-])\s*(?:<=|>=|!=|[<>=])\s*(?=[^\s()])')
+
+
+@dataclass(frozen=True)
+class Sought:
+    """The condition that a query says; with a `fault` it says none."""
+
+    rows: Q
+    fault: Fault | None = None
+
+
+def sought(project: Project, query: str) -> Sought:
+    tight, places = tightened(query)
+    try:
+        return Sought(wanted(project, parse(tight, such_as="state:running")))
+    except BadQuery as bad:
+        at = places[min(bad.fault.at, len(places) - 1)]
+        return Sought(Q(pk__in=[]), Fault(at, bad.fault.message))
+
+
+def asked(query: Mapping[str, str]) -> str:
+    """The search of an address, on one line."""
+    return " ".join(query.get("q", "").splitlines())
+
+
+def tightened(query: str) -> tuple[str, list[int]]:
+    """The query without blanks around comparisons, and where each of its characters was."""
+    kept = [True] * len(query)
+    for found in LOOSE.finditer(query):
+        if not found.group().startswith('"'):
+            for at in range(*found.span()):
+                kept[at] = not query[at].isspace()
+    places = [at for at, keep in enumerate(kept) if keep]
+    return "".join(query[at] for at in places), [*places, len(query)]
+
+
+def wanted(project: Project, node: Node) -> Q:
+    """Raises BadQuery."""
+    match node:
+        case Text(words):
+            return saying(words)
+        case Asked():
+            return condition(project, node)
+        case Not(inner):
+            return ~wanted(project, inner)
+        case AnyOf(nodes):
+            one = Q(pk__in=[])
+            for each in nodes:
+                one |= wanted(project, each)
+            return one
+        case AllOf(nodes):
+            every = Q()
+            for each in nodes:
+                every &= wanted(project, each)
+            return every
+
+
+def condition(project: Project, asked: Asked) -> Q:
+    field = field_of(asked.field)
+    if field is None:
+        raise BadQuery(asked.at, unknown(asked))
+    if asked.op not in field.ops:
+        at = asked.at + len(asked.field)
+        raise BadQuery(at, f"“{asked.field}” is not a number: it takes {' '.join(EQUAL)}, such as {field.example}.")
+    found = field.rows(project, asked)
+    return ~found if asked.op == "!=" and not field.compared else found
+
+
+def saying(words: str) -> Q:
+    """Words in a run's name, its data set's, its notes or the name of who started it; `#12` is a number."""
+    found = Q(name__icontains=words) | Q(dataset__name__icontains=words) | Q(notes__icontains=words)
+    number = words.removeprefix("#")
+    if number.isdecimal() and len(number) < 10:
+        found |= Q(number=int(number))
+    return found | Q(job__created_by__username__icontains=words)

@@ -1,0 +1,114 @@
+"""What a share link opens, for anyone who has it: one page, read-only, and the parts that this page asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, JsonResponse
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import anyone
+from prove_web.accounts.roles import Role
+from prove_web.live.deltas import deltas
+
+from . import guest
+from .links import admitted, count
+from .models import Share
+from .shown import ASKED_FOR, Reach, part_of
+from .untold import words_of
+
+HEADERS = {
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "private, no-store",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+TOLD = ("step", "held_out", "rewound")  # events of a run: what its curves are made of
+STANDS = ("state", "state_name", "done", "total", "seconds_left", "at_work")
+
+
+class Visitor(AnonymousUser):
+    """Somebody with a link. Pages that ask what the person at them has done find that they did nothing."""
+
+    def __int__(self) -> int:
+        return 0  # a key that no row has
+
+
+@anyone
+@require_safe
+def shared(request: Any, secret: str) -> HttpResponse:
+    return answer(request, secret)
+
+
+@anyone
+@require_safe
+def shared_part(request: Any, secret: str, part: str) -> HttpResponse:
+    return answer(request, secret, part)
+
+
+@anyone
+@require_safe
+def shared_live(request: Any, secret: str) -> HttpResponse:
+    """What is new of a run that is shown, as the socket tells the team: `?job=…&after=<cursor>`."""
+    share = admitted(secret)
+    asked, after = request.GET.get("job", ""), request.GET.get("after", "0")
+    jobs = {str(run.job_id) for run in Reach(share, secret).runs()} if share else set()
+    told = deltas(asked, int(after)) if asked in jobs and after.isdecimal() and len(after) < 19 else None
+    if told is None:
+        return gone(request)
+    told["summary"] = {name: told["summary"][name] for name in STANDS}
+    told["events"] = [{**each, "data": numbers(each["data"])} for each in told["events"] if each["kind"] in TOLD]
+    return JsonResponse(told, headers=HEADERS)
+
+
+def numbers(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if isinstance(value, int | float)}
+
+
+def answer(request: Any, secret: str, part: str | None = None) -> HttpResponse:
+    """The team's own page, made for somebody who is a member of nothing, and then gone through once more."""
+    share = admitted(secret)
+    if share is None:
+        return gone(request)
+    reach = Reach(share, secret)
+    match = reach.match(share.path if part is None else part)
+    if match is None or part_of(request.get_full_path()) not in ASKED_FOR:
+        return gone(request)
+    become_guest(request, share, reach)
+    request.resolver_match, request.GET = match, reach.query(request.GET)
+    parts = {name: value for name, value in match.kwargs.items() if name not in ("organisation", "project")}
+    try:
+        made = match.func.__wrapped__(request, **parts)
+    except (Http404, PermissionDenied):
+        return gone(request)
+    if part is None and request.method == "GET" and not request.htmx:
+        count(share)
+    return fit(request, made, reach)
+
+
+def become_guest(request: Any, share: Share, reach: Reach) -> None:
+    """Whoever asks, also a member, sees what anybody sees."""
+    request.user = Visitor()
+    request.project, request.organisation, request.role = share.project, share.project.organisation, Role.VIEWER
+    request.share, request.shared_at = share, reach.base
+
+
+def fit(request: Any, made: HttpResponse, reach: Reach) -> HttpResponse:
+    """The answer without what is not for visitors; nothing but pages and data is handed on."""
+    kind = made.headers.get("Content-Type", "").partition(";")[0]
+    rewrite = {"text/html": guest.page, "application/json": guest.data}.get(kind)
+    if made.status_code in (204, 304):
+        return HttpResponse(status=made.status_code, headers=HEADERS)
+    if made.status_code >= 300 or made.streaming or rewrite is None:
+        return gone(request)
+    request.META.pop("CSRF_COOKIE_NEEDS_UPDATE", None)  # of forms that are left out: a visitor keeps no cookie
+    text = rewrite(made.content.decode(), reach, words_of(reach.share))
+    return HttpResponse(text, content_type=made.headers["Content-Type"], headers=HEADERS)
+
+
+def gone(request: Any) -> HttpResponse:
+    """One page for all that is not, or not any more: it tells which of them to nobody."""
+    text = render_to_string("sharing/gone.html", request=request)
+    return HttpResponse(text, status=404, headers=HEADERS)

@@ -1,0 +1,55 @@
+"""Share links: made once and shown once, found by their hash, good until they expire or are withdrawn."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from hashlib import sha256
+
+from django.db.models import F
+from django.utils import timezone
+
+from prove_web.accounts.models import Project, User
+
+from .models import Share
+from .shown import Shown
+
+BYTES = 32
+DAYS = {1: "1 day", 7: "7 days", 30: "30 days", 90: "90 days"}
+USUAL = 30
+
+
+def issue(project: Project, user: User, shown: Shown, days: int = USUAL) -> tuple[Share, str]:
+    """A new link to a thing, and its secret, which is kept nowhere."""
+    secret = secrets.token_urlsafe(BYTES)
+    made = Share.objects.create(
+        project=project,
+        kind=shown.kind,
+        path=shown.path,
+        query=shown.query,
+        title=shown.title[:200],
+        hash=hashed(secret),
+        made_by=user,
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    return made, secret
+
+
+def hashed(secret: str) -> str:
+    """A plain hash is enough: the secret is random and long."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def admitted(secret: str) -> Share | None:
+    """The link of this secret, as long as it lets somebody in."""
+    return Share.objects.open().filter(hash=hashed(secret)).select_related("project__organisation").first()
+
+
+def count(share: Share) -> None:
+    """That it was opened once more."""
+    Share.objects.filter(pk=share.pk).update(opened=F("opened") + 1, opened_at=timezone.now())
+
+
+def withdraw(share: Share) -> None:
+    """Let nobody in by it any more; it stays in the list."""
+    Share.objects.filter(pk=share.pk, withdrawn_at=None).update(withdrawn_at=timezone.now())

@@ -1,0 +1,115 @@
+"""What was in the bin for long enough is removed for good: files first, then rows, in pieces.
+
+A pass that is cut short leaves what it had not come to; the next one goes on from there.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from prove_web.accounts.models import Project
+from prove_web.evaluations.models import EvaluationItem
+from prove_web.experiments.models import HeldOut, Point, RolloutGroup, Run, StepRollouts
+from prove_web.live.models import Job, JobEvent
+from prove_web.servers.models import SessionCall
+from prove_web.trajectories.models import Dataset, Trajectory
+from training_worker.prove.store.storage import StorageFailed, configured
+
+from .deleting import stays, thing_of
+from .models import Deletion
+
+log = logging.getLogger(__name__)
+PIECE = 500  # rows removed at a time, so that nobody waits long for the database
+OF_RUN = (Point, HeldOut, StepRollouts, RolloutGroup)
+
+
+def purge() -> list[str]:
+    """Remove all that is due, and tell what it was. What cannot be removed now is tried again by the next pass."""
+    removed = []
+    for deletion in due():
+        try:
+            remove(deletion)
+        except (StorageFailed, OSError) as error:
+            log.warning("%s of project %s is not removed yet: %s", deletion, deletion.project_id, error)
+        else:
+            removed.append(f"{deletion} of project {deletion.project_id}")
+            log.info("%s of project %s is removed for good.", deletion, deletion.project_id)
+    return removed
+
+
+def due() -> list[Deletion]:
+    """Oldest first, runs before data sets; a data set stays as long as there are runs that used it."""
+    before = timezone.now() - timedelta(days=settings.GRACE_DAYS)
+    rows = Deletion.objects.waiting().filter(at__lte=before).select_related("project").order_by("-kind", "at")
+    return [one for one in rows if not stays(one)]
+
+
+def remove(deletion: Deletion) -> None:
+    """Raises StorageFailed, OSError."""
+    found = thing_of(deletion)
+    if deletion.kind == Deletion.Kind.PROJECT:
+        if found:
+            remove_project(found)
+        return  # its line goes with it
+    if found:
+        (remove_run if isinstance(found, Run) else remove_dataset)(found)
+    Deletion.objects.filter(pk=deletion.pk).update(purged_at=timezone.now())
+
+
+def remove_run(run: Any) -> None:
+    remove_files(run.job, [digest for pair in run.kept.values_list("digest", "tokens_digest") for digest in pair])
+    for table in OF_RUN:
+        in_pieces(table._base_manager.filter(run=run))
+    remove_job(run.job)
+
+
+def remove_dataset(dataset: Any) -> None:
+    remove_files(dataset.job)
+    in_pieces(Trajectory._base_manager.filter(dataset=dataset))
+    remove_job(dataset.job)
+
+
+def remove_project(project: Project) -> None:
+    for run in Run.everything.filter(project=project).select_related("job"):
+        remove_run(run)
+    for dataset in Dataset.everything.filter(project=project).select_related("job"):
+        remove_dataset(dataset)
+    in_pieces(EvaluationItem.objects.filter(evaluation__project=project))
+    in_pieces(SessionCall.objects.filter(session__project=project))
+    for job in Job.objects.filter(project=project):
+        remove_files(job)
+        remove_job(job)
+    project.delete()
+
+
+def remove_job(job: Job) -> None:
+    """The job and what it was for; those that came after it no longer do."""
+    in_pieces(JobEvent.objects.filter(job=job))
+    job.waiting.update(after=None)
+    job.delete()
+
+
+def remove_files(job: Job, digests: Sequence[str] = ()) -> None:
+    """Its folder here, its files in the storage, and what was fetched of them. Raises StorageFailed, OSError."""
+    if storage := configured(settings.PROVE_STORAGE):
+        (storage / str(job.id)).clear()
+    fetched = Path(settings.PROVE_DATA) / "cache" / "rollouts"
+    for digest in filter(None, digests):
+        for copy in fetched.glob(f"{digest}-*"):
+            copy.unlink(missing_ok=True)
+    if job.folder.exists():
+        shutil.rmtree(job.folder)
+
+
+def in_pieces(rows: QuerySet) -> None:
+    while found := list(rows.order_by("pk").values_list("pk", flat=True)[:PIECE]):
+        rows.model._base_manager.filter(pk__in=found).delete()

@@ -1,0 +1,90 @@
+"""Pages on which a team makes share links, sees them all and withdraws them."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .links import DAYS, USUAL, issue, withdraw
+from .models import Share
+from .shown import Shown, shown
+
+ROWS = 25
+LONGEST = 4_000  # characters of an address
+MOST = 500  # links of a project that are open
+UNPROCESSABLE = 422
+
+
+@in_project(Action.LAUNCH)
+@require_GET
+def shares(request: ProjectRequest) -> HttpResponse:
+    """One's own links, and for owners everyone's, the newest first."""
+    page = Paginator(visible(request).select_related("made_by", "project__organisation"), ROWS)
+    context = {"page": page.get_page(request.GET.get("page")), "everyone": request.role.covers(Action.MANAGE)}
+    return render(request, "sharing/shares.html", context)
+
+
+def visible(request: ProjectRequest) -> Any:
+    every = Share.objects.filter(project=request.project)
+    return every if request.role.covers(Action.MANAGE) else every.filter(made_by=request.user)
+
+
+@in_project(Action.LAUNCH)
+@never_cache
+@require_http_methods(["GET", "POST"])
+def share_new(request: ProjectRequest) -> HttpResponse:
+    """`?of=` is the address of the page to share. The answer to the form shows the link, this once."""
+    told = request.POST.get("of") or request.GET.get("of", "")
+    wanted = page_at(request, told)
+    if wanted is None:
+        return render(request, "sharing/share_new.html", {"of": ""}, status=UNPROCESSABLE if told else 200)
+    context: dict[str, Any] = {"of": told, "shown": wanted, "days": DAYS, "chosen": USUAL}
+    if request.method == "POST":
+        days = request.POST.get("days", "")
+        if not days.isascii() or not days.isdecimal() or int(days[:4]) not in DAYS:
+            context["fault"] = f"A link lasts {', '.join(DAYS.values())}. Choose one of them."
+        elif Share.objects.open().filter(project=request.project).count() >= MOST:
+            context["fault"] = f"A project has at most {MOST} open links. Withdraw those that nobody needs."
+        else:
+            made, secret = issue(request.project, request.user, wanted, int(days))
+            context |= {"made": made, "address": request.build_absolute_uri(reverse("shared", args=[secret]))}
+    return render(request, "sharing/share_new.html", context, status=UNPROCESSABLE if "fault" in context else 200)
+
+
+def page_at(request: ProjectRequest, told: str) -> Shown | None:
+    """The page of this project at an address, if it is there and can be shared."""
+    parts, team = urlsplit(told[:LONGEST]), request.project.get_absolute_url()
+    if parts.scheme or parts.netloc or not parts.path.startswith(team):
+        return None
+    found = shown(request.project, parts.path.removeprefix(team), parts.query)
+    if found is None or len(found.path) > 300:
+        return None
+    inside = {name: value for name, value in found.match.kwargs.items() if name not in ("organisation", "project")}
+    request.GET, asked = QueryDict(parts.query), request.GET
+    request.method, method = "GET", request.method
+    try:
+        answered = found.match.func.__wrapped__(request, **inside)
+    except Http404:
+        return None
+    finally:
+        request.GET, request.method = asked, method
+    return found if answered.status_code == 200 else None
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def share_withdraw(request: ProjectRequest, share: int) -> HttpResponse:
+    found = get_object_or_404(visible(request), pk=share)
+    withdraw(found)
+    messages.success(request, f"The link to “{found}” lets nobody in any more.")
+    return redirect("shares", *request.project.path)

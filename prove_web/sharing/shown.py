@@ -1,0 +1,141 @@
+"""What a link shows: one page of a project, and the parts of it that the page itself asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.http import QueryDict
+from django.urls import Resolver404, ResolverMatch, resolve, reverse
+
+from prove_web.accounts.models import Project
+from prove_web.accounts.permissions import Action
+from prove_web.experiments.models import Run
+
+from .models import Share
+
+COMPARISON = "runs/compare/"
+PAGES = {"run": Share.Kind.RUN, "trajectory": Share.Kind.TRAJECTORY, "rollout": Share.Kind.ROLLOUT}
+OF_RUN = frozenset({"run-points", "run-metric", "run-tools"})
+PARTS = {
+    Share.Kind.RUN: OF_RUN,
+    Share.Kind.COMPARISON: OF_RUN,
+    Share.Kind.TRAJECTORY: frozenset({"trajectory-tokens"}),
+    Share.Kind.ROLLOUT: frozenset({"rollout-tokens"}),
+}
+# What a visitor may ask of the address of a page; all that could lead elsewhere stays as it was shared.
+LOOKING = frozenset({"part", "sort", "names", "from", "to", "points", "source", "after"})
+COMPARING = frozenset({"base", "metric", "axis", "band", "group", "all", "by", "tools"})  # of the runs that are there
+ASKED_FOR = frozenset({"", "curves", "finals", "tools"})  # parts of a page; others choose among things of the project
+MOST_RUNS = 100  # of a comparison
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page that can be shared: `path` is its address beneath the project's."""
+
+    kind: Share.Kind
+    path: str
+    query: str
+    match: ResolverMatch
+    title: str = ""
+
+
+def shown(project: Project, path: str, query: str) -> Shown | None:
+    """The page at an address of a project; None where there is none that can be shared."""
+    match = match_of(project, path)
+    if match is None:
+        return None
+    kind = Share.Kind.COMPARISON if path == COMPARISON else PAGES.get(match.url_name or "")
+    return Shown(kind, path, query, match, title_of(kind, match, query)) if kind else None
+
+
+def match_of(project: Project, path: str) -> ResolverMatch | None:
+    """What answers at an address beneath the project's; None for all that does not merely show something."""
+    try:
+        match = resolve(f"{project.get_absolute_url()}{path}")
+    except Resolver404:
+        return None
+    inside = (match.kwargs.get("organisation"), match.kwargs.get("project")) == project.path
+    looks = getattr(match.func, "rule", "") == f"project: {Action.VIEW}"
+    return match if inside and looks else None
+
+
+def title_of(kind: Share.Kind, match: ResolverMatch, query: str) -> str:
+    parts = match.kwargs
+    match kind:
+        case Share.Kind.RUN:
+            return f"Run {parts['run']}"
+        case Share.Kind.TRAJECTORY:
+            return f"{parts['example']} of data set {parts['dataset']}"
+        case Share.Kind.ROLLOUT:
+            return f"Rollout {parts['index']} of step {parts['step']}, run {parts['run']}"
+    return f"Runs {', '.join(map(str, compared(query)))} compared"
+
+
+def compared(query: str) -> list[int]:
+    """The numbers of the runs that the address of a comparison names."""
+    named = [word for text in QueryDict(query).getlist("run") for word in text.replace(",", " ").split()]
+    return [int(word) for word in named if word.isascii() and word.isdecimal() and len(word) < 10][:MOST_RUNS]
+
+
+def part_of(address: str) -> str:
+    """The part of a page that an address asks for; "" for the page."""
+    return parse_qs(address.partition("?")[2]).get("part", [""])[-1]
+
+
+class Reach:
+    """What a link reaches, and under which addresses: `base` is that of the link itself."""
+
+    def __init__(self, share: Share, secret: str):
+        self.share, self.base = share, reverse("shared", args=[secret])
+        self.team = share.project.get_absolute_url()
+
+    def match(self, path: str) -> ResolverMatch | None:
+        """What answers at an address beneath the project's, if the link reaches it."""
+        share, found = self.share, match_of(self.share.project, path)
+        if found is None or path == share.path:
+            return found
+        known = found.url_name in PARTS[Share.Kind(share.kind)]
+        if share.kind != Share.Kind.COMPARISON:
+            page = match_of(share.project, share.path)
+            return found if known and page and found.kwargs == page.kwargs else None
+        numbers = {value for value in found.kwargs.values() if isinstance(value, int)}
+        inside = (known or path.startswith(COMPARISON)) and numbers <= {*compared(share.query)}
+        return found if inside else None
+
+    def address(self, told: str) -> str | None:
+        """An address of the team's pages as the visitor has it; None for what the link does not reach."""
+        if part_of(told) not in ASKED_FOR:
+            return None
+        if told.startswith((self.base, "?")):
+            return told
+        if not told.startswith(self.team):
+            return None
+        path, mark, query = told.removeprefix(self.team).partition("?")
+        if self.match(path) is None:
+            return None
+        return f"{self.base}{'' if path == self.share.path else path}{mark}{query}"
+
+    def query(self, asked: QueryDict) -> QueryDict:
+        """The view as it was shared, with what a visitor may ask of it."""
+        comparison = self.share.kind == Share.Kind.COMPARISON
+        merged = QueryDict(self.share.query, mutable=True)
+        for name in (LOOKING | COMPARING if comparison else LOOKING) & asked.keys():
+            merged.setlist(name, asked.getlist(name))
+        if not comparison:
+            merged["base"] = "none"  # a run that it is measured against is another thing
+        merged._mutable = False
+        return merged
+
+    def runs(self) -> Sequence[Any]:
+        """The runs that are shown, whose curves may be followed."""
+        share = self.share
+        if share.kind == Share.Kind.COMPARISON:
+            numbers = compared(share.query)
+        else:
+            page = match_of(share.project, share.path)
+            numbers = [page.kwargs["run"]] if page and share.kind == Share.Kind.RUN else []
+        return list(Run.objects.filter(project=share.project, number__in=numbers).select_related("job"))

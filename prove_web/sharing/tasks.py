@@ -1,0 +1,34 @@
+"""The task that removes for good what was in the bin for long enough."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import django
+from django.apps import apps
+from redis.exceptions import LockError
+
+if not apps.ready:  # a Celery process; a page's process is set up already
+    django.setup()
+
+from django.db import close_old_connections
+
+from prove_web.celery import app
+from prove_web.live import messages
+
+from .purging import purge as purge_all
+
+LOCK, LOCK_SECONDS = "prove:purge", 6 * 3600
+
+
+@app.task(name="prove_web.sharing.purge")
+def purge() -> None:
+    """One pass, one at a time."""
+    close_old_connections()
+    lock = messages.broker().lock(LOCK, timeout=LOCK_SECONDS, blocking=False)
+    if lock.acquire():
+        try:
+            purge_all()
+        finally:
+            with suppress(LockError):  # a pass that took longer than the lock lasts
+                lock.release()

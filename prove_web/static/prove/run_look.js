@@ -1,0 +1,61 @@
+// How the charts of a run are looked at: their axis, smoothing, marks, zoom, folded groups. The address says it; what it does not
+// say is as this browser was left, but for the zoom. prove.look(section, changed) -> {axis, keep, marks, zoom, fold(group)}.
+window.prove ??= {};
+prove.look = (section, changed) => {
+  const KEPT = "prove.charts", USUAL = { x: "step", smooth: "0.8", marks: "checkpoint,benchmark,resumed", fold: "" };
+  const address = new URL(location).searchParams;
+  let left = {};
+  try { left = JSON.parse(localStorage.getItem(KEPT)) ?? {}; } catch { /* as if there were none */ }
+  const now = Object.fromEntries(Object.entries(USUAL).map(([name, usual]) => [name, address.get(name) ?? left[name] ?? usual]));
+  const zoom = (address.get("zoom") ?? "").split("~").map(Number);
+  const list = (name) => new Set(now[name].split(",").filter(Boolean));
+
+  const look = {
+    get axis() { return now.x; },
+    get keep() { return Math.min(0.99, Math.max(0, Number(now.smooth) || 0)); },
+    get marks() { return list("marks"); },
+    zoom: zoom.length === 2 && zoom.every(Number.isFinite) && zoom[0] < zoom[1] ? zoom : null,
+    narrow(range) { look.zoom = range; said(); },
+  };
+
+  function said() {
+    const url = new URL(location);
+    for (const [name, value] of Object.entries(now)) {
+      if (value === USUAL[name]) url.searchParams.delete(name);
+      else url.searchParams.set(name, value);
+    }
+    if (look.zoom) url.searchParams.set("zoom", look.zoom.map((x) => +x.toPrecision(6)).join("~"));
+    else url.searchParams.delete("zoom");
+    history.replaceState(history.state, "", url);
+  }
+
+  function set(name, value) {
+    now[name] = value;
+    if (name === "x") look.zoom = null;
+    try { localStorage.setItem(KEPT, JSON.stringify(now)); } catch { /* then only the address keeps it */ }
+    said();
+    show();
+    changed(name);
+  }
+
+  function toggled(name, one, on) {
+    const those = list(name);
+    those[on ? "add" : "delete"](one);
+    set(name, [...those].join(","));
+  }
+
+  function show() {
+    for (const button of section.querySelectorAll("[data-axis]")) button.setAttribute("aria-pressed", String(button.dataset.axis === now.x));
+    for (const button of section.querySelectorAll("[data-mark]")) button.setAttribute("aria-pressed", String(list("marks").has(button.dataset.mark)));
+    section.querySelector("[data-smooth]").value = look.keep;
+    section.querySelector("[data-smooth-said]").textContent = look.keep ? look.keep.toFixed(2) : "off";
+    for (const group of section.querySelectorAll("details.run-group")) group.open = !list("fold").has(group.dataset.group);
+  }
+
+  for (const button of section.querySelectorAll("[data-axis]")) button.addEventListener("click", () => set("x", button.dataset.axis));
+  for (const button of section.querySelectorAll("[data-mark]")) button.addEventListener("click", () => toggled("marks", button.dataset.mark, button.getAttribute("aria-pressed") !== "true"));
+  section.querySelector("[data-smooth]").addEventListener("input", (event) => set("smooth", event.target.value));
+  show();
+  for (const group of section.querySelectorAll("details.run-group")) group.addEventListener("toggle", () => { if (group.open === list("fold").has(group.dataset.group)) toggled("fold", group.dataset.group, !group.open); });
+  return look;
+};

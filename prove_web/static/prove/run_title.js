@@ -1,0 +1,35 @@
+// The tab of a run's page: how far it is, in its title and as a ring in its icon. <div data-run-title="Run 7" data-state data-share data-live-job>.
+document.addEventListener("DOMContentLoaded", () => {
+  const element = document.querySelector("[data-run-title]");
+  if (!element) return;
+  const { runTitle, name, job, after } = element.dataset, icon = document.querySelector("link[rel=icon]");
+  const INKS = { running: "#0072b2", starting: "#0072b2", done: "#009e73", failed: "#d55e00", stopping: "#e69f00", lost: "#e69f00" };
+
+  function show({ state, state_name, done, total }) {
+    const share = state === "done" ? 1 : total ? Math.min(1, done / total) : 0;
+    const going = ["starting", "running", "stopping"].includes(state);
+    document.title = `${going && total ? `${Math.round(100 * share)} %` : state_name} · ${runTitle} · ${name}`;
+    ring(share, INKS[state] ?? "#7a869a");
+  }
+
+  function ring(share, ink) {
+    const canvas = document.createElement("canvas"), ctx = canvas.getContext("2d");
+    canvas.width = canvas.height = 32;
+    ctx.lineWidth = 7;
+    for (const [upTo, colour] of [[1, "#9aa4b266"], [share, ink]]) {
+      ctx.strokeStyle = colour;
+      ctx.beginPath();
+      ctx.arc(16, 16, 12, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * upTo);
+      ctx.stroke();
+    }
+    ctx.fillStyle = ink;
+    ctx.beginPath();
+    ctx.arc(16, 16, 4, 0, 2 * Math.PI);
+    ctx.fill();
+    icon.type = "image/png";
+    icon.href = canvas.toDataURL();
+  }
+
+  prove.live.subscribe({ job, after: Number(after) }, ({ summary }) => show(summary));
+  show({ state: element.dataset.state, state_name: element.dataset.stateName, done: Number(element.dataset.share), total: 1 });
+});

@@ -1,0 +1,118 @@
+"""A page as a visitor has it: written again as it was, but for what acts, leads elsewhere or names somebody."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prove_web.sharing.guest import data, page, without
+from prove_web.sharing.markup import read, write
+
+
+class Reach:
+    """Of a project at /team/it/, one page and one part."""
+
+    team, base = "/team/it/", "/shared/x/"
+
+    def address(self, told: str) -> str | None:
+        if told.startswith("?"):
+            return told
+        known = {"/team/it/runs/1/": self.base, "/team/it/runs/1/points/": f"{self.base}runs/1/points/"}
+        return told if told.startswith(self.base) else known.get(told)
+
+
+REACH: Any = Reach()
+WORDS = without({"mary"})
+texts = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=20)
+
+
+@st.composite
+def trees(draw: Any, depth: int = 3) -> str:
+    from html import escape
+
+    if depth == 0 or draw(st.booleans()):
+        return escape(draw(texts), quote=False)
+    tag = draw(st.sampled_from(["div", "section", "span", "p", "svg", "br", "input"]))
+    told = f' title="{escape(draw(texts))}"' if draw(st.booleans()) else ""
+    if tag in ("br", "input"):
+        return f"<{tag}{told}>"
+    return f"<{tag}{told}>{''.join(draw(st.lists(trees(depth=depth - 1), max_size=3)))}</{tag}>"
+
+
+@given(trees())
+def test_what_is_read_is_written_as_it_was(html: str) -> None:
+    assert events(write(read(html))) == events(html)
+    assert write(read(write(read(html)))) == write(read(html))
+
+
+def events(html: str) -> list[Any]:
+    found: list[Any] = []
+
+    class Told(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: Any) -> None:
+            found.append((tag, attrs))
+
+        def handle_endtag(self, tag: str) -> None:
+            found.append(tag)
+
+        def handle_data(self, data: str) -> None:
+            found.append(unescape(data))
+
+    reader = Told()
+    reader.feed(html)
+    reader.close()
+    return found
+
+
+@given(trees())
+def test_no_text_becomes_markup(html: str) -> None:
+    assert "<script" not in page(html, REACH, WORDS)
+
+
+def test_links_become_text_and_actions_go() -> None:
+    html = (
+        '<a href="/team/it/runs/1/">here</a><a class="x" href="/team/it/runs/2/">there</a><a href="#top">up</a>'
+        '<a class="btn" href="/team/it/runs/new/">New</a><form method="post"><input name="a"></form>'
+        '<form action="/team/it/x/"></form><form><input></form>'
+        '<button hx-post="/team/it/runs/1/">Do</button><button hx-get="/team/it/other/">Ask</button>'
+        '<a href="javascript:alert(1)">run</a><img src="https://elsewhere.example/x.png">'
+        '<div data-run="/team/it/runs/1/points/" data-job="/team/it/jobs/2/"></div>'
+    )
+    assert page(html, REACH, WORDS) == (
+        '<a href="/shared/x/">here</a><span class="x">there</span><a href="#top">up</a><form><input></form>'
+        '<span>run</span><img><div data-run="/shared/x/runs/1/points/"></div>'
+    )
+
+
+def test_a_section_goes_with_what_it_would_load() -> None:
+    log = '<section><h2>Log</h2><div><div hx-get="/team/it/log/" hx-trigger="load, live">Wait</div></div></section>'
+    assert page(f"<main>{log}<p>Else</p></main>", REACH, WORDS) == "<main><p>Else</p></main>"
+    assert page('<main><div hx-get="/team/it/log/" hx-trigger="load">Wait</div><p>Else</p></main>', REACH, WORDS) == (
+        "<main><p>Else</p></main>"
+    )
+
+
+def test_people_go_from_text_and_from_what_is_read_aloud() -> None:
+    html = '<p title="by mary">mary is here, summary</p><pre class="mary">x</pre>'
+    assert page(html, REACH, WORDS) == '<p title="by …">… is here, summary</p><pre class="mary">x</pre>'
+
+
+def test_addresses_in_data_are_the_visitors() -> None:
+    told = '{"points": "/team/it/runs/1/points/", "log": "/team/it/log/", "by": "mary"}'
+    assert data(told, REACH, WORDS) == '{"points": "/shared/x/runs/1/points/", "log": "", "by": "…"}'
+
+
+def test_scripts_are_not_escaped() -> None:
+    html = '<script id="charts" type="application/json">[{"title": "a & b < c"}]</script>'
+    assert page(html, REACH, WORDS) == html
+
+
+def test_svg_and_empty_elements_stay() -> None:
+    html = '<svg viewbox="0 0 1 1"><use href="/static/x.svg#eye"/><line x1="0"/></svg><br><input disabled>'
+    assert page(html, REACH, WORDS) == html
+    assert re.search(r"<use [^>]*/>", page(html, REACH, WORDS))

@@ -1,0 +1,44 @@
+"""What an attempt is computed with: versions, code and cores. Nothing in it names a path, a person or a machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("mcp_servers", "training_worker")  # what decides how a run goes
+PACKAGES = ("torch", "transformers", "trl", "peft", "accelerate", "vllm")
+DIGEST = 8  # bytes
+
+
+def environment() -> dict[str, str | int]:
+    """`code` (see code_digest), `python`, `system`, `cores`, and the version of each package that is there."""
+    return {
+        "code": code_digest(ROOT, ROOMS),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        **{name: found for name in PACKAGES if (found := installed(name))},
+    }
+
+
+def installed(package: str) -> str:
+    """Its version, read without importing it; "" where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def code_digest(root: Path, rooms: Iterable[str]) -> str:
+    """Names the Python code of these rooms: one byte of it changed, or a file renamed, and it is another."""
+    digest = blake2b(digest_size=DIGEST)
+    for room in rooms:
+        for path in sorted((root / room).rglob("*.py")):
+            name, text = path.relative_to(root).as_posix().encode(), path.read_bytes()
+            digest.update(b"%d:%b%d:%b" % (len(name), name, len(text), text))
+    return digest.hexdigest()
