@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from ninja import Router, Schema
+from ninja import Router, Schema, Status
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
@@ -93,7 +93,7 @@ def make_outside_run(request: Any, body: OutsideRun) -> Any:
         raise Refused(422, "started_at lacks a time zone.", "body.started_at", "Write one, such as +00:00.")
     with explained():
         run, new = making.make(request.project, request.user, making.Wanted(**told))
-    return (201 if new else 200), run_of(request.project, run.number)
+    return Status(201 if new else 200, run_of(request.project, run.number))
 
 
 @router.post(f"{RUN}/tell", response=Heard)
