@@ -11,11 +11,11 @@ from django.http import HttpResponse, JsonResponse, QueryDict
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.metrics.names import fit
 
 from .charts import charted
 from .detail import run_of
 from .models import Run
-from .outside.names import fit
 from .points import MOST, columns, rows
 
 LARGEST = 100_000  # points of a series that one answer holds

@@ -15,10 +15,10 @@ from django.utils import timezone
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.compare.chosen import offered
 from prove_web.experiments.models import Run
-from prove_web.experiments.outside.names import fit, fitted
 from prove_web.live.deltas import deltas
 from prove_web.live.models import Job, JobEvent, State
 from prove_web.live.reconcile import reconcile
+from training_worker.prove.metrics.names import fit, fitted
 
 from .asked_api import with_token
 

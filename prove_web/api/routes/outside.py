@@ -14,9 +14,10 @@ from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.keeping import NotKept
 from prove_web.experiments.outside import making, telling
-from prove_web.experiments.outside.names import LONGEST, NotTold
+from prove_web.experiments.outside.names import NotTold
 from prove_web.experiments.outside.telling import NotOutside, Told
 from prove_web.live.models import Job, State
+from training_worker.prove.metrics.names import LONGEST
 
 from ..paging import Number
 from ..refusals import Refused

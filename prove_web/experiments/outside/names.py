@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from training_worker.prove.metrics import TOOLS
+from training_worker.prove.metrics.names import LONGEST, RULE, TAKEN, fit
 
-LONGEST = 80  # characters of a name
 MOST_NAMES = 500  # metrics of a run that only its program knows
 MOST_POINTS = 200_000  # steps of a run
 LARGEST_CONFIG = 100_000  # characters of a configuration as JSON
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./:@%+ -]*(?<! )")
-TAKEN = ("step", TOOLS)  # what a point has beside its metrics
-RULE = (
-    f"A name begins with a letter or _, has at most {LONGEST} characters, and besides letters and digits only "
-    "_ . / : @ % + - and single blanks"
-)
 
 
 class NotTold(ValueError):
@@ -29,24 +21,12 @@ class NotTold(ValueError):
         self.where = where
 
 
-def fit(name: str) -> bool:
-    return len(name) <= LONGEST and name not in TAKEN and "  " not in name and NAME.fullmatch(name) is not None
-
-
 def check(names: Iterable[str], where: str) -> None:
     """Raises NotTold for the first name that does not fit."""
     for name in names:
         if not fit(name):
             what = "is taken for something else" if name in TAKEN else "is no name of a metric"
             raise NotTold(f"“{name[:LONGEST]}” {what}. {RULE}.", where)
-
-
-def fitted(name: str) -> str:
-    """A name of another tracker as it is called here: what does not fit becomes _; "" where nothing is left."""
-    name = re.sub(r"[^A-Za-z0-9_./:@%+ -]", "_", " ".join(name.split()))[:LONGEST].strip()
-    name = name if re.match(r"[A-Za-z_]", name) else f"_{name}"[:LONGEST].strip()
-    name = f"{name}_" if name in TAKEN else name
-    return name if fit(name) else ""
 
 
 def check_config(config: Mapping[str, Any], where: str = "config") -> None:
