@@ -37,6 +37,8 @@ OUTSIDE = {
     "training_worker.report": {"rich", "matplotlib"},
     "training_worker.plots": {"matplotlib"},
     "training_worker.client.callback": {"transformers"},
+    "training_worker.trackers.tensorboard": {"tensorboard"},
+    "training_worker.trackers.mlflow": {"mlflow"},
     "training_worker.prove": {"networkx", "pydantic"},
     "training_worker.prove.synthesis.endpoint": {"httpx2", "openai", "pydantic", "pyrate_limiter"},
     "training_worker.prove.synthesis.agreement": {"networkx", "sklearn"},

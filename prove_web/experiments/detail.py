@@ -25,6 +25,7 @@ from .heading import title, waiting_before
 from .lineage import lineage
 from .marks import KINDS
 from .models import Run
+from .outside import TRACKERS
 from .points import snapshot
 from .rollouts import notable
 from .saved_rewards import called
@@ -69,6 +70,7 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
         "environment": environment(started.last() or {}),
         "charts": [chart.spec for chart in charts_of(run)],
         "groups": grouped(run),
+        "trackers": TRACKERS,
         "mark_kinds": KINDS,
         "points_url": reverse("run-points", args=[*path, run.number]),
         "metric_url": reverse("run-metric", args=[*path, run.number]),

@@ -108,6 +108,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "queue": queue.number,
         "position": 1,
         "format": "csv",
+        "tracker": "tensorboard",
         "reward": SavedReward.objects.create(project=project, name=f"Mine {number}", config={"name": 0.5}).pk,
     }
 

@@ -31,9 +31,7 @@ Connect = Callable[..., Project]
 
 
 @pytest.fixture
-def connect(
-    mary: User, organisation: Organisation, project: OurProject, settings: LazySettings
-) -> Iterator[Connect]:
+def connect(mary: User, organisation: Organisation, project: OurProject, settings: LazySettings) -> Iterator[Connect]:
     settings.ALLOWED_HOSTS, settings.API_RATE = ["studio.example.org", "localhost"], 10**6
     made: list[Studio] = []
     token = issue(mary, organisation, "Mine", ["view", "launch"])[1]
