@@ -33,7 +33,7 @@ class Kept:
     points: tuple[dict[str, Any], ...] = ()
     held_out: tuple[dict[str, Any], ...] = ()
 
-    def values(self) -> Iterator[Value]:
+    def values(self) -> Iterator[tuple[str, int, float, float]]:
         """Every number that there is, by step; held-out ones by a name that says so."""
         rows = [("", one) for one in self.points] + [(HELD_OUT, one) for one in self.held_out]
         for before, one in sorted(rows, key=lambda row: (row[1]["step"], row[0])):
@@ -47,8 +47,7 @@ class Kept:
 
 def from_json(text: str) -> Kept:
     told = json.loads(text)
-    rows = {name: tuple(told.pop(name)) for name in SOURCES}
-    return Kept(**{**told, "tags": tuple(told["tags"])}, **rows)
+    return Kept(**told | {name: tuple(told[name]) for name in ("tags", *SOURCES)})
 
 
 def gathered(values: Iterable[Value]) -> dict[Source, tuple[dict[str, Any], ...]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 os.environ.update(MLFLOW_ALLOW_FILE_STORE="true", MLFLOW_DISABLE_TELEMETRY="true")
 
-from mlflow.entities import Metric, Param, RunTag, ViewType
+from mlflow.entities import Metric, Param, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
@@ -27,9 +28,10 @@ ODD = re.compile(r"[^A-Za-z0-9_./: -]")  # what MLflow has in no name
 def read(path: Path) -> list[Kept]:
     """Every run of every experiment. Raises NotRead."""
     root = root_of(path)
+    complete(root)
     client = MlflowClient(tracking_uri=root.as_uri())
     try:
-        experiments = [one.experiment_id for one in client.search_experiments(view_type=ViewType.ALL)]
+        experiments = [one.experiment_id for one in client.search_experiments()]
         runs = client.search_runs(experiments, max_results=MOST_RUNS + 1) if experiments else []
         if len(runs) > MOST_RUNS:
             raise NotRead(f"It has more than {MOST_RUNS} runs, the most that are read at once.")
@@ -49,6 +51,14 @@ def root_of(path: Path) -> Path:
     raise NotRead("There is no folder of MLflow's experiments in it, as `mlruns` is.")
 
 
+def complete(root: Path) -> None:
+    """Give a folder the empty folders that a zip may not have kept; without those MLflow finds no run in it."""
+    (root / ".trash").mkdir(exist_ok=True)
+    for meta in root.glob("*/*/meta.yaml"):
+        for name in ("artifacts", "metrics", "params", "tags"):
+            (meta.parent / name).mkdir(exist_ok=True)
+
+
 def run_of(client: Any, run: Any) -> Kept:
     histories = {key: client.get_metric_history(run.info.run_id, key) for key in sorted(run.data.metrics)}
     about = about_of(run.data.tags.get(ABOUT, ""))
@@ -59,13 +69,14 @@ def run_of(client: Any, run: Any) -> Kept:
         for one in history
     ]
     tags = tuple(value for key, value in sorted(run.data.tags.items()) if key == "tags" and value)
+    rows = gathered(values)
     known: dict[str, Any] = {
         "name": str(run.info.run_name or run.info.run_id)[:80],
         "config": dict(run.data.params),
         "tags": tags,
         "state": STATES.get(run.info.status, "done"),
     }
-    return Kept(**{**known, **about}, **gathered(values))
+    return Kept(**{**known, **about}, points=rows["points"], held_out=rows["held_out"])
 
 
 def about_of(text: str) -> dict[str, Any]:
@@ -99,6 +110,7 @@ def write(run: Kept, folder: Path) -> None:
     if run.tags:
         client.log_batch(made.info.run_id, tags=[RunTag("tags", ", ".join(run.tags))])
     client.set_terminated(made.info.run_id, ENDS.get(run.state, "FINISHED"), end_time=max(times))
+    shutil.rmtree(root / "0")  # an empty experiment, which says where this folder was made
 
 
 def keys(names: Any) -> dict[str, str]:

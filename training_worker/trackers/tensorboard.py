@@ -43,7 +43,8 @@ def run_of(folder: Path, root: Path) -> Kept:
         values = [(called[name], step, time, value) for name, step, time, value in values]
     name = folder.relative_to(root).as_posix() if folder != root else folder.name
     known: dict[str, Any] = {"name": name[:80], **(about or {})}
-    return Kept(**known, **gathered(values))
+    rows = gathered(values)
+    return Kept(**known, points=rows["points"], held_out=rows["held_out"])
 
 
 def scalars(told: Any) -> Any:

@@ -92,11 +92,19 @@ def bring(project: Project, user: User | None, one: Kept, format: str) -> tuple[
     with transaction.atomic():
         run, new = make(project, user, wanted)
         if new:
-            fill(run, one, began is not None, max(times, default=0.0))
+            fill(run, one, began is not None and not clocked(one))
+            if began is not None:
+                Job.objects.filter(pk=run.job_id).update(ended_at=moment(max(times)))
+            run.job.refresh_from_db()
     return run, new
 
 
-def fill(run: Run, one: Kept, timed: bool, last: float) -> None:
+def clocked(one: Kept) -> bool:
+    """Whether it counts the seconds of its steps itself."""
+    return any(ELAPSED in row["metrics"] for row in one.points)
+
+
+def fill(run: Run, one: Kept, timed: bool) -> None:
     for source in SOURCES:
         rows = getattr(one, source)
         for at in range(0, len(rows), BATCH):
@@ -105,8 +113,6 @@ def fill(run: Run, one: Kept, timed: bool, last: float) -> None:
             ]
             tell(run, {source: told})
     end(run, ENDS.get(one.state, State.DONE))
-    if timed:
-        Job.objects.filter(pk=run.job_id).update(ended_at=moment(last))
 
 
 def moment(seconds: float) -> datetime:
