@@ -18,10 +18,12 @@ from prove_web.review import urls as review
 from prove_web.servers import urls as servers
 from prove_web.sharing import urls as sharing
 from prove_web.trajectories import urls as trajectories
+from prove_web.workers import join_urls as joining
 from prove_web.workers import urls as workers
 
 urlpatterns = [
     *operations.urlpatterns,
+    *joining.urlpatterns,
     *api.urlpatterns,
     *notifications.urlpatterns,
     *sharing.for_anyone,

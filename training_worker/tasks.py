@@ -6,12 +6,16 @@ import os
 from pathlib import Path
 from typing import Any
 
+from celery import Task
 from celery.signals import worker_init
 
 from .app import app, closing
 from .jobs import helping
+from .jobs.delivery import connect
 from .jobs.parent import Attempt
+from .logs import JOB
 from .prove.synthesis.shards import own_code
+from .waiting import in_turn
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -22,10 +26,18 @@ def know_own_code(**rest: object) -> None:
     own_code()
 
 
-@app.task(name="training_worker.run_job")  # type: ignore[untyped-decorator]
-def run_job(job: str, attempt: int, kind: str, spec: dict[str, Any]) -> None:
-    """Do this attempt at this job, in a child process, and report it event by event."""
-    Attempt(app, data() / "jobs", job, attempt, kind, spec, closing.is_set).run()
+@app.task(name="training_worker.run_job", bind=True)  # type: ignore[untyped-decorator]
+def run_job(task: Task, job: str, attempt: int, kind: str, spec: dict[str, Any]) -> None:
+    """Do the attempt whose turn it is, in a child process, and report it event by event.
+
+    The message names a job; who waits in its queue before that one goes first, and has a message of its own.
+    """
+    named = {"job": job, "attempt": attempt, "kind": kind, "spec": spec}
+    queue = str((task.request.delivery_info or {}).get("routing_key") or "")
+    for order in in_turn(connect(), queue, named):
+        JOB.set(order["job"])
+        if Attempt(app, data() / "jobs", **order, closing=closing.is_set, worker=str(task.request.hostname)).run():
+            return
 
 
 @app.task(name=helping.MAKE_SHARD)  # type: ignore[untyped-decorator]

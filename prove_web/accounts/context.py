@@ -51,6 +51,7 @@ SECTIONS = (
         "runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS, *COMPARED})
     ),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),
+    Section("job-queue", "Queue", "hourglass", frozenset({"workers", "enrolment-new"})),
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})

@@ -18,7 +18,7 @@ __all__ = ["Entry", "Invitation", "Membership", "Organisation", "Preference", "P
 RESERVED = frozenset(
     {
         *("sign-in", "sign-out", "account", "static", "ws", "mcp", "api", "health", "metrics", "admin", "shared"),
-        *("new", "members", "audit", "bin"),
+        *("new", "members", "audit", "bin", "worker"),
     }
 )
 

@@ -86,7 +86,19 @@ START: dict[str, Value] = {
 
 OF_SUPERVISED = {*SUPERVISED, "longest"}  # no other kind of run has these
 OF_BOTH = {
-    *("name", "kind", "recipe", "dataset", "policy", "minutes", "max_steps", "learning_rate", "decay", "warmup_steps"),
+    *(
+        "name",
+        "kind",
+        "recipe",
+        "dataset",
+        "policy",
+        "base",
+        "minutes",
+        "max_steps",
+        "learning_rate",
+        "decay",
+        "warmup_steps",
+    ),
     *("evaluate_every", "held_out", "patience", "seed", "threads", "precision", "gradient_checkpointing"),
     *("device", "lora_rank", "lora_alpha"),
     *EVALUATE,

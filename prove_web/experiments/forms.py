@@ -85,6 +85,14 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         initial="warm",
         help_text="The shipped one, a model of the configured folders, or what a run of this project left.",
     )
+    base = forms.ModelChoiceField(
+        Run.objects.none(),
+        label="Compare with",
+        empty_label="No run",
+        initial="",
+        required=False,
+        help_text="The run it is measured against: what differs is told below, and kept with the run.",
+    )
     minutes = number("Minutes", "minutes", 0.1, 100_000, "Of training; evaluations come on top. 6 shows a first rise.")
     max_steps = number("Most steps", "max_steps", 1, 100_000, "It ends after these or after the minutes. 100 to 1000.")
     epochs = number("Epochs", "epochs", 1, 100, "Times each conversation is shown. The paper's baseline: 3.")
@@ -120,6 +128,8 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         self.fields["dataset"].queryset = usable(project)
         self.offer = offer or Offer.of(project)
         self.fields["policy"].choices = self.offer.policies
+        self.fields["base"].queryset = Run.objects.filter(project=project).order_by("-number")
+        self.fields["base"].label_from_instance = "Run {0.number}, {0.name}".format
         named = self.fields["reward_preset"].choices
         self.fields["reward_preset"].choices = [*named[:-1], *saved_rewards.choices(self.offer.rewards), named[-1]]
 
@@ -205,7 +215,7 @@ def complete(data: Any) -> Any:
     """What was sent, with the usual value of each setting that it does not mention."""
     data = data.copy()
     for name, field in RunForm.base_fields.items():
-        if name not in ("name", "dataset"):
+        if name not in ("name", "dataset", "base"):
             data.setdefault(name, field.initial if field.initial is not None else "")
     return data
 
@@ -236,7 +246,7 @@ def copied(run: Run) -> dict[str, Any]:
     """What a new run begins with that is to be like this one."""
     known = {name: plain(value) for name, value in flat(run.config).items() if name in RunForm.base_fields}
     known |= evaluate_fields.copied(run)
-    return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, **known}
+    return {"name": f"{run.name[:73]} (copy)", "dataset": run.dataset_id, "kind": run.kind, "base": run.pk, **known}
 
 
 def of_reward(name: str) -> bool:

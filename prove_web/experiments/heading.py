@@ -21,7 +21,7 @@ def waiting_before(job: Job) -> int | None:
     """How many jobs its queue hands out before it, of all teams; None for a job that does not wait for a worker."""
     if job.state != State.QUEUED or (job.after and job.after.state != State.DONE):
         return None
-    earlier = Q(priority__gt=job.priority) | Q(priority=job.priority, created_at__lt=job.created_at)
+    earlier = Q(place__lt=job.place)
     ready = Q(after=None) | Q(after__state=State.DONE)
-    trains = Q(kind__in=(Kind.RUN, Kind.SFT)) | Q(kind=Kind.EVALUATE, spec__source="folder")
+    trains = Q(kind__in=(Kind.RUN, Kind.SFT, Kind.TRIAL)) | Q(kind=Kind.EVALUATE, spec__source="folder")
     return Job.objects.filter(earlier, ready, trains, state=State.QUEUED).count()

@@ -20,10 +20,12 @@ from prove_web.sharing.models import Deletion
 from prove_web.trajectories.by_hand import VERSION as BY_HAND
 from prove_web.trajectories.models import Dataset
 
-from . import evaluate_fields
+from . import evaluate_fields, trials
+from .differences import differences
 from .forecast import forecast
 from .forms import RunForm, copied, launched, usable
 from .models import Run, RunKind, Sweep
+from .outlook import figures
 from .recipes import TITLES, filled
 from .starting import audit_of
 
@@ -38,16 +40,19 @@ def run_new(request: ProjectRequest) -> HttpResponse:
     `?reward=` with a reward by its name or one that was saved, `?policy=` with what there is to start from. A clone is
     measured against the run that it was cloned from.
 
-    A POST with `fill` launches nothing: it gives back what was typed, with a recipe filled in if that was asked for.
+    A POST with `fill` launches nothing: it gives back what was typed, with a recipe filled in if that was asked for;
+    with `try` a trial of it is begun, with `leave` the trial is stopped.
     """
     if request.method == "POST" and "fill" in request.POST:
         form = RunForm(request.project, initial=typed(request.POST))
+        tried(request, form)
     elif request.method == "POST":
         form = RunForm(request.project, request.POST)
         if form.is_valid():
             with transaction.atomic():
                 run = launch(request.project, request.user, form)
-                Run.objects.filter(pk=run.pk).update(base=cloned(request))
+                if "base" not in request.POST:
+                    Run.objects.filter(pk=run.pk).update(base=cloned(request))
             messages.success(request, f"Run {run.number} is in the queue. Its curves appear here as it trains.")
             return redirect(run)
     else:
@@ -57,9 +62,37 @@ def run_new(request: ProjectRequest) -> HttpResponse:
 
 
 def told_of(form: RunForm) -> dict[str, Any]:
-    """What the page says of the settings as they stand."""
+    """What the page says of the settings as they stand; of what they come to, only once they make sense."""
     policy = str(form["policy"].value() or "")
-    return {"forecast": forecast(form), "audit": audit_of(policy), "model": policy}
+    told = {"forecast": forecast(form), "audit": audit_of(policy), "model": policy, "prompts": trials.PROMPTS}
+    if (whole := complete_form(form)) is None:
+        return told
+    project, kind, base = form.project, whole.cleaned_data["kind"], whole.cleaned_data["base"]
+    trial = trials.trial_of(project, whole.spec) if kind == RunKind.GRPO else None
+    told |= {"figures": figures(project, kind, whole.spec, trial), "trial": trial, "can_try": kind == RunKind.GRPO}
+    return told | ({"base": base, "differences": differences(base, kind, whole.spec)} if base else {})
+
+
+def complete_form(form: RunForm) -> RunForm | None:
+    """The form as it stands, checked; None as long as it could not be launched."""
+    values = {name: form[name].value() for name in RunForm.base_fields}
+    given = {name: getattr(value, "pk", value) for name, value in values.items() if value is not None}
+    whole = RunForm(form.project, {**given, "name": given.get("name") or "x"}, offer=form.offer)
+    return whole if whole.is_valid() else None
+
+
+def tried(request: ProjectRequest, form: RunForm) -> None:
+    """Begin or stop the trial that was asked for, if any."""
+    asked = request.POST.get("fill")
+    if asked not in ("try", "leave"):
+        return
+    whole = complete_form(form)
+    if whole is None or whole.cleaned_data["kind"] != RunKind.GRPO:
+        messages.error(request, "These settings cannot be tried yet: launch shows what is wrong with them.")
+    elif asked == "try":
+        trials.begin(request.project, request.user, whole.spec)
+    else:
+        trials.end(request.project, whole.spec)
 
 
 def typed(data: Any) -> dict[str, Any]:
@@ -120,6 +153,7 @@ def launch(project: Project, user: User, form: RunForm, sweep: Sweep | None = No
         dataset=dataset,
         sweep=sweep,
         varied=varied,
+        base=form.cleaned_data["base"],
         config=spec,
         job=job,
     )

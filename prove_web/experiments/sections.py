@@ -22,7 +22,7 @@ class Section:
 
 
 SECTIONS = (
-    Section("What", ("name", "kind", "dataset", "policy", "minutes", "max_steps", "epochs"), folded=False),
+    Section("What", ("name", "kind", "dataset", "policy", "base", "minutes", "max_steps", "epochs"), folded=False),
     Section(
         "Learning",
         ("learning_rate", "batch", "longest", *grpo_fields.BASIC[2:], *grpo_fields.BASIC[:2]),

@@ -17,7 +17,7 @@ from .reward_fields import ABLATIONS
 from .space import MOST, BadSpace, Member, drawn, grid, parse
 
 ROWS = 4  # settings that may vary at once
-NEVER = {"name", "recipe", *EVALUATE}  # these tell runs apart, fill others in, or come after
+NEVER = {"name", "recipe", "base", *EVALUATE}  # these tell runs apart, fill others in, or come after
 VARIABLE = {
     name: str(field.label or name.capitalize()) for name, field in RunForm.base_fields.items() if name not in NEVER
 }

@@ -11,6 +11,7 @@ GOES_ON = {
     Kind.SFT: "Resume goes on from its last checkpoint.",
     Kind.EVALUATE: "Resume goes on with the items that are not finished.",
     Kind.DATASET: "Resume makes the data set from the beginning.",
+    Kind.TRIAL: "Resume tries the prompts again.",
     Kind.GRAPH: "Resume proves the graph from the beginning.",
 }
 

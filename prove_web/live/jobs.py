@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -12,6 +13,7 @@ from prove_web.accounts import audit
 
 from . import messages
 from .models import AT_WORK, ENDED, Job, State, StopLevel
+from .queueing import arrange
 
 MOST_FAILURES = 3  # attempts in a row that were lost without a step of progress
 
@@ -21,7 +23,8 @@ class NotNow(Exception):
 
 
 def enqueue(job: Job) -> None:
-    """Have a queued job done, as soon as it is committed and what it comes after is done."""
+    """Have a queued job done in its turn, as soon as it is committed and what it comes after is done."""
+    arrange(job.project_id)
     transaction.on_commit(lambda: dispatch(job.pk))
 
 
@@ -55,6 +58,7 @@ def request_stop(job: Job, level: str) -> Job:
     if job.state == State.QUEUED:
         job.stop = StopLevel(level)
         finish(job, State.STOPPED)
+        transaction.on_commit(partial(messages.take_back, job.queue, job.pk, job.attempt))
     else:
         if job.stop != StopLevel.NOW:
             job.stop = StopLevel(level)
@@ -73,7 +77,7 @@ def resume(job: Job) -> Job:
         raise NotNow(f"“{job.title}” is {job.get_state_display().lower()}; there is nothing to resume.")
     if job.outside:
         raise NotNow(f"“{job.title}” is trained elsewhere. Go on with it there; it goes on here once it is heard of.")
-    job.failures = 0
+    job.failures, job.place = 0, timezone.now()
     next_attempt(job)
     job.save()
     audit.note(None, "resumed", thing(job), job.project.organisation)
@@ -93,7 +97,7 @@ def next_attempt(job: Job) -> None:
     job.attempt += 1
     job.seq, job.stop, job.error = 0, StopLevel.NONE, ""
     job.state, job.sent_at, job.beat_at, job.ended_at = State.QUEUED, None, None, None
-    job.line, job.seconds_left = "", None
+    job.line, job.seconds_left, job.worker = "", None, ""
 
 
 def lose(job: Job, why: str, fault: bool = True) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 import redis
 from asgiref.sync import async_to_sync
@@ -16,12 +19,15 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from prove_web.celery import app
+from training_worker import waiting
+from training_worker.jobs.delivery import CLAIMED, claim_key
 
 from .models import WEB, Job
 
 log = logging.getLogger(__name__)
 RUN_JOB, CURATE_JOB = "training_worker.run_job", "prove_web.trajectories.curate"
 UNREACHABLE = (redis.RedisError, OperationalError, OSError)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PATIENCE = 2  # seconds that a page waits for the broker
 
 
@@ -41,12 +47,38 @@ def tell_worker(job: Job) -> bool:
 
 
 def send(job: Job) -> bool:
-    """Send the message that starts the job's attempt; whether the broker took it."""
-    message: dict[str, Any] = {"job": str(job.id), "attempt": job.attempt}
-    if job.queue == WEB:
-        return tell_worker(job) and later(CURATE_JOB, **message)
-    message |= {"kind": job.kind, "spec": job.spec}
-    return tell_worker(job) and quietly(lambda: publish(RUN_JOB, message, job.queue))
+    """Have the job wait at its place, and send a message that lets a worker start one; whether the broker took both."""
+    queue, order = job.queue, {"job": str(job.id), "attempt": job.attempt}
+    if queue != WEB:
+        order |= {"kind": job.kind, "spec": job.spec}
+    task = CURATE_JOB if queue == WEB else RUN_JOB
+
+    def say() -> None:
+        waiting.put(broker(), queue, score(job.place), order)
+        publish(task, order, queue)
+
+    return tell_worker(job) and quietly(say)
+
+
+def score(place: datetime) -> int:
+    """A place as the broker sorts by it: microseconds, which it keeps exactly for some two centuries."""
+    return (place - EPOCH) // timedelta(microseconds=1)
+
+
+def send_elsewhere(queue: str, jobs: Sequence[Job]) -> None:
+    """Jobs of a queue that were given other places; one that a worker has taken stays taken."""
+    moved = {waiting.member(job.id, job.attempt): score(job.place) for job in jobs}
+    quietly(lambda: waiting.move(broker(), queue, moved))
+
+
+def claim(job: Job, who: str) -> bool:
+    """Claim the job's attempt, as workers do (see jobs/delivery.py), for one that has no broker. Raises RedisError."""
+    return bool(broker().set(claim_key(str(job.id), job.attempt), who, nx=True, ex=CLAIMED))
+
+
+def take_back(queue: str, job: UUID, attempt: int) -> None:
+    """An attempt that nobody has begun is not to be begun."""
+    quietly(lambda: waiting.drop(broker(), queue, waiting.member(job, attempt)))
 
 
 def later(task: str, **arguments: Any) -> bool:

@@ -36,6 +36,7 @@ class Kind(models.TextChoices):
     SFT = "sft", "Supervised run"
     EVALUATE = "evaluate", "Evaluation"
     OUTSIDE = "outside", "Run trained elsewhere"
+    TRIAL = "trial", "Trial of a few prompts"
 
 
 QUEUE_OF = {
@@ -45,6 +46,7 @@ QUEUE_OF = {
     Kind.SFT: "training",
     Kind.EVALUATE: "training",
     Kind.OUTSIDE: "",  # no worker takes it
+    Kind.TRIAL: "training",
 }
 WITHOUT_GPU = "synthesis"  # the queue of workers that need none
 WEB, CURATE = "web", "curate"  # the queue of what needs the database, and what its specification has
@@ -65,6 +67,10 @@ class JobQuerySet(models.QuerySet["Job"]):
         """All but those of deleted projects, runs and data sets."""
         return self.filter(project__deleted_at=None, run__deleted_at=None, dataset__deleted_at=None)
 
+    def waiting(self) -> JobQuerySet:
+        """Those that nobody has begun, in the order in which they are to be."""
+        return self.filter(state=State.QUEUED).order_by("place", "id")
+
 
 class Job(models.Model):
     """One piece of work for a worker: what is asked, how it stands and what came of it.
@@ -83,7 +89,8 @@ class Job(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED, db_index=True)
-    priority = models.SmallIntegerField(default=0)  # of those that wait, the higher goes first
+    priority = models.SmallIntegerField(default=0)  # of those of its project that wait, the higher goes first
+    place = models.DateTimeField(default=timezone.now)  # where it stands in its queue: see queueing.py
     worker = models.CharField(max_length=120, blank=True)  # the name of the one that took this attempt
     attempt = models.PositiveIntegerField(default=1)
     failures = models.PositiveIntegerField(default=0)  # attempts in a row that were lost without progress

@@ -20,7 +20,7 @@ def reconcile() -> None:
     """One pass over all jobs that have not ended."""
     for job in Job.objects.active().filter(state__in=AT_WORK):
         bury(job)
-    for job in Job.objects.active().select_related("after").order_by("created_at"):
+    for job in Job.objects.active().select_related("after").order_by("place"):
         if job.state != State.QUEUED:
             messages.tell_worker(job)
         elif ready(job) and unheard(job):

@@ -100,7 +100,7 @@ def apply(job: Job, event: Told) -> None:
     job.seq, data = event["seq"], event["data"]
     match event["kind"]:
         case "started":
-            job.started_at = job.started_at or moment(event["at"])
+            job.started_at, job.worker = job.started_at or moment(event["at"]), str(data.get("worker", ""))[:120]
             job.state = State.STARTING if job.state == State.QUEUED else job.state
         case "progress":
             job.done, job.total, job.line = data["done"], data["total"], data["line"][:300]

@@ -9,10 +9,12 @@ from django.db import close_old_connections, transaction
 
 import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from prove_web.celery import app
-from prove_web.live.models import Job, State
+from prove_web.live.messages import broker
+from prove_web.live.models import WEB, Job, State
 from prove_web.live.record import record
 from training_worker.prove.events import now
 from training_worker.prove.trajectory import UnreadableData
+from training_worker.waiting import in_turn
 
 OFTEN = 1.0  # seconds between two words on progress
 
@@ -45,19 +47,22 @@ class Telling:
 
 @app.task(name="prove_web.trajectories.curate")
 def curate(job: str, attempt: int) -> None:
-    """Make the data set of a job from what there is, unless this attempt has begun before."""
+    """Make a data set from what there is: of the job whose turn it is, of which the message may not be the first."""
     close_old_connections()
-    if found := claimed(job, attempt):
-        work(found)
+    for order in in_turn(broker(), WEB, {"job": job, "attempt": attempt}):
+        if found := claimed(**order):
+            work(found)
+            return
 
 
-def claimed(job_id: str, attempt: int) -> Job | None:
+def claimed(job: str, attempt: int) -> Job | None:
+    """The job, unless this attempt at it has begun before."""
     with transaction.atomic():
-        job = Job.objects.select_for_update().filter(pk=job_id, attempt=attempt, state=State.QUEUED).first()
-        if job:
-            job.state = State.STARTING
-            job.save(update_fields=["state"])
-    return job
+        found = Job.objects.select_for_update().filter(pk=job, attempt=attempt, state=State.QUEUED).first()
+        if found:
+            found.state = State.STARTING
+            found.save(update_fields=["state"])
+    return found
 
 
 def work(job: Job) -> None:
@@ -70,7 +75,7 @@ def work(job: Job) -> None:
 
     tell, dataset = Telling(job), Dataset.objects.select_related("job", "parent__job", "project").get(job=job)
     try:
-        tell("started", host="web")
+        tell("started", host="web", worker="web-worker")
         result = fill(dataset, tell.progress)
         over = {"state": State.DONE, "error": "", "result": result}
     except Stopped:

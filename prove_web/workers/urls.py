@@ -1,5 +1,15 @@
-"""The queue, the workers that serve it, and how another machine becomes one."""
+"""The addresses of the queue and its workers, below a project's."""
 
 from __future__ import annotations
 
-urlpatterns: list = []
+from django.urls import path
+
+from . import views
+
+urlpatterns = [
+    path("queue/", views.job_queue, name="job-queue"),
+    path("jobs/<uuid:job>/move/", views.job_move, name="job-move"),
+    path("workers/", views.worker_list, name="workers"),
+    path("workers/enrol/", views.enrolment_new, name="enrolment-new"),
+    path("workers/enrolments/<int:enrolment>/revoke/", views.enrolment_revoke, name="enrolment-revoke"),
+]

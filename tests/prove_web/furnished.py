@@ -23,6 +23,7 @@ from prove_web.sharing.shown import shown
 from prove_web.trajectories import uploads
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
+from prove_web.workers.enrolling import enrol
 from training_worker.prove.importers.imported import FAULTS
 from training_worker.prove.rollout import oracle
 
@@ -66,7 +67,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     queue.save()
     page = shown(project, f"runs/{number}/", "")
     assert page
-    share, _ = links.issue(project, maker, page)
+    share, secret = links.issue(project, maker, page)
     spare = Job.objects.create(kind=Kind.DATASET, title="Spare", **done)
     spare_project = Project.objects.create(organisation=project.organisation, slug=f"spare-{number}", name="Spare")
     spare_set = Dataset.objects.create(project=project, number=number + 100, name="Spare", job=spare)
@@ -75,10 +76,13 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "view": view.pk,
         "kept": kept.pk,
         "share": share.pk,
+        "secret": secret,
+        "part": f"runs/{number}/points/",
         "deletion": delete(spare_set, maker).pk,
         "gone": delete(spare_project, maker).pk,
         "organisation": project.organisation.slug,
         "project": project.slug,
+        "enrolment": enrol(project.organisation, maker, f"Machine {number}", 1)[0].pk,
         "member": project.organisation.memberships.get(user=maker).pk,
         "invitation": invitation.pk,
         "text": link,

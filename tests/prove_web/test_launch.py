@@ -396,7 +396,7 @@ def test_the_verdict_on_a_models_chat_template_is_shown(
         (model / "audit.json").write_text(json.dumps(audit))
     text = unescape(alices.post(page(project), filled(dataset, policy="q", fill="look")).content.decode())
     assert said in text and ("<b>" not in text or audit["checks"][0]["detail"] == "<b>")
-    assert "audit" not in alices.post(page(project), filled(dataset, fill="look")).content.decode()
+    assert "chat template" not in alices.post(page(project), filled(dataset, fill="look")).content.decode()
 
 
 def test_a_clone_of_a_run_with_switches_is_launched_as_the_same_run(
@@ -434,7 +434,7 @@ def test_a_newcomer_sees_what_everyone_chooses_and_in_a_line_what_is_set_elsewhe
     }
     assert found["Reward"][1] == {"": "The paper's"}
     (first,) = [section for section in SECTIONS if not section.folded]
-    assert first.names == ("name", "kind", "dataset", "policy", "minutes", "max_steps", "epochs")
+    assert first.names == ("name", "kind", "dataset", "policy", "base", "minutes", "max_steps", "epochs")
 
 
 def test_what_is_not_as_usual_is_told_in_its_fold_and_what_is_wrong_opens_it(

@@ -32,6 +32,9 @@ MORE_THAN_LOOKING = {
     "project-new": Action.MANAGE,
     "job-stop": Action.LAUNCH,
     "job-resume": Action.LAUNCH,
+    "job-move": Action.LAUNCH,
+    "enrolment-new": Action.MANAGE,
+    "enrolment-revoke": Action.MANAGE,
     "graph-prove": Action.LAUNCH,
     "graph-open": Action.ANNOTATE,
     "dataset-new": Action.LAUNCH,
@@ -44,7 +47,7 @@ MORE_THAN_LOOKING = {
     "run-collect": Action.LAUNCH,
     "run-new": Action.LAUNCH,
     "run-import": Action.LAUNCH,
-    "export-make": Action.LAUNCH,
+    "checkpoint-export-make": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
     "run-mark": Action.ANNOTATE,
     "runs-mark": Action.ANNOTATE,
@@ -183,6 +186,8 @@ def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
         *("openid_connect_login", "openid_connect_callback", "socialaccount_login_cancelled"),
         *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
         *("shared", "shared-part", "shared-live"),  # whoever has the link
+        *("worker-hello", "worker-next", "worker-tell", "worker-goodbye"),  # these ask for a machine's token
+        *("worker-file", "worker-result", "worker-results"),
     }
 
 

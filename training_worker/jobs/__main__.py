@@ -22,7 +22,7 @@ from .launch import FIRST, is_first, launch, processes
 from .lifeline import die_with_parent
 from .machine import machine_of
 from .spool import ENDED, SpoolWriter, spool_path
-from .work import FAILED, SPEC, STOPPED, Refused, Result, Stopped, Tell
+from .work import FAILED, SPEC, STOPPED, WORKER, Refused, Result, Stopped, Tell
 
 
 def main() -> int:
@@ -41,7 +41,8 @@ def main() -> int:
         told.mkdir(exist_ok=True)
         spool = SpoolWriter(spool_path(told, given.attempt))
         device = machine_of(order(given.folder), given.folder)
-        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), device=device, environment=environment())
+        about = {"device": device, "worker": os.environ.get(WORKER, ""), "environment": environment()}
+        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), **about)
         return attempt(given.folder, Tell(spool, stop, given.attempt))
 
 
@@ -78,6 +79,8 @@ def kind_of(kind: str) -> Callable[[Mapping[str, Any], Path, Tell], Result]:
         from .run import work
     elif kind == "sft":
         from .sft import work
+    elif kind == "trial":
+        from .trial import work
     elif kind == "dataset":
         from .dataset import work
     elif kind == "evaluate":

@@ -25,6 +25,7 @@ EVERY = 1.0  # seconds between two messages
 BEAT = 5.0  # seconds between two signs of life
 AGAIN = 10.0  # seconds until events that were not stored are sent again
 MOST = 200  # events in one message
+CLAIMED = 86_400  # seconds that a claim is remembered
 ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0}  # a connection that a new broker does not know
 log = logging.getLogger(__name__)
 
@@ -55,6 +56,11 @@ def word_of(broker: redis.Redis, job: str) -> Word | None:
     return Word(int(found.get("attempt", 0)), int(found.get("seq", 0)), found.get("stop", ""))
 
 
+def claim_key(job: str, attempt: int) -> str:
+    """What has the name of whoever is at an attempt."""
+    return f"prove:claim:{job}:{attempt}"
+
+
 class Delivery:
     """The line between one attempt and the web side. A broker that does not answer is asked again, for ever."""
 
@@ -68,9 +74,9 @@ class Delivery:
 
     def claim(self, who: str) -> str:
         """Claim the attempt; who holds it. A broker that does not answer stands in nobody's way."""
-        key = f"prove:claim:{self.job}:{self.attempt}"
+        key = claim_key(self.job, self.attempt)
         try:
-            return who if self.broker.set(key, who, nx=True, ex=86_400) else str(self.broker.get(key) or who)
+            return who if self.broker.set(key, who, nx=True, ex=CLAIMED) else str(self.broker.get(key) or who)
         except redis.RedisError:
             return who
 

@@ -15,7 +15,7 @@ DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))  # NVIDIA
 def machine_of(order: Mapping[str, Any], folder: Path, drivers: Sequence[Path] = DRIVERS) -> str:
     """`cpu`, or the name of the GPU. torch is imported only for what trains, and where there is a driver of a GPU."""
     kind, spec = order.get("kind"), order.get("spec", {})
-    trains = kind in ("run", "sft") and spec.get("device", "auto") != "cpu"
+    trains = kind in ("run", "sft", "trial") and spec.get("device", "auto") != "cpu"
     if not trains or not any(driver.exists() for driver in drivers):
         return "cpu"
     try:
@@ -29,5 +29,5 @@ def gpu_of(kind: str, spec: Mapping[str, Any], folder: Path) -> str:
     from ..trainer.placing import device_of, name_of
     from . import run, sft
 
-    config = run.settings(spec, folder) if kind == "run" else sft.settings(spec, folder)
+    config = run.settings(spec, folder) if kind != "sft" else sft.settings(spec, folder)
     return name_of(device_of(config))

@@ -21,7 +21,7 @@ from ..stages import StageFailed, only_one
 from .delivery import Delivery
 from .failure import CLOSED, explain, killed
 from .spool import ENDED, SpoolReader, SpoolWriter, spool_path
-from .work import SPEC, STOPPED
+from .work import SPEC, STOPPED, WORKER
 
 ROOT = Path(__file__).parents[2]
 TURN = 0.5  # seconds between two looks at the child
@@ -31,36 +31,42 @@ CLOSING_PATIENCE = 5.0  # the same, when the worker is being shut down
 
 
 class Attempt:
-    """One attempt at one job. `closing` says whether the worker is being shut down."""
+    """One attempt at one job. `closing` says whether the worker of this name is being shut down."""
 
     def __init__(
         self,
-        app: Celery,
+        app: Celery | None,
         jobs: Path,
         job: str,
         attempt: int,
         kind: str,
         spec: dict[str, Any],
         closing: Callable[[], bool] = lambda: False,
+        worker: str = "",
+        delivery: Callable[[Any, str, int, SpoolReader], Delivery] = Delivery,
     ):
-        self.folder, self.attempt, self.closing = jobs / job, attempt, closing
+        self.folder, self.attempt, self.closing, self.worker = jobs / job, attempt, closing, worker
         self.work_order = {"kind": kind, "spec": spec}
         self.reader = SpoolReader(spool_path(self.folder, attempt))
-        self.delivery = Delivery(app, job, attempt, self.reader)
+        self.delivery = delivery(app, job, attempt, self.reader)
         self.stopping = ""  # "", "after_step", "now" or "closing"
 
-    def run(self) -> None:
-        """Do the attempt, once: a second message of it finds it claimed, or ended and only to be delivered."""
+    def run(self) -> bool:
+        """Do the attempt, once: who asks again finds it claimed, or ended and only to be delivered.
+
+        Whether there was anything to do: False when it is somebody else's, or nobody wants it any more.
+        """
         if not self.is_ours():
-            return
+            return False
         with ExitStack() as held:
             if not self.hold(held):
-                return
+                return False
             self.reader.read()
             if self.reader.ended or self.work():
                 patience = CLOSING_PATIENCE if self.closing() else DELIVERY_PATIENCE
                 until = time.monotonic() + patience
                 self.delivery.finish(lambda: time.monotonic() > until)
+        return True
 
     def is_ours(self) -> bool:
         """Whether nobody else is at this attempt. A claim from this machine is void when nobody holds the folder."""
@@ -110,7 +116,7 @@ class Attempt:
             return subprocess.Popen(
                 [sys.executable, "-m", "training_worker.jobs", str(self.folder), *options],
                 cwd=ROOT,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, "PYTHONUNBUFFERED": "1", WORKER: self.worker},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

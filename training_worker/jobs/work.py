@@ -11,6 +11,7 @@ from ..trainer.stopping import Stop
 from .spool import SpoolWriter
 
 SPEC = "spec.json"  # in the job's folder: what is asked
+WORKER = "PROVE_WORKER"  # in the child's environment: the name of the worker that started it
 FAILED, STOPPED = 1, 75  # the child's exit codes; that it was stopped is told by the parent, who knows why
 OFTEN = 1.0  # seconds between two words on progress
 Result = dict[str, Any]

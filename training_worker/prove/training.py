@@ -1,7 +1,8 @@
 """Recipes of training as data: which settings of a run a recipe fills in.
 
-`tiny` is what a run has anyway, made for the shipped policy on two CPU cores. `paper` is the paper's section 4; where
-it is silent, the terms are those of GRPO itself (Shao et al. 2024, arXiv 2402.03300, section 4.1).
+`tiny` is what a run has anyway, made for the shipped policy on two CPU cores. `gpu` is ours: adapters on a model of
+some billions, with shorter rollouts, on one GPU. `paper` is the paper's section 4; where it is silent, the terms are
+those of GRPO itself (Shao et al. 2024, arXiv 2402.03300, section 4.1).
 """
 
 from __future__ import annotations
@@ -60,7 +61,21 @@ PAPER: Mapping[str, Any] = MappingProxyType(
     }
 )
 
-RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType({"tiny": TINY, "paper": PAPER})
+ONE_GPU: Mapping[str, Any] = MappingProxyType(
+    {
+        **PAPER,
+        "prompts": 8,
+        "group": 8,
+        "learning_rate": LORA_RATE,
+        "beta": 0.0,
+        "lora_rank": 32,
+        "lora_alpha": 64,
+        "longest_prompt": 8_192,
+        "limits": {"turn": 2_048, "completion": 8_192},
+    }
+)
+
+RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType({"tiny": TINY, "gpu": ONE_GPU, "paper": PAPER})
 
 RATES: Mapping[str, float] = MappingProxyType(
     {"qwen3": 1e-6, "qwen2.5": 3e-7, "granite4": 3e-7, "llama3": 3e-7}  # Llama is ours: the rate of the other 7 and 8

@@ -1,14 +1,7 @@
-"""How much memory a run will need at least, told before it starts.
-
-Per parameter: the weights; for those that are trained a gradient and AdamW's two moments in fp32; with a KL term and
-full training a reference model. Beside them, where a run has rollouts, the keys and values of those that generate
-together, at their longest. Activations come on top.
-"""
+"""Whether a run fits into the memory of this machine, told before it starts: see prove/footprint.py."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -16,39 +9,16 @@ import psutil
 import torch
 from safetensors import safe_open
 
+from ..prove import footprint as arithmetic
+from ..prove.footprint import GB, Footprint, Plan
 from .grpo_run import GRPORun
 from .models import UnreadablePolicy, model_under, read_json, weight_files
 from .sampler import TokenLimits
 from .supervised_run import SupervisedRun
 
-GB = 1e9
-MOST_ROWS = 64
-EVERYTHING = ("weights", "gradients", "optimizer", "reference")
-SPLIT = {"ddp": (), "zero2": ("gradients", "optimizer"), "zero3": EVERYTHING, "fsdp": EVERYTHING}
-
 
 class TooLarge(UnreadablePolicy):
     """A run that does not fit into the memory there is; the message has the figures."""
-
-
-@dataclass(frozen=True)
-class Footprint:
-    """Bytes on one process, by what they hold."""
-
-    weights: float
-    gradients: float
-    optimizer: float
-    reference: float
-    cache: float
-
-    @property
-    def total(self) -> float:
-        return self.weights + self.gradients + self.optimizer + self.reference + self.cache
-
-    def __str__(self) -> str:
-        parts = {name: value for name, value in vars(self).items() if value}
-        told = ", ".join(f"{name} {value / GB:.1f}" for name, value in parts.items())
-        return f"{self.total / GB:.1f} GB ({told})"
 
 
 def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
@@ -60,64 +30,36 @@ def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
     return found
 
 
+def plan_of(config: GRPORun | SupervisedRun) -> Plan:
+    if isinstance(config, SupervisedRun):
+        return Plan(config.precision, config.lora_rank, tokens=config.longest + TokenLimits().completion)
+    return Plan(
+        config.precision,
+        config.lora_rank,
+        config.beta,
+        config.sharding,
+        config.processes,
+        config.longest_prompt + config.limits.completion,
+        config.prompts * config.group // config.processes,
+    )
+
+
 def footprint(
     config: GRPORun | SupervisedRun, weights: dict[str, tuple[int, ...]], model: dict[str, Any], device: str = "cpu"
 ) -> Footprint:
     """What a run needs at least; `model` is the model's config.json."""
-    parameters = sum(map(prod, weights.values()))
-    trained, stored = parameters, 4.0
-    if config.lora_rank:
-        matrices = [shape for name, shape in weights.items() if len(shape) == 2 and not ends(name)]
-        trained = config.lora_rank * sum(map(sum, matrices))
-        stored = 2.0 if config.precision == "bf16" else 4.0
-    needs = {
-        "weights": parameters * stored,
-        "gradients": trained * 4.0,
-        "optimizer": trained * 8.0,
-        "reference": 0.0,
-    }
-    if config.lora_rank:
-        needs["weights"] += trained * 4.0
-    if isinstance(config, SupervisedRun):
-        return Footprint(**needs, cache=0.0)
-    if config.beta and not config.lora_rank:
-        needs["reference"] = parameters * 4.0
-    for name in SPLIT[config.sharding]:
-        needs[name] /= config.processes
-    rows = min(config.prompts * config.group // config.processes, rows_at_once(config, device))
-    return Footprint(**needs, cache=rows * a_row(config, model))
-
-
-def a_row(config: GRPORun | SupervisedRun, model: dict[str, Any]) -> float:
-    """Bytes of the keys and values of one rollout at its longest."""
-    heads = int(model.get("num_attention_heads") or 1)
-    kv, width = int(model.get("num_key_value_heads") or heads), int(model.get("hidden_size") or 0)
-    dim, layers = int(model.get("head_dim") or width // heads), int(model.get("num_hidden_layers") or 0)
-    size = 2.0 if config.precision == "bf16" else 4.0
-    if isinstance(config, GRPORun):
-        tokens = config.longest_prompt + config.limits.completion
-    else:
-        tokens = config.longest + TokenLimits().completion
-    return tokens * layers * 2 * kv * dim * size
+    return arithmetic.footprint(weights, plan_of(config), model, memory(device))
 
 
 def rows_at_once(config: GRPORun | SupervisedRun, device: str) -> int:
-    """How many rollouts generate together: as many as a quarter of all memory has room for, at most 64.
-
-    It follows from the machine and not from what is free at the moment, so that a resumed run does the same.
-    """
-    row = a_row(config, read_json(model_under(config.policy) / "config.json"))
-    return max(1, min(MOST_ROWS, int(memory(device) / 4 / row))) if row else MOST_ROWS
+    """How many rollouts generate together."""
+    model = read_json(model_under(config.policy) / "config.json")
+    return arithmetic.rows_at_once(plan_of(config), model, memory(device))
 
 
 def memory(device: str) -> float:
     """Bytes there are, used or not, on the GPU or in the machine."""
     return float(torch.cuda.mem_get_info()[1]) if device == "cuda" else float(psutil.virtual_memory().total)
-
-
-def ends(name: str) -> bool:
-    """Whether a matrix is an embedding or the output layer, which LoRA leaves alone."""
-    return "embed_tokens" in name or "lm_head" in name
 
 
 def available(device: str) -> float:

@@ -82,6 +82,17 @@ def percent(share: float | None) -> str:
 
 
 @register.filter
+def share_of(value: float, whole: float) -> float:
+    return float(value) / float(whole)
+
+
+@register.filter
+def before_at(name: str) -> str:
+    """What a worker's name says before its host."""
+    return name.partition("@")[0]
+
+
+@register.filter
 def is_long(text: Any) -> bool:
     """Whether a text is folded until asked for."""
     words = str(text or "")

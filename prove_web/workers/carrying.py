@@ -1,0 +1,94 @@
+"""The files of a job that a machine far away needs, and those that it sends: which, and where they lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import UUID
+
+from prove_web.live.models import Job
+from training_worker.prove.models import BEST, OF_RUN, left_by
+
+PIECE = 4 << 20  # bytes sent at a time
+PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+DEEPEST = 6
+LOG, OUT, PARTIAL = "log.txt", "out", ".partial"
+
+
+class NotTaken(ValueError):
+    """A file or a piece that is not taken; the message says why."""
+
+
+def needed(job: Job) -> Iterator[tuple[str, str]]:
+    """Job and path of each file that doing the job takes: its data set, its policy, and what it has done so far."""
+    yield from listed(source(job, str(job.spec.get("dataset", ""))), OUT, deep=False)
+    if found := OF_RUN.fullmatch(str(job.spec.get("policy", ""))):
+        run, checkpoint = source(job, found[1]), found[2]
+        folder = left_by(run.folder, checkpoint) if run else None
+        if run and folder:
+            yield from listed(run, str(folder.relative_to(run.folder)))
+            if checkpoint == BEST:
+                yield from listed(run, OUT, deep=False)
+    yield from listed(job, OUT)
+
+
+def source(job: Job, other: str) -> Job | None:
+    """Another job of the same project; None for what is none."""
+    try:
+        return Job.objects.filter(project=job.project_id, pk=UUID(other)).first()
+    except ValueError:
+        return None
+
+
+def listed(job: Job | None, under: str, deep: bool = True) -> Iterator[tuple[str, str]]:
+    """Plain files only: a link might lead out of the folder."""
+    if job is None:
+        return
+    folder = job.folder / under
+    for file in sorted(folder.rglob("*") if deep else folder.glob("*")):
+        name = str(file.relative_to(job.folder))
+        if file.is_file() and not file.is_symlink() and plain(name) and not name.endswith(PARTIAL):
+            yield str(job.pk), name
+
+
+def plain(name: str) -> bool:
+    """Whether it is the log, or a path in the folder of results that leads nowhere else."""
+    parts = name.split("/")
+    inside = parts[0] == OUT and 2 <= len(parts) <= DEEPEST
+    return name == LOG or (inside and all(PLAIN.fullmatch(part) for part in parts))
+
+
+def take(job: Job, name: str, at: int, pieces: Iterable[bytes], last: bool) -> None:
+    """A piece of a file; with the last one the whole takes the place of what was there. Raises NotTaken and OSError."""
+    if not plain(name):
+        raise NotTaken("This is not the name of a file that a job leaves.")
+    target = job.folder / name
+    if not target.parent.resolve().is_relative_to(job.folder.resolve()):
+        raise NotTaken("This leads out of the job's folder.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(target.name + PARTIAL)
+    with draft.open("wb" if at == 0 else "r+b") as file:
+        if file.seek(0, 2) != at:
+            raise NotTaken(f"{file.tell():,} bytes are here; begin again with the first.")
+        for piece in pieces:
+            file.write(piece)
+    if last:
+        draft.replace(target)
+
+
+def keep(job: Job, names: Iterable[str]) -> None:
+    """Remove results that the machine no longer has, such as checkpoints before the last ones."""
+    kept = set(names)
+    for _, name in list(listed(job, OUT)):
+        if name not in kept:
+            (job.folder / name).unlink(missing_ok=True)
+    for folder in sorted((job.folder / OUT).rglob("*"), reverse=True):
+        if folder.is_dir() and not folder.is_symlink():
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def path_of(job: str, name: str, data: Path) -> Path:
+    return data / "jobs" / job / name

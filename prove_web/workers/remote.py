@@ -1,0 +1,211 @@
+"""What an enrolled machine asks of the site, over HTTPS alone: what there is to do, its files, and to hear of it.
+
+It asks with its token in `Authorization: Bearer`. It sees jobs of its own organisation, and tells only of those that it
+was given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts.permissions import anyone
+from prove_web.live import messages
+from prove_web.live.jobs import locked, ready
+from prove_web.live.models import AT_WORK, Job, Kind, State
+from prove_web.live.record import record
+from training_worker import facts, hearts
+from training_worker.join.speech import DIFFERS, differences, versions
+from training_worker.prove.events import KINDS, now
+
+from .carrying import PIECE, NotTaken, keep, needed, path_of, take
+from .enrolling import admitted
+from .models import Enrolment
+
+DOES = (Kind.RUN, Kind.SFT, Kind.TRIAL)
+QUEUE = "training"
+LOOKED_AT = 50  # jobs that wait
+MOST_EVENTS = 1000
+REFUSED = "This token is not good here, or not any more. Ask an owner of the team to enrol the machine anew."
+Answer = Callable[..., HttpResponse]
+
+
+def enrolled(view: Answer) -> Answer:
+    """A page for enrolled machines: `request.enrolment` is who asks."""
+
+    @wraps(view)
+    def guarded(request: Any) -> HttpResponse:
+        kind, _, token = request.headers.get("Authorization", "").partition(" ")
+        found = admitted(token.strip()) if kind == "Bearer" and token else None
+        if found is None:
+            return JsonResponse({"error": REFUSED}, status=401)
+        request.enrolment = found
+        try:
+            return view(request)
+        except (ValueError, KeyError, TypeError, ValidationError, NotTaken) as error:
+            return JsonResponse({"error": f"This could not be read: {error}"}, status=400)
+        except messages.UNREACHABLE:
+            return JsonResponse({"error": "The site's broker does not answer; ask again."}, status=503)
+
+    return anyone(csrf_exempt(never_cache(guarded)))
+
+
+def said(request: HttpRequest) -> dict[str, Any]:
+    """Raises ValueError."""
+    found = json.loads(request.body)
+    if not isinstance(found, dict):
+        raise ValueError("not a JSON object")
+    return found
+
+
+def alive(enrolment: Enrolment, told: dict[str, Any]) -> None:
+    """Count what a machine says as its heartbeat; what it serves is not for it to say."""
+    known = {**facts.read_facts(told.get("facts")), "queues": [QUEUE], "slots": 1}
+    hearts.beat(messages.broker(), enrolment.worker, known)
+
+
+@enrolled
+@require_POST
+def hello(request: Any) -> HttpResponse:
+    """Who it is, and whether its versions are those of the site."""
+    told, enrolment = said(request), request.enrolment
+    if differ := differences(dict(told.get("versions") or {}), versions()):
+        return JsonResponse({"error": DIFFERS.format("; ".join(differ))}, status=409)
+    alive(enrolment, told)
+    Enrolment.objects.filter(pk=enrolment.pk, joined_at=None).update(joined_at=timezone.now())
+    return JsonResponse({"worker": enrolment.worker, "team": str(enrolment.organisation), "time": now()})
+
+
+@enrolled
+@require_POST
+def next_job(request: Any) -> HttpResponse:
+    """The job whose turn it is, which is then this machine's, with the files that it takes; {} when there is none."""
+    alive(request.enrolment, said(request))
+    job = begun(request.enrolment)
+    if job is None:
+        return JsonResponse({})
+    files = [{"job": of, "name": name, "size": size(of, name)} for of, name in needed(job)]
+    order = {"job": str(job.pk), "attempt": job.attempt, "kind": job.kind, "spec": job.spec}
+    return JsonResponse({**order, "files": files})
+
+
+def size(job: str, name: str) -> int:
+    return path_of(job, name, settings.PROVE_DATA).stat().st_size
+
+
+def begun(enrolment: Enrolment) -> Job | None:
+    """The first job that waits and that nobody claimed: claimed, and at work from here on."""
+    ours = Job.objects.waiting().filter(project__organisation=enrolment.organisation, kind__in=DOES)
+    for each in ours.select_related("after")[:LOOKED_AT]:
+        if ready(each) and (job := claimed(each, enrolment.worker)):
+            messages.take_back(QUEUE, job.pk, job.attempt)
+            messages.tell_worker(job)
+            messages.hint(job)
+            return job
+    return None
+
+
+@transaction.atomic
+def claimed(each: Job, worker: str) -> Job | None:
+    job = locked(each.pk)
+    if job.state != State.QUEUED or not messages.claim(job, worker):
+        return None
+    job.state, job.worker, job.beat_at = State.STARTING, worker, timezone.now()
+    job.save(update_fields=["state", "worker", "beat_at"])
+    return job
+
+
+def job_of(enrolment: Enrolment, job: Any) -> Job | None:
+    """A job of the machine's organisation; None for any other."""
+    return Job.objects.filter(project__organisation=enrolment.organisation, pk=UUID(str(job))).first()
+
+
+def at_work(enrolment: Enrolment, job: Any, attempt: Any) -> Job:
+    """The job that the machine is at. Raises NotTaken."""
+    found = job_of(enrolment, job)
+    if found is None or found.worker != enrolment.worker or found.state not in AT_WORK or found.attempt != int(attempt):
+        raise NotTaken("You are not at this attempt at this job.")
+    return found
+
+
+@enrolled
+@require_POST
+def tell(request: Any) -> HttpResponse:
+    """Events of an attempt are stored; the answer is what the site says of the job: see jobs/delivery.py."""
+    told, enrolment = said(request), request.enrolment
+    alive(enrolment, told)
+    attempt, job = int(told["attempt"]), job_of(enrolment, told["job"])
+    if job is None:
+        raise NotTaken("There is no such job.")
+    mine = job.worker == enrolment.worker and job.attempt == attempt
+    if mine and not job.ended:
+        job = record(str(job.pk), attempt, list(events(told["events"], enrolment.worker))) or job
+    current = job.attempt + (job.ended or (job.attempt == attempt and not mine))
+    return JsonResponse({"attempt": current, "seq": job.seq, "stop": job.stop})
+
+
+def events(told: Any, worker: str) -> Iterator[dict[str, Any]]:
+    """Raises ValueError for what are none."""
+    if not isinstance(told, list) or len(told) > MOST_EVENTS:
+        raise ValueError("events must be a list")
+    for one in told:
+        data = dict(one["data"])
+        if one["kind"] not in KINDS or one["kind"] == "items":
+            raise ValueError(f"{one['kind']!r} is no kind of event")
+        data |= {"worker": worker} if one["kind"] == "started" else {}
+        yield {"seq": int(one["seq"]), "at": str(one["at"]), "kind": one["kind"], "data": data}
+
+
+@enrolled
+@require_safe
+def get_file(request: Any) -> HttpResponse:
+    """`?at=` a job and its `attempt`, `?job=` and `?name=` one of the files that it takes."""
+    mine = at_work(request.enrolment, request.GET["at"], request.GET["attempt"])
+    job, name = request.GET["job"], request.GET["name"]
+    if (job, name) not in set(needed(mine)):
+        raise NotTaken("This job does not take that file.")
+    return FileResponse(path_of(job, name, settings.PROVE_DATA).open("rb"))
+
+
+@enrolled
+@require_POST
+def put_file(request: Any) -> HttpResponse:
+    """A piece of a result: `?job=`, `attempt`, `name`, `at` (its first byte) and `last` (1 for the last piece)."""
+    asked = request.GET
+    job = at_work(request.enrolment, asked["job"], asked["attempt"])
+    if not 0 <= int(request.headers.get("Content-Length") or 0) <= PIECE:
+        raise NotTaken(f"A piece has at most {PIECE:,} bytes.")
+    try:
+        take(job, asked["name"], int(asked["at"]), iter(lambda: request.read(1 << 16), b""), asked.get("last") == "1")
+    except OSError as error:
+        return JsonResponse({"error": f"The site cannot keep it ({error.strerror})."}, status=507)
+    return JsonResponse({})
+
+
+@enrolled
+@require_POST
+def kept_files(request: Any) -> HttpResponse:
+    """The names of all results that the machine has; others go."""
+    told = said(request)
+    keep(at_work(request.enrolment, told["job"], told["attempt"]), map(str, told["names"]))
+    return JsonResponse({})
+
+
+@enrolled
+@require_POST
+def goodbye(request: Any) -> HttpResponse:
+    """The machine works no more, for now."""
+    hearts.forget(messages.broker(), request.enrolment.worker)
+    return JsonResponse({})

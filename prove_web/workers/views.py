@@ -1,0 +1,111 @@
+"""The queue of a project's site, and the workers that serve it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts.models import Project
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.live.models import Job
+from prove_web.live.queueing import move
+from prove_web.live.views import back
+
+from .enrolling import enrol, revoke
+from .forms import EnrolForm
+from .turns import cancelled, counts, line
+from .working import QUEUES, workers
+
+ROWS, MOST_ENROLMENTS = 25, 50
+MOVED = {
+    "first": "“{}” goes first of the jobs of this project.",
+    "last": "“{}” goes last of the jobs of this project.",
+    "up": "“{}” was moved up.",
+    "down": "“{}” was moved down.",
+}
+
+
+@in_project(Action.VIEW)
+@require_safe
+def job_queue(request: ProjectRequest) -> HttpResponse:
+    """`?queue=` one of QUEUES, `?page=` of what waits in it."""
+    queue = request.GET.get("queue", "")
+    queue = queue if queue in QUEUES else next(iter(QUEUES))
+    mine = set(Project.objects.of(request.user).values_list("pk", flat=True))
+    found = workers()
+    shown = line(queue, request.project, mine, found or [])
+    counted = counts()
+    context = {
+        "line": shown,
+        "page": Paginator(shown.turns, ROWS).get_page(request.GET.get("page")),
+        "queues": [(name, about, counted.get(name, 0)) for name, about in QUEUES.items()],
+        "about": QUEUES[queue],
+        "cancelled": cancelled(request.project, queue),
+        "unreachable": found is None,
+    }
+    return render(request, "workers/queue.html", context)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def job_move(request: ProjectRequest, job: UUID) -> HttpResponse:
+    """`to`: up, down, first or last of this project's jobs of its queue."""
+    found = get_object_or_404(Job.objects.select_related("project__organisation"), project=request.project, pk=job)
+    to = request.POST.get("to", "")
+    if to not in MOVED:
+        messages.error(request, "A job is moved up, down, first or last; this was none of them.")
+    elif move(found, to) < 0:
+        messages.info(request, f"“{found.title}” has left the queue meanwhile; nothing was moved.")
+    else:
+        messages.success(request, MOVED[to].format(found.title))
+    return back(request, found)
+
+
+@in_project(Action.VIEW)
+@require_safe
+def worker_list(request: ProjectRequest) -> HttpResponse:
+    return render(request, "workers/workers.html", listed(request, EnrolForm()))
+
+
+def listed(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
+    """The workers, and for owners the machines that were enrolled."""
+    found = workers()
+    enrolments = request.organisation.enrolments.select_related("made_by")[:MOST_ENROLMENTS]
+    return {
+        "workers": found or [],
+        "unreachable": found is None,
+        "mine": set(Project.objects.of(request.user).values_list("pk", flat=True)),
+        "enrolments": list(enrolments) if request.role.covers(Action.MANAGE) else [],
+        "heard": {worker.name for worker in found or [] if worker.alive},
+        "form": form,
+    }
+
+
+@in_project(Action.MANAGE)
+@require_POST
+def enrolment_new(request: ProjectRequest) -> HttpResponse:
+    """The token is on the page that answers, and nowhere else."""
+    form = EnrolForm(request.POST)
+    if not form.is_valid():
+        return render(request, "workers/workers.html", listed(request, form), status=422)
+    given = form.cleaned_data
+    made, token = enrol(request.organisation, request.user, given["name"], int(given["days"]))
+    command = f"python -m training_worker.join {request.build_absolute_uri('/')} {token}"
+    context = {**listed(request, EnrolForm()), "made": made, "command": command}
+    return render(request, "workers/workers.html", context)
+
+
+@in_project(Action.MANAGE)
+@require_POST
+def enrolment_revoke(request: ProjectRequest, enrolment: int) -> HttpResponse:
+    found = get_object_or_404(request.organisation.enrolments, pk=enrolment)
+    jobs = revoke(found)
+    lost = f" {jobs} job{'s' * (jobs != 1)} of it will be taken by another worker." if jobs else ""
+    messages.success(request, f"“{found.name}” is refused from now on.{lost}")
+    return redirect("workers", *request.project.path)

@@ -1,0 +1,335 @@
+"""Machines that join: what a token lets them do, whose jobs they get, and a run that is trained far away."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.core.servers.basehttp import WSGIServer
+from django.db import connections
+from django.test import Client
+from django.test.testcases import LiveServerThread, QuietWSGIRequestHandler, _StaticFilesHandler
+from django.utils import timezone
+
+from prove_web.accounts.models import Project, User
+from prove_web.experiments.checkpoints import checkpoints
+from prove_web.experiments.models import Point, Run, StepRollouts
+from prove_web.live import messages
+from prove_web.live.jobs import enqueue, request_stop
+from prove_web.live.models import Job, Kind, State, StopLevel
+from prove_web.workers.carrying import needed
+from prove_web.workers.enrolling import enrol, revoke
+from prove_web.workers.models import Enrolment
+from prove_web.workers.working import workers
+from tests.waiting import eventually
+from training_worker.join.speech import versions
+from training_worker.prove.models import left_by
+from training_worker.prove.trajectory import write_lines
+
+from .examples import dataset_of, examples
+from .story import event
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
+ROOT = Path(__file__).parents[2]
+
+
+class Machine:
+    """An enrolled machine's half of the talk, by hand."""
+
+    def __init__(self, token: str):
+        self.client, self.headers = Client(), {"Authorization": f"Bearer {token}"}
+
+    def ask(self, page: str, **told: Any) -> Any:
+        return self.client.post(f"/worker/{page}/", json.dumps(told), "application/json", headers=self.headers)
+
+    def next(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.ask("next").json()
+        return found
+
+    def put(self, job: Job, name: str, data: bytes, at: int = 0, last: int = 1) -> int:
+        where = f"/worker/result/?job={job.pk}&attempt={job.attempt}&name={name}&at={at}&last={last}"
+        answer = self.client.post(where, data, "application/octet-stream", headers=self.headers)
+        return int(answer.status_code)
+
+    def get(self, job: Job, of: Any, name: str) -> Any:
+        asked = {"at": job.pk, "attempt": job.attempt, "job": of, "name": name}
+        return self.client.get("/worker/file/", asked, headers=self.headers)
+
+
+@pytest.fixture(autouse=True)
+def data(settings: LazySettings, tmp_path: Path) -> Path:
+    settings.PROVE_DATA = tmp_path / "site"
+    return tmp_path / "site"
+
+
+@pytest.fixture
+def enrolment(project: Project, alice: User) -> tuple[Enrolment, str]:
+    return enrol(project.organisation, alice, "GPU box", 1)
+
+
+@pytest.fixture
+def machine(enrolment: tuple[Enrolment, str]) -> Machine:
+    return Machine(enrolment[1])
+
+
+def run(project: Project, **spec: Any) -> Job:
+    """A run that waits, on a data set whose files are here."""
+    dataset = dataset_of(project)
+    dataset.job.out.mkdir(parents=True)
+    write_lines(dataset.job.out / "train.jsonl", examples()[:8])
+    asked = {"dataset": str(dataset.job_id), "policy": "warm", **spec}
+    job = Job.objects.create(project=project, kind=Kind.RUN, title="Run", spec=asked)
+    number = Run.objects.filter(project=project).count() + 1
+    Run.objects.create(project=project, number=number, name="Run", dataset=dataset, job=job, config=asked)
+    enqueue(job)
+    return job
+
+
+def fresh(job: Job) -> Job:
+    job.refresh_from_db()
+    return job
+
+
+def test_a_token_is_kept_as_a_hash_and_shown_once(
+    project: Project, alice: User, as_user: Callable[..., Client]
+) -> None:
+    client = as_user(alice)
+    page = client.post("/acme/demo/workers/enrol/", {"name": "GPU box", "days": "30"}).content.decode()
+    token = page.split("training_worker.join http://testserver/ ")[1].split("<")[0]
+    made = Enrolment.objects.get()
+    assert token not in str(made.__dict__) and made.good and made.made_by == alice
+    assert Machine(token).ask("next").status_code == 200
+    assert token not in client.get("/acme/demo/workers/").content.decode()
+
+
+@pytest.mark.parametrize("page", ["hello", "next", "tell", "goodbye", "results", "file", "result"])
+def test_without_a_good_token_nothing_is_answered(
+    project: Project, alice: User, enrolment: tuple[Enrolment, str], page: str
+) -> None:
+    made, token = enrolment
+    method = "get" if page == "file" else "post"
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": token}):
+        assert getattr(Client(), method)(f"/worker/{page}/", headers=headers).status_code == 401
+    good = {"Authorization": f"Bearer {token}"}
+    assert getattr(Client(), method)(f"/worker/{page}/", headers=good).status_code != 401
+    for change in ({"expires_at": timezone.now()}, {"revoked_at": timezone.now()}):
+        Enrolment.objects.filter(pk=made.pk).update(**change)
+        assert getattr(Client(), method)(f"/worker/{page}/", headers=good).status_code == 401
+
+
+def test_who_may_no_longer_enrol_takes_the_machine_along(project: Project, alice: User, machine: Machine) -> None:
+    alice.memberships.update(role="maintainer")
+    assert machine.ask("next").status_code == 401
+
+
+def test_a_machine_of_another_version_is_turned_away_with_what_differs(machine: Machine) -> None:
+    assert machine.ask("hello", versions=versions()).status_code == 200
+    answer = machine.ask("hello", versions={**versions(), "code": "other"})
+    assert answer.status_code == 409 and "code other" in answer.json()["error"]
+    build = {name: f"{version}+cu130" if name == "torch" else version for name, version in versions().items()}
+    assert machine.ask("hello", versions=build).status_code == 200
+
+
+def test_a_machine_gets_the_runs_of_its_team_alone_in_their_turn(
+    project: Project, charlie: User, machine: Machine, enrolment: tuple[Enrolment, str]
+) -> None:
+    theirs = run(Project.objects.get(organisation__slug="other"))
+    data_set = Job.objects.create(project=project, kind=Kind.DATASET, title="Data")
+    enqueue(data_set)
+    first, second = run(project), run(project)
+    assert [machine.next().get("job") for _ in range(3)] == [str(first.pk), str(second.pk), None]
+    assert (fresh(first).state, first.worker) == (State.STARTING, enrolment[0].worker)
+    assert fresh(theirs).state == fresh(data_set).state == State.QUEUED
+
+
+def test_a_job_that_a_worker_of_the_site_has_claimed_is_not_given(project: Project, machine: Machine) -> None:
+    job = run(project)
+    assert messages.claim(job, "training@here")
+    assert machine.next() == {}
+
+
+def test_what_a_job_takes_is_fetched_and_nothing_else(project: Project, machine: Machine, data: Path) -> None:
+    job, other = run(project), run(project)
+    asked = machine.next()
+    source = job.spec["dataset"]
+    assert [(one["job"], one["name"]) for one in asked["files"]] == [(source, "out/train.jsonl")]
+    answer = machine.get(job, source, "out/train.jsonl")
+    assert b"".join(answer.streaming_content) == (data / "jobs" / source / "out" / "train.jsonl").read_bytes()
+    for of, name in ((other.spec["dataset"], "out/train.jsonl"), (source, "out/../spec.json"), (source, "spec.json")):
+        assert machine.get(job, of, name).status_code == 400
+    assert machine.get(other, source, "out/train.jsonl").status_code == 400, "it is not at that job"
+
+
+def test_the_next_attempt_elsewhere_takes_what_the_one_before_left(project: Project, machine: Machine) -> None:
+    first = run(project)
+    machine.next()
+    assert (
+        machine.put(first, "out/policy/card.json", b"{}") == machine.put(first, "out/policy/config.json", b"{}") == 200
+    )
+    second = run(project, policy=f"run:{first.pk}")
+    assert (str(first.pk), "out/policy/config.json") in set(needed(second))
+    assert (str(first.pk), "out/policy/config.json") in set(needed(first)), "what it has done so far"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("spec.json", "../x", "out", "out/", "out/../spec.json", "out//x", "/etc/passwd", "out/.hidden", ""),
+        *("out/a/b/c/d/e/f/g", "out/x%00y", "log.txt/x", "events-1.jsonl", "out/" + "x" * 200),
+    ],
+)
+def test_a_result_lies_in_the_jobs_results_or_nowhere(
+    project: Project, machine: Machine, data: Path, name: str
+) -> None:
+    job = run(project)
+    machine.next()
+    before = sorted(data.rglob("*"))
+    assert machine.put(job, name, b"x") == 400
+    assert sorted(data.rglob("*")) == before
+
+
+def test_a_link_in_the_results_leads_nowhere(project: Project, machine: Machine, data: Path, tmp_path: Path) -> None:
+    job = run(project)
+    machine.next()
+    job.out.mkdir(parents=True)
+    (job.out / "link").symlink_to(tmp_path)
+    assert machine.put(job, "out/link/x", b"x") == 400 and not (tmp_path / "x").exists()
+
+
+def test_a_result_is_there_once_its_last_piece_is_and_goes_when_the_machine_drops_it(
+    project: Project, machine: Machine
+) -> None:
+    job = run(project)
+    machine.next()
+    assert machine.put(job, "out/a/x.bin", b"abc", last=0) == 200
+    assert not (job.out / "a" / "x.bin").exists()
+    assert machine.put(job, "out/a/x.bin", b"ef", at=4) == 400, "a piece is missing"
+    assert machine.put(job, "out/a/x.bin", b"def", at=3) == 200
+    assert (job.out / "a" / "x.bin").read_bytes() == b"abcdef"
+    machine.put(job, "out/y.bin", b"")
+    machine.ask("results", job=str(job.pk), attempt=1, names=["out/y.bin"])
+    assert [path.name for path in job.out.rglob("*")] == ["y.bin"]
+
+
+def test_only_who_is_at_a_job_tells_of_it(
+    project: Project, alice: User, machine: Machine, enrolment: tuple[Enrolment, str]
+) -> None:
+    job, other = run(project), Machine(enrol(project.organisation, alice, "Other", 1)[1])
+    machine.next()
+    told = {"job": str(job.pk), "attempt": 1, "events": [event(1, "started", host="far", pid=1, worker="training@x")]}
+    assert other.ask("tell", **told).json()["attempt"] == 2, "it is told to let go"
+    assert fresh(job).seq == 0 and other.put(job, "out/x", b"") == 400
+    assert machine.ask("tell", **told).json() == {"attempt": 1, "seq": 1, "stop": ""}
+    assert fresh(job).worker == enrolment[0].worker, "who it is is not for it to say"
+    request_stop(job, StopLevel.AFTER_STEP)
+    assert machine.ask("tell", job=str(job.pk), attempt=1, events=[]).json()["stop"] == "after_step"
+
+
+@pytest.mark.parametrize("events", [None, 7, [7], [{}], [{"seq": 1, "at": "x", "kind": "items", "data": {}}], {"a": 1}])
+def test_what_is_no_event_is_refused(project: Project, machine: Machine, events: Any) -> None:
+    job = run(project)
+    machine.next()
+    assert machine.ask("tell", job=str(job.pk), attempt=1, events=events).status_code == 400
+    assert fresh(job).seq == 0
+
+
+@pytest.mark.parametrize(
+    "facts", [None, 7, {"gpus": [7, {"name": 1}], "cores": "many", "gpu": ["x"], "queues": ["web"]}]
+)
+def test_what_a_machine_says_of_itself_is_believed_as_far_as_it_can_be(
+    project: Project, alice: User, as_user: Callable[..., Client], machine: Machine, facts: Any
+) -> None:
+    machine.ask("next", facts=facts)
+    [worker] = workers() or []
+    assert worker.queues == ("training",) and worker.slots == 1
+    assert as_user(alice).get("/acme/demo/workers/").status_code == 200
+
+
+def test_who_is_revoked_loses_the_job_which_others_take(
+    project: Project, machine: Machine, enrolment: tuple[Enrolment, str]
+) -> None:
+    job = run(project)
+    machine.next()
+    assert revoke(enrolment[0]) == 1
+    assert (fresh(job).state, job.attempt, job.failures, job.worker) == (State.QUEUED, 2, 0, "")
+    assert machine.ask("tell", job=str(job.pk), attempt=1, events=[]).status_code == 401
+    assert messages.broker().hget(f"prove:job:{job.pk}", "attempt") == "2"
+    assert messages.broker().zcard("prove:waiting:training") == 1
+
+
+class Serial(LiveServerThread):
+    """One request at a time, since tests share one connection to a database in memory."""
+
+    def _create_server(self, connections_override: Any = None) -> WSGIServer:
+        return WSGIServer((self.host, self.port), QuietWSGIRequestHandler, allow_reuse_address=False)
+
+
+@pytest.fixture
+def site(broker: str) -> Iterator[str]:
+    """The site's pages over real HTTP."""
+    shared = {}
+    for connection in connections.all():
+        if connection.vendor == "sqlite" and connection.is_in_memory_db():
+            connection.inc_thread_sharing()
+            shared[connection.alias] = connection
+    thread = Serial("127.0.0.1", _StaticFilesHandler, connections_override=shared)
+    thread.daemon = True
+    thread.start()
+    thread.is_ready.wait()
+    assert thread.error is None, thread.error
+    yield f"http://127.0.0.1:{thread.port}/"
+    thread.terminate()
+    for connection in shared.values():
+        connection.dec_thread_sharing()
+
+
+@pytest.fixture
+def joined(site: str, enrolment: tuple[Enrolment, str], tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A second machine, as far as one machine can tell: a process with a data folder of its own and no broker."""
+    command = [sys.executable, "-m", "training_worker.join", site, enrolment[1], "--data", str(tmp_path / "far")]
+    given = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "PROVE_DATA")}
+    with (tmp_path / "far.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=given, stdout=log, stderr=log, start_new_session=True)
+    yield process
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def over(job: Job) -> bool:
+    """Asked of the broker, for the database is busy with the machine's questions."""
+    return int(messages.broker().hget(f"prove:job:{job.pk}", "attempt") or 0) > 1
+
+
+def test_a_machine_with_nothing_of_the_site_trains_a_run_that_is_whole_here(
+    project: Project,
+    enrolment: tuple[Enrolment, str],
+    joined: subprocess.Popen[bytes],
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    job = run(project, prompts=2, group=2, max_steps=3, held_out=0, evaluate_every=0, threads=1, checkpoint_every=2)
+    eventually(lambda: over(job) or joined.poll() is not None, "the end of the run")
+    joined.send_signal(signal.SIGTERM)
+    assert joined.wait(60) == 0, (tmp_path / "far.log").read_text()
+    assert (fresh(job).state, job.error, job.worker) == (State.DONE, "", enrolment[0].worker)
+    trained = Run.objects.get(job=job)
+    assert list(Point.objects.filter(run=trained).values_list("step", flat=True)) == [1, 2, 3]
+    kept = list(StepRollouts.objects.filter(run=trained))
+    assert len(kept) == 3 and all((job.out / "rollouts" / one.file).stat().st_size == one.bytes for one in kept)
+    assert left_by(job.folder) and checkpoints(job)
+    assert (job.folder / "log.txt").exists() and not list(job.folder.rglob("*.partial"))
+    here, far = (
+        {str(file.relative_to(folder)): file.read_bytes() for file in (folder / "out").rglob("*") if file.is_file()}
+        for folder in (job.folder, tmp_path / "far" / "jobs" / str(job.pk))
+    )
+    assert here == far
+    assert workers() == [], "it said goodbye"

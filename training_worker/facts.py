@@ -1,0 +1,130 @@
+"""What a worker tells of itself with each heartbeat: what it serves, what it computes on, how busy that is.
+
+machine: queues (names), slots (jobs at once), host, pid, cores, memory_gb, gpus (name and memory_gb of each), python,
+torch ("" without), code (a digest), started (ISO 8601) | load: cpu and memory (shares of 0 to 1), gpu (a list, a share
+for each), gpu_memory (the same of their memory).
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import subprocess
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import psutil
+
+from .prove.events import now
+from .prove.synthesis.shards import own_code
+
+ASKED = "name,memory.total,memory.used,utilization.gpu"
+PATIENCE = 3.0  # seconds that nvidia-smi gets
+GB, MIB = 1e9, 1 << 20
+LONGEST, MOST_GPUS = 100, 64  # of what another machine says
+
+
+def machine(queues: Sequence[str], slots: int) -> dict[str, Any]:
+    """What does not change while the worker runs."""
+    return {
+        "queues": list(queues),
+        "slots": slots,
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "cores": os.cpu_count() or 1,
+        "memory_gb": round(psutil.virtual_memory().total / GB, 1),
+        "gpus": [{"name": one["name"], "memory_gb": one["memory_gb"]} for one in gpus()],
+        "python": platform.python_version(),
+        "torch": torch_version(),
+        "code": own_code(),
+        "started": now(),
+    }
+
+
+def load() -> dict[str, Any]:
+    found = gpus()
+    return {
+        "cpu": round(psutil.cpu_percent() / 100, 3),
+        "memory": round(psutil.virtual_memory().percent / 100, 3),
+        "gpu": [one["busy"] for one in found],
+        "gpu_memory": [one["used"] for one in found],
+    }
+
+
+def read_facts(told: Any) -> dict[str, Any]:
+    """What another machine says of itself, as far as it has the form of `machine` and `load`."""
+    given = told if isinstance(told, dict) else {}
+    found: dict[str, Any] = {}
+    for names, kind, read_one in FORMS:
+        for name in names:
+            value = given.get(name)
+            if isinstance(value, kind) and not isinstance(value, bool):
+                found[name] = read_one(value)
+    return found
+
+
+def short(text: str) -> str:
+    return text[:LONGEST]
+
+
+def shares(values: list[Any]) -> list[float]:
+    return [float(one) for one in values[:MOST_GPUS] if isinstance(one, int | float)]
+
+
+def of_gpus(values: list[Any]) -> list[dict[str, Any]]:
+    sane = [one for one in values[:MOST_GPUS] if isinstance(one, dict)]
+    return [
+        {"name": short(str(one.get("name"))), "memory_gb": float(one["memory_gb"])}
+        for one in sane
+        if isinstance(one.get("memory_gb"), int | float)
+    ]
+
+
+FORMS: tuple[tuple[tuple[str, ...], Any, Any], ...] = (
+    (("host", "python", "torch", "code", "started"), str, short),
+    (("pid", "cores"), int, int),
+    (("memory_gb", "cpu", "memory"), (int, float), float),
+    (("gpu", "gpu_memory"), list, shares),
+    (("gpus",), list, of_gpus),
+)
+
+
+def torch_version() -> str:
+    """Without loading it, which takes seconds."""
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return ""
+
+
+def gpus() -> list[dict[str, Any]]:
+    """Name, memory in GB, and shares of its memory and time in use, of each GPU that the driver's own tool knows."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    command = [tool, f"--query-gpu={ASKED}", "--format=csv,noheader,nounits"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [one for line in done.stdout.splitlines() if (one := read(line))]
+
+
+def read(line: str) -> dict[str, Any] | None:
+    """One line of the tool; a number that a GPU does not tell counts as 0."""
+    cells = [cell.strip() for cell in line.split(",")]
+    if len(cells) != len(ASKED.split(",")):
+        return None
+    name, (total, used, busy) = cells[0], map(number, cells[1:])
+    memory = round(total * MIB / GB, 1)
+    return {"name": name, "memory_gb": memory, "used": round(used / total, 3) if total else 0.0, "busy": busy / 100}
+
+
+def number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

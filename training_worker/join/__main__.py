@@ -1,0 +1,137 @@
+"""Join a site as a worker: `python -m training_worker.join https://site.example.com TOKEN`.
+
+An owner makes the token on the site's page of workers. The machine fetches what a job needs, trains, and sends back
+what comes of it, all over https; it needs neither the site's broker nor its database.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .. import facts
+from ..jobs.delivery import BEAT
+from ..jobs.parent import Attempt
+from .carrying import bring
+from .line import Away, Line, NotTaken, Refused
+from .speech import versions
+from .telling import Telling
+
+EVERY = 3.0  # seconds between two questions for work
+MOST_SKEW = 300.0  # seconds that the clocks may differ
+FOLDER = Path("~/.prove-worker")
+TOKEN = "PROVE_JOIN_TOKEN"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m training_worker.join", description=__doc__.split("\n")[0])
+    parser.add_argument("url", help="the site's address")
+    parser.add_argument("token", nargs="?", default=os.environ.get(TOKEN, ""), help=f"or in {TOKEN}")
+    parser.add_argument("--data", type=Path, help=f"folder for its files (default: PROVE_DATA or {FOLDER})")
+    given = parser.parse_args()
+    data = (given.data or Path(os.environ.get("PROVE_DATA") or FOLDER)).expanduser().resolve()
+    closing = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *rest: closing.set())
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        os.environ["PROVE_DATA"] = str(data)  # by which the child finds its models
+        os.environ.pop("REDIS_URL", None)
+        return work(Line(given.url, given.token), data, closing)
+    except (Refused, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def work(line: Line, data: Path, closing: threading.Event) -> int:
+    """Do one job after another until asked to stop. Raises Refused."""
+    known = facts.machine(["training"], 1)
+    name = joined(line, known, closing)
+    while not closing.is_set():
+        try:
+            order = line.ask("next/", {"facts": {**known, **facts.load()}})
+            if order:
+                do(line, data / "jobs", name, order, known, closing)
+                continue
+        except (Away, NotTaken) as error:
+            print(f"{error} Asking again.", flush=True)
+        closing.wait(EVERY)
+    with suppress(Away, NotTaken):
+        line.ask("goodbye/", {})
+    return 0
+
+
+def joined(line: Line, known: dict[str, Any], closing: threading.Event) -> str:
+    """Introduce this machine; what it is called there. A site that is away is waited for. Raises Refused."""
+    while True:
+        try:
+            heard = line.ask("hello/", {"facts": known, "versions": versions()})
+            break
+        except Away as error:
+            print(f"{error} Trying again.", flush=True)
+            if closing.wait(EVERY):
+                raise Refused("Stopped before the site answered.") from None
+    skew = abs((datetime.now(UTC) - datetime.fromisoformat(heard["time"])).total_seconds())
+    if skew > MOST_SKEW:
+        raise Refused(
+            f"This machine's clock differs from the site's by {skew:.0f} seconds. Set it right and join again."
+        )
+    gpus = ", ".join(gpu["name"] for gpu in known["gpus"]) or f"{known['cores']} cores, no GPU"
+    print(f"Joined {heard['team']} as {heard['worker']}: {gpus}. Versions and clock are those of the site.", flush=True)
+    return str(heard["worker"])
+
+
+def do(
+    line: Line, jobs: Path, name: str, order: dict[str, Any], known: dict[str, Any], closing: threading.Event
+) -> None:
+    """One attempt at a job. Raises Refused, once it was let go of."""
+    files = order.pop("files")
+    print(f"{order['kind']} {order['job']}, attempt {order['attempt']}", flush=True)
+    (jobs / order["job"]).mkdir(parents=True, exist_ok=True)
+    tellings: list[Telling] = []
+
+    def telling(app: Any, job: str, attempt: int, reader: Any) -> Telling:
+        tellings.append(Telling(line, known, job, attempt, reader))
+        return tellings[-1]
+
+    with beating(line, order, known):
+        bring(line, jobs, order, files)
+    attempt = Attempt(None, jobs, **order, closing=closing.is_set, worker=name, delivery=telling)
+    try:
+        attempt.run()
+    finally:
+        for each in tellings:
+            each.mirror.close()
+    if tellings and tellings[0].refused:
+        raise tellings[0].refused
+
+
+@contextmanager
+def beating(line: Line, order: dict[str, Any], known: dict[str, Any]) -> Iterator[None]:
+    """Have the site hear of an attempt whose files are under way, which may take long."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(BEAT):
+            with suppress(Away, NotTaken, Refused):
+                line.ask("tell/", {"job": order["job"], "attempt": order["attempt"], "events": [], "facts": known})
+
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

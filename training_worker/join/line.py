@@ -1,0 +1,102 @@
+"""The line to the site: JSON and files over HTTP, with the token in every request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+PIECE = 4 << 20  # bytes sent at a time
+PATIENCE = 30.0  # seconds without a word
+CHUNK = 1 << 20
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+class Refused(Exception):
+    """The site does not want this machine; the message says why and what to do."""
+
+
+class Away(Exception):
+    """The site does not answer, or cannot at the moment."""
+
+
+class NotTaken(Exception):
+    """The site did not take what was said."""
+
+
+class Stay(HTTPRedirectHandler):
+    """A token is for the site that it was made by, and follows no redirect."""
+
+    def redirect_request(self, *args: Any, **rest: Any) -> None:
+        return None
+
+
+class Line:
+    def __init__(self, url: str, token: str):
+        """Raises Refused for an address that a token must not travel to."""
+        parts = urlsplit(url)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
+            raise Refused(f"{url} is no https address. A token travels over https alone, except to this very machine.")
+        self.url, self.token = url.rstrip("/") + "/", token
+        self.opener = build_opener(Stay)
+
+    def ask(self, path: str, told: Mapping[str, Any]) -> dict[str, Any]:
+        """Raises Refused, Away and NotTaken."""
+        headers = {"Content-Type": "application/json"}
+        with self.open(Request(self.address(path), json.dumps(told).encode(), headers, method="POST")) as answer:
+            try:
+                return dict(json.load(answer))
+            except ValueError:
+                raise Away(f"{self.url} answers, but not as a site does.") from None
+
+    def fetch(self, target: Path, **asked: Any) -> None:
+        """A file of the site, whole or not at all. Raises Refused, Away, NotTaken and OSError."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = target.with_name(target.name + ".partial")
+        with self.open(Request(self.address("file/", **asked))) as answer, draft.open("wb") as file:
+            while piece := answer.read(CHUNK):
+                file.write(piece)
+        draft.replace(target)
+
+    def send(self, file: Path, **asked: Any) -> None:
+        """A file to the site, in pieces. Raises Refused, Away, NotTaken and OSError."""
+        at = 0
+        with file.open("rb") as source:
+            size = source.seek(0, 2)
+            source.seek(0)
+            while True:
+                piece = source.read(min(PIECE, size - at))
+                last = at + len(piece) >= size or not piece
+                address = self.address("result/", **asked, at=at, last=int(last))
+                headers = {"Content-Type": "application/octet-stream"}
+                with self.open(Request(address, piece, headers, method="POST")) as answer:
+                    answer.read()
+                at += len(piece)
+                if last:
+                    return
+
+    def address(self, path: str, **asked: Any) -> str:
+        return urljoin(self.url, f"worker/{path}") + (f"?{urlencode(asked)}" if asked else "")
+
+    def open(self, request: Request) -> Any:
+        request.add_header("Authorization", f"Bearer {self.token}")
+        try:
+            return self.opener.open(request, timeout=PATIENCE)
+        except HTTPError as error:
+            why = reason(error)
+            if error.code in (401, 409):
+                raise Refused(why) from None
+            raise (Away if error.code >= 500 else NotTaken)(why) from None
+        except (URLError, OSError) as error:
+            raise Away(f"{self.url} does not answer: {getattr(error, 'reason', error)}") from None
+
+
+def reason(error: HTTPError) -> str:
+    try:
+        return str(json.load(error)["error"])
+    except (ValueError, KeyError, TypeError, OSError):
+        return f"The site answers {error.code} {error.reason}."

@@ -1,0 +1,124 @@
+"""How much memory a run needs at least, by plain arithmetic: what the trainer refuses by, and pages forecast by.
+
+Per parameter: the weights; for those that are trained a gradient and AdamW's two moments in fp32; with a KL term and
+full training a reference model. Beside them, where a run has rollouts, the keys and values of those that generate
+together, at their longest. Activations come on top.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+GB = 1e9
+MOST_ROWS = 64
+LONGEST_HEADER = 100_000_000  # bytes
+EVERYTHING = ("weights", "gradients", "optimizer", "reference")
+SPLIT = {"ddp": (), "zero2": ("gradients", "optimizer"), "zero3": EVERYTHING, "fsdp": EVERYTHING}
+KEPT = 3  # checkpoints that a run keeps: the last two, and the best
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes on one process, by what they hold."""
+
+    weights: float
+    gradients: float
+    optimizer: float
+    reference: float
+    cache: float
+
+    @property
+    def total(self) -> float:
+        return self.weights + self.gradients + self.optimizer + self.reference + self.cache
+
+    def __str__(self) -> str:
+        parts = {name: value for name, value in vars(self).items() if value}
+        told = ", ".join(f"{name} {value / GB:.1f}" for name, value in parts.items())
+        return f"{self.total / GB:.1f} GB ({told})"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What of a run's settings its memory depends on; `tokens` are of a row at its longest, `rows` of a process."""
+
+    precision: str = "fp32"
+    lora_rank: int = 0
+    beta: float = 0.0
+    sharding: str = "ddp"
+    processes: int = 1
+    tokens: int = 0
+    rows: int = 0  # 0 for a run without rollouts
+
+
+def trained(weights: Shapes, plan: Plan) -> float:
+    """How many parameters are trained."""
+    if not plan.lora_rank:
+        return float(sum(map(prod, weights.values())))
+    matrices = [shape for name, shape in weights.items() if len(shape) == 2 and not ends(name)]
+    return float(plan.lora_rank * sum(map(sum, matrices)))
+
+
+def footprint(weights: Shapes, plan: Plan, model: Mapping[str, Any], memory: float) -> Footprint:
+    """What a run needs at least; `model` is the model's config.json, `memory` all there is on the device, in bytes."""
+    parameters, learned = float(sum(map(prod, weights.values()))), trained(weights, plan)
+    stored = 2.0 if plan.lora_rank and plan.precision == "bf16" else 4.0
+    needs = {
+        "weights": parameters * stored + (learned * 4.0 if plan.lora_rank else 0.0),
+        "gradients": learned * 4.0,
+        "optimizer": learned * 8.0,
+        "reference": 0.0,
+    }
+    if not plan.rows:
+        return Footprint(**needs, cache=0.0)
+    if plan.beta and not plan.lora_rank:
+        needs["reference"] = parameters * 4.0
+    for name in SPLIT[plan.sharding]:
+        needs[name] /= plan.processes
+    return Footprint(**needs, cache=min(plan.rows, rows_at_once(plan, model, memory)) * a_row(plan, model))
+
+
+def a_row(plan: Plan, model: Mapping[str, Any]) -> float:
+    """Bytes of the keys and values of one rollout at its longest."""
+    heads = int(model.get("num_attention_heads") or 1)
+    kv, width = int(model.get("num_key_value_heads") or heads), int(model.get("hidden_size") or 0)
+    dim, layers = int(model.get("head_dim") or width // heads), int(model.get("num_hidden_layers") or 0)
+    size = 2.0 if plan.precision == "bf16" else 4.0
+    return plan.tokens * layers * 2 * kv * dim * size
+
+
+def rows_at_once(plan: Plan, model: Mapping[str, Any], memory: float) -> int:
+    """How many rollouts generate together: as many as a quarter of all memory has room for, at most 64.
+
+    It follows from the machine and not from what is free at the moment, so that a resumed run does the same.
+    """
+    row = a_row(plan, model)
+    return max(1, min(MOST_ROWS, int(memory / 4 / row))) if row else MOST_ROWS
+
+
+def on_disk(weights: Shapes, plan: Plan) -> float:
+    """Bytes of the checkpoints that a run keeps: what is trained, in fp32, and AdamW's two moments of it."""
+    return KEPT * 12.0 * trained(weights, plan)
+
+
+def ends(name: str) -> bool:
+    """Whether a matrix is an embedding or the output layer, which LoRA leaves alone."""
+    return "embed_tokens" in name or "lm_head" in name
+
+
+def shapes(folder: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of every weight of a model, from the headers of its safetensors. Raises OSError and ValueError."""
+    found: dict[str, tuple[int, ...]] = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if length > LONGEST_HEADER:
+                raise ValueError(f"{path} is no safetensors file")
+            header = json.loads(file.read(length))
+        found |= {name: tuple(map(int, each["shape"])) for name, each in header.items() if name != "__metadata__"}
+    return found

@@ -1,0 +1,71 @@
+"""Who waits in a queue, in which order: one sorted set on the broker for each queue, written by the web side.
+
+A message in a queue is a ticket to start one job; which one is decided when a worker is free to start it. So a job that
+is moved up goes first, whenever its message arrived. The database is the truth of the order; without what is kept here
+a worker does the job that its message names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from redis import RedisError
+
+Order = dict[str, Any]  # what a worker is told of a job: job, attempt, and of a worker of the engine kind and spec
+
+
+def places(queue: str) -> str:
+    return f"prove:waiting:{queue}"
+
+
+def orders(queue: str) -> str:
+    return f"prove:orders:{queue}"
+
+
+def member(job: object, attempt: int) -> str:
+    return f"{job}:{attempt}"
+
+
+def put(broker: Any, queue: str, place: int, order: Order) -> None:
+    """Have an attempt wait at its place; the smallest goes first. Putting it twice is putting it once."""
+    name = member(order["job"], order["attempt"])
+    with broker.pipeline() as pipe:
+        pipe.hset(orders(queue), name, json.dumps(order))
+        pipe.zadd(places(queue), {name: place})
+        pipe.execute()
+
+
+def move(broker: Any, queue: str, moved: Mapping[str, int]) -> None:
+    """Give members other places; one that was taken meanwhile stays taken."""
+    if moved:
+        broker.zadd(places(queue), dict(moved), xx=True)
+
+
+def drop(broker: Any, queue: str, name: str) -> None:
+    with broker.pipeline() as pipe:
+        pipe.zrem(places(queue), name)
+        pipe.hdel(orders(queue), name)
+        pipe.execute()
+
+
+def take(broker: Any, queue: str) -> Order | None:
+    """Whoever is first, who then waits no more; None when nobody does."""
+    while first := broker.zpopmin(places(queue)):
+        name = first[0][0]
+        order = broker.hget(orders(queue), name)
+        broker.hdel(orders(queue), name)
+        if order is not None:
+            return dict(json.loads(order))
+    return None
+
+
+def in_turn(broker: Any, queue: str, named: Order) -> Iterator[Order]:
+    """What the holder of a ticket may start, the first first; at last what the ticket names."""
+    try:
+        while order := take(broker, queue):
+            yield order
+    except RedisError:  # a broker that is away keeps nobody from what is in hand
+        pass
+    yield named
