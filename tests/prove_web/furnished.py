@@ -118,6 +118,7 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "alert": Alert.objects.create(project=project, rule=rule, run=run, key=f"step-{STEP}", step=STEP, value=0.5).pk,
         "hook": hook.pk,
         "format": "csv",
+        "tracker": "tensorboard",
         "reward": SavedReward.objects.create(project=project, name=f"Mine {number}", config={"name": 0.5}).pk,
     }
 

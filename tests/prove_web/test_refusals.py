@@ -46,6 +46,7 @@ MORE_THAN_LOOKING = {
     "import-preview": Action.LAUNCH,
     "run-collect": Action.LAUNCH,
     "run-new": Action.LAUNCH,
+    "run-import": Action.LAUNCH,
     "checkpoint-export-make": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
     "run-mark": Action.ANNOTATE,
