@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts import audit
@@ -22,6 +23,7 @@ from .models import Deletion
 Thing = Run | Dataset | Project
 KINDS = {Run: Deletion.Kind.RUN, Dataset: Deletion.Kind.DATASET, Project: Deletion.Kind.PROJECT}
 MOST_TOLD = 5  # of what stands in the way
+MOST_ALERTS = 500  # whose notifications are taken back
 
 
 class InUse(Exception):
@@ -71,8 +73,15 @@ def forget(thing: Thing) -> None:
     if isinstance(thing, Project):
         return  # they are told only of projects that are there
     places = (thing.get_absolute_url(), thing.job.get_absolute_url())
-    about = [Q(url__startswith=place) for place in places]
-    Notification.objects.filter(about[0] | about[1], project=thing.project).delete()
+    about = Q(url__startswith=places[0]) | Q(url__startswith=places[1])
+    if isinstance(thing, Run):
+        about |= Q(url__in=[reverse("alert", args=[*thing.project.path, key]) for key in alerts_of(thing)])
+    Notification.objects.filter(about, project=thing.project).delete()
+
+
+def alerts_of(run: Run) -> list[int]:
+    """The newest alerts of a run, by key."""
+    return list(run.alerts.order_by("-pk").values_list("pk", flat=True)[:MOST_ALERTS])
 
 
 def project_of(thing: Thing) -> Project:

@@ -11,14 +11,16 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.conf import LazySettings
 from django.test import Client
-from django.urls import get_resolver
+from django.urls import get_resolver, reverse
 
 from prove_web.accounts.models import Preference, Project, User
+from prove_web.alerts.models import Alert, Rule
 from prove_web.experiments.models import Point, Run
 from prove_web.experiments.summary import rebuild
 from prove_web.live.models import Job, Kind, State
 from prove_web.review.comments import say
 from prove_web.review.models import Queue
+from prove_web.review.notifying import notify
 from prove_web.sharing.deleting import Thing, delete
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset, Trajectory
@@ -92,6 +94,9 @@ def run_of(project: Project, maker: User) -> Run:
     leave_results(made)
     small = Look(items=1, categories=["even"])
     evaluation_of(project, benchmark=small, run=made, checkpoint="last", number=NUMBER)
+    rule = Rule.objects.get(project=project)
+    alert = Alert.objects.create(project=project, rule=rule, run=made, key="step-3", step=STEP, value=0.5)
+    notify(User.objects.all(), project, f"Mine: run “{made}”", alert.get_absolute_url())
     Run.objects.filter(pk=first.pk).update(base=made, config={"policy": f"run:{job.pk}"})
     Job.objects.filter(pk=first.job_id).update(spec={"policy": f"run:{job.pk}"})
     Trajectory.objects.filter(dataset__project=project).update(origin={"run": NUMBER, "step": STEP, "rollout": 1})
@@ -119,6 +124,7 @@ def test_nothing_tells_of_what_is_deleted(
     thing, client = make(project, mary), as_user(alice)
     told = re.compile(f"{NAME}|{re.escape(thing.get_absolute_url())}", re.IGNORECASE)
     asked = addresses(names)
+    assert told.search(body(client, reverse("notifications"))) or isinstance(thing, Project)
     assert sum(bool(told.search(body(client, f"/acme/demo/{url}"))) for url in ASKED) > 4  # or there is nothing to hide
     Queue.objects.all().update(closed_at=thing.project.created_at if not isinstance(thing, Project) else None)
     Job.objects.exclude(state=State.DONE).update(state=State.DONE)
@@ -132,7 +138,7 @@ def addresses(names: dict[str, Any]) -> list[str]:
     filled = named(names)
     found = [address(page, names) for page in pages(get_resolver()) if page.name not in BINS and can_be(page, names)]
     found += [each.address(filled) for each in OPERATIONS if each.method == "get"]
-    return [*found, *(f"/acme/demo/{each}" for each in ASKED)]
+    return [*found, reverse("notifications"), *(f"/acme/demo/{each}" for each in ASKED)]
 
 
 def can_be(page: Any, names: dict[str, Any]) -> bool:
