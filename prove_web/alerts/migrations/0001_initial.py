@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ('aggregate', models.CharField(choices=[('last', 'the newest value'), ('mean', 'the mean of the newest'), ('every', 'every one of the newest')], default='last', max_length=8)),
                 ('over', models.PositiveIntegerField(default=1)),
                 ('threshold', models.FloatField(default=0)),
-                ('kind', models.CharField(blank=True, choices=[('grpo', 'GRPO'), ('sft', 'Supervised')], max_length=8)),
+                ('kind', models.CharField(blank=True, choices=[('grpo', 'GRPO'), ('sft', 'Supervised'), ('outside', 'Trained elsewhere')], max_length=8)),
                 ('tag', models.CharField(blank=True, max_length=40)),
                 ('enabled', models.BooleanField(default=True)),
                 ('made_at', models.DateTimeField(auto_now_add=True)),
