@@ -9,6 +9,7 @@ from hashlib import sha256
 
 from django.utils import timezone
 
+from prove_web.accounts import audit
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.accounts.roles import Action
 
@@ -72,4 +73,5 @@ def admitted(text: str) -> ApiToken | None:
 
 def revoke(token: ApiToken) -> None:
     """Let nobody in by it any more; it stays in the list."""
-    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        audit.note(None, "revoked", token, token.organisation)

@@ -9,6 +9,7 @@ from hashlib import sha256
 from django.db.models import F
 from django.utils import timezone
 
+from prove_web.accounts import audit
 from prove_web.accounts.models import Project, User
 
 from .models import Share
@@ -52,4 +53,5 @@ def count(share: Share) -> None:
 
 def withdraw(share: Share) -> None:
     """Let nobody in by it any more; it stays in the list."""
-    Share.objects.filter(pk=share.pk, withdrawn_at=None).update(withdrawn_at=timezone.now())
+    if Share.objects.filter(pk=share.pk, withdrawn_at=None).update(withdrawn_at=timezone.now()):
+        audit.note(None, "withdrew", share, share.project.organisation)

@@ -9,6 +9,7 @@ from hashlib import sha256
 from django.db import transaction
 from django.utils import timezone
 
+from prove_web.accounts import audit
 from prove_web.accounts.models import Organisation, User
 from prove_web.accounts.permissions import Action, can
 from prove_web.live import messages
@@ -44,7 +45,8 @@ def admitted(text: str) -> Enrolment | None:
 
 def revoke(enrolment: Enrolment) -> int:
     """Let the machine in no more; how many jobs it was at, which others now take."""
-    Enrolment.objects.filter(pk=enrolment.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if Enrolment.objects.filter(pk=enrolment.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        audit.note(None, "revoked", enrolment, enrolment.organisation)
     messages.quietly(lambda: hearts.forget(messages.broker(), enrolment.worker))
     ours = Job.objects.filter(project__organisation=enrolment.organisation_id, state__in=AT_WORK)
     jobs = ours.filter(worker=enrolment.worker)

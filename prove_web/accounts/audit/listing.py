@@ -19,6 +19,7 @@ from training_worker.prove.export.lines import harmless
 from ..models import Entry, Organisation, User
 
 KINDS = {"membership": "member", "third party": "server of others", "dataset": "data set", "acceptance": "trajectory"}
+KINDS |= {"api token": "API token", "enrolment": "machine", "share": "share link"}
 OF_ONESELF = {"joined": "the team as", "left": "the team, where one was"}
 FIELDS = {"most": "people", "expires_at": "good until"}
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d):\d\d(\.\d+)?")
