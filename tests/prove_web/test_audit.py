@@ -148,6 +148,14 @@ def test_what_people_change_in_how_they_sign_in_is_told_to_the_owners_of_their_t
     assert not Entry.objects.exclude(organisation=organisation).filter(actor=bob).exists()
 
 
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+def test_any_day_narrows_the_log(as_user: AsUser, alice: User, project: Project, day: str) -> None:
+    client = as_user(alice)
+    found = [bool(table(client, project.organisation, **{name: day})) for name in ("since", "until")]
+    assert found == [day < "2000", day > "2000"]
+    assert "made" in log(client, project.organisation, since="0001-01-01", until="9999-12-31")
+
+
 def test_whatever_lets_programs_machines_and_guests_in_is_told_with_its_end(
     as_user: AsUser, alice: User, project: Project
 ) -> None:

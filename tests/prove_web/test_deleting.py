@@ -277,7 +277,7 @@ def test_a_run_is_removed_with_its_files_and_nothing_else(
     after = rows()
     lost = {name: counted[name] - after[name] for name in counted if after[name] != counted[name]}
     assert lost.pop("Deletion") == -1 and lost.pop("Entry", -1) < 0  # what the team is told of it
-    assert lost == {"Run": 1, "Job": 1, "Point": 1, "StepRollouts": 1, "RolloutGroup": 1}
+    assert lost == {"Run": 1, "Job": 1, "Point": 1, "StepRollouts": 1, "RolloutGroup": 1, "MetricSummary": 1}
     assert purging.purge() == []
 
 
