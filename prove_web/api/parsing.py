@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any
 
 from django.http import HttpRequest
@@ -42,11 +43,13 @@ def refuse(name: str) -> None:
 
 
 def look(told: Any, where: str, depth: int = 0) -> None:
-    """Raises Refused for what is too deep, or has a character that no database keeps."""
+    """Raises Refused for what is too deep, or has a character or number that no database keeps."""
     if depth > DEEPEST:
         raise Refused(422, f"It is nested deeper than {DEEPEST} levels.", where[:80], "Send flatter data.")
     if isinstance(told, str) and (NUL in told or any("\ud800" <= each <= "\udfff" for each in told)):
         raise Refused(422, "It has a character that is no text.", where[:80], "Leave it out.")
+    if isinstance(told, float) and not isfinite(told):
+        raise Refused(422, "It is a number larger than any that is kept.", where[:80], "Send a smaller one.")
     if isinstance(told, dict):
         for name, value in told.items():
             look(name, where, depth + 1)

@@ -22,6 +22,7 @@ from prove_web.experiments.models import HeldOut, MetricSummary, Point, RolloutG
 from prove_web.live.models import Job, JobEvent
 from prove_web.servers.models import SessionCall
 from prove_web.trajectories.models import Dataset, Trajectory
+from training_worker.prove.store.cache import is_digest
 from training_worker.prove.store.storage import StorageFailed, configured
 
 from .deleting import stays, thing_of
@@ -103,7 +104,7 @@ def remove_files(job: Job, digests: Sequence[str] = ()) -> None:
     if storage := configured(settings.PROVE_STORAGE):
         (storage / str(job.id)).clear()
     fetched = Path(settings.PROVE_DATA) / "cache" / "rollouts"
-    for digest in filter(None, digests):
+    for digest in filter(is_digest, digests):
         for copy in fetched.glob(f"{digest}-*"):
             copy.unlink(missing_ok=True)
     if job.folder.exists():

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
+from prove_web.experiments.outlook import folder_of
+from prove_web.experiments.starting import WARM
 from prove_web.live.models import Job
 from training_worker.prove.models import BEST, OF_RUN, left_by
 
@@ -15,6 +19,8 @@ PIECE = 4 << 20  # bytes sent at a time
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 DEEPEST = 6
 LOG, OUT, PARTIAL = "log.txt", "out", ".partial"
+ADAPTER_CONFIG, GONE = "adapter_config.json", "policy-that-is-gone"
+LARGEST_CONFIG = 1_000_000  # bytes
 
 
 class NotTaken(ValueError):
@@ -75,7 +81,24 @@ def take(job: Job, name: str, at: int, pieces: Iterable[bytes], last: bool) -> N
         for piece in pieces:
             file.write(piece)
     if last:
+        if target.name == ADAPTER_CONFIG:
+            draft.write_text(json.dumps(grounded(job, draft)), "utf-8")
         draft.replace(target)
+
+
+def grounded(job: Job, adapter: Path) -> dict[str, Any]:
+    """What an adapter says of itself, on the policy that its run started from, as it lies here.
+
+    The machine knows another folder; and what it names must not have one of another team loaded. Raises NotTaken.
+    """
+    try:
+        told = json.loads(adapter.read_bytes()) if adapter.stat().st_size <= LARGEST_CONFIG else None
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise NotTaken(f"This is no {ADAPTER_CONFIG}.")
+    base = folder_of(job.project, str(job.spec.get("policy", WARM)))
+    return {**told, "base_model_name_or_path": str(base or job.folder / GONE)}
 
 
 def keep(job: Job, names: Iterable[str]) -> None:

@@ -48,7 +48,8 @@ def revoke(enrolment: Enrolment) -> int:
     if Enrolment.objects.filter(pk=enrolment.pk, revoked_at=None).update(revoked_at=timezone.now()):
         audit.note(None, "revoked", enrolment, enrolment.organisation)
     messages.quietly(lambda: hearts.forget(messages.broker(), enrolment.worker))
-    jobs = Job.objects.filter(worker=enrolment.worker, state__in=AT_WORK)
+    ours = Job.objects.filter(project__organisation=enrolment.organisation_id, state__in=AT_WORK)
+    jobs = ours.filter(worker=enrolment.worker)
     return sum(taken_away(job.pk, enrolment.worker) for job in jobs)
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import DataError, IntegrityError, transaction
 from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -28,7 +28,8 @@ from prove_web.live.models import AT_WORK, Job, Kind, State
 from prove_web.live.record import record
 from training_worker import facts, hearts
 from training_worker.join.speech import DIFFERS, differences, versions
-from training_worker.prove.events import KINDS, now
+from training_worker.prove.events import KINDS, Ended, now
+from training_worker.prove.store.cache import is_digest
 
 from .carrying import PIECE, NotTaken, keep, needed, path_of, take
 from .enrolling import admitted
@@ -39,6 +40,11 @@ QUEUE = "training"
 LOOKED_AT = 50  # jobs that wait
 MOST_EVENTS = 1000
 REFUSED = "This token is not good here, or not any more. Ask an owner of the team to enrol the machine anew."
+ENDS = get_args(Ended)
+OF_FILE = ("digest", "tokens_digest")  # of an event that tells of a step's rollouts
+# What odd things raise on their way into the database, NotTaken among them.
+UNREADABLE: tuple[type[Exception], ...] = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+UNREADABLE += (RecursionError, ValidationError, DataError, IntegrityError)
 Answer = Callable[..., HttpResponse]
 
 
@@ -54,7 +60,7 @@ def enrolled(view: Answer) -> Answer:
         request.enrolment = found
         try:
             return view(request)
-        except (ValueError, KeyError, TypeError, ValidationError, NotTaken) as error:
+        except UNREADABLE as error:
             return JsonResponse({"error": f"This could not be read: {error}"}, status=400)
         except messages.UNREACHABLE:
             return JsonResponse({"error": "The site's broker does not answer; ask again."}, status=503)
@@ -164,6 +170,10 @@ def events(told: Any, worker: str) -> Iterator[dict[str, Any]]:
         data = dict(one["data"])
         if one["kind"] not in KINDS or one["kind"] == "items":
             raise ValueError(f"{one['kind']!r} is no kind of event")
+        if one["kind"] == "ended" and data["state"] not in ENDS:
+            raise ValueError(f"{data['state']!r} is no end")
+        if one["kind"] == "rollouts" and not all(is_digest(data[name]) for name in OF_FILE if data[name]):
+            raise ValueError("the digest of a file is its SHA-256")
         data |= {"worker": worker} if one["kind"] == "started" else {}
         yield {"seq": int(one["seq"]), "at": str(one["at"]), "kind": one["kind"], "data": data}
 

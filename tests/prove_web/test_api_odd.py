@@ -143,6 +143,12 @@ def test_every_fault_of_a_body_is_told_with_its_place(client: Client, names: dic
     assert {"body.name", "body.learning_rate", "body.seed"} <= {each["where"] for each in answer.json()["faults"]}
 
 
+def test_a_number_that_is_read_as_infinite_is_kept_nowhere(client: Client, names: dict[str, Any]) -> None:
+    body = b'{"tool": "list_accounts", "arguments": {"deep": [1e400]}}'
+    answer = client.post(f"/api/v1/acme/demo/sessions/{names['session']}/calls", body, content_type=JSON)
+    assert answer.status_code == 422 and answer.json()["where"] == "body.arguments.deep.0"
+
+
 def test_a_misspelt_property_is_not_overlooked(client: Client, names: dict[str, Any]) -> None:
     body = json.dumps({"name": "One", "dataset": 1, "lerning_rate": 1e-4})
     answer = client.post("/api/v1/acme/demo/runs", body, content_type=JSON)

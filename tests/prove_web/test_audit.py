@@ -14,7 +14,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
+from django.urls import resolve, reverse
 from django.utils import timezone
 
 from prove_web.accounts import audit, invitations, team
@@ -23,14 +23,18 @@ from prove_web.accounts.invitations import Asked
 from prove_web.accounts.models import Entry, Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.api.models import ApiToken
+from prove_web.api.tokens import issue
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, State
 from prove_web.review import reviewing
 from prove_web.review.models import Queue
+from prove_web.sharing import links
 from prove_web.sharing.deleting import delete
 from prove_web.sharing.models import Deletion, Share
 from prove_web.sharing.purging import purge
+from prove_web.sharing.shown import Shown
 from prove_web.trajectories.models import Dataset
+from prove_web.workers.enrolling import enrol
 from prove_web.workers.models import Enrolment
 
 from .authenticator import code
@@ -76,6 +80,7 @@ def test_what_is_done_in_a_project_is_found_by_person_deed_project_and_date(
 ) -> None:
     settings.PROVE_DATA = tmp_path
     furnish(project, mary)
+    Entry.objects.filter(actor=mary).delete()  # of what the furniture needed
     client, run = as_user(alice), Run.objects.get()
     with audit.acting(mary):
         audit.note(None, "resumed", run, project.organisation)
@@ -97,6 +102,7 @@ def test_launching_stopping_and_resuming_link_to_the_run(
 ) -> None:
     settings.PROVE_DATA = tmp_path
     furnish(project, mary)
+    Entry.objects.filter(actor=mary).delete()  # of what the furniture needed
     run, client = Run.objects.get(), as_user(mary)
     type(run.job).objects.filter(pk=run.job_id).update(state="queued")
     for what, form in (("job-stop", {"level": "after_step"}), ("job-resume", {})):
@@ -147,6 +153,35 @@ def test_what_people_change_in_how_they_sign_in_is_told_to_the_owners_of_their_t
     assert told == [(word, "bob") for word in words]
     assert password not in str(list(Entry.objects.values())) and secret not in str(list(Entry.objects.values()))
     assert not Entry.objects.exclude(organisation=organisation).filter(actor=bob).exists()
+
+
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+def test_any_day_narrows_the_log(as_user: AsUser, alice: User, project: Project, day: str) -> None:
+    client = as_user(alice)
+    found = [bool(table(client, project.organisation, **{name: day})) for name in ("since", "until")]
+    assert found == [day < "2000", day > "2000"]
+    assert "made" in log(client, project.organisation, since="0001-01-01", until="9999-12-31")
+
+
+def test_whatever_lets_programs_machines_and_guests_in_is_told_with_its_end(
+    as_user: AsUser, alice: User, project: Project
+) -> None:
+    client, team = as_user(alice), project.organisation
+    token, _ = issue(alice, team, "Nightly", ["view", "launch"], project)
+    machine, _ = enrol(team, alice, "GPU box", 1)
+    share, _ = links.issue(project, alice, Shown(Share.Kind.RUN, "runs/1/", "", resolve("/")))
+    for _ in range(2):
+        client.post(reverse("api-token-revoke", args=["acme", token.pk]))
+        client.post(reverse("enrolment-revoke", args=[*project.path, machine.pk]))
+        client.post(reverse("share-withdraw", args=[*project.path, share.pk]))
+    told = [(row["did"], row["kind"]) for row in table(client, team)]
+    assert told[:6] == [
+        *[("withdrew", "share link"), ("revoked", "machine"), ("revoked", "API token")],
+        *[("shared", "share link"), ("enrolled", "machine"), ("made", "API token")],
+    ]
+    assert [row["person"] for row in table(client, team)][:3] == ["alice"] * 3
+    kept = str(list(Entry.objects.values()))
+    assert not {token.hash, machine.hash, share.hash} & {*re.findall(r"\w+", kept)}
 
 
 def test_no_secret_is_ever_written_down(

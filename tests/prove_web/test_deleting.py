@@ -281,6 +281,23 @@ def test_a_run_is_removed_with_its_files_and_nothing_else(
     assert purging.purge() == []
 
 
+@pytest.mark.parametrize("digest", ["../../jobs/*/out/left", "*", ""])
+def test_what_a_machine_called_a_digest_removes_nothing_of_others(
+    project: Project, mary: User, twins: Project, tmp_path: Path, digest: str
+) -> None:
+    run = run_of(project)
+    run.kept.update(digest=digest, tokens_digest=digest)
+    cache = tmp_path / "data" / "cache" / "rollouts"
+    cache.mkdir(parents=True)
+    for job in jobs_of(twins):
+        (tmp_path / "data" / "jobs" / job / "out" / "left-over").touch()
+    (cache / f"{'0' * 64}-step-000001.parquet").touch()
+    before = files(tmp_path)
+    spent(delete(run, mary))
+    assert purging.purge()
+    assert files(tmp_path) == {each for each in before if str(run.job_id) not in each}
+
+
 def test_a_project_is_removed_with_all_that_is_in_it_and_nothing_of_another(
     project: Project, alice: User, twins: Project, tmp_path: Path
 ) -> None:

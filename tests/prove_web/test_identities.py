@@ -151,6 +151,15 @@ def test_one_connects_an_identity_to_ones_account_and_keeps_the_password(
     assert whose(other) == "alice"
 
 
+@pytest.mark.parametrize("where", ["cross-site", "same-site"])
+def test_a_page_of_others_connects_no_identity(there: Identities, as_user: AsUser, alice: User, where: str) -> None:
+    client, there.person = as_user(alice), NINA
+    client.post(reverse("account_reauthenticate"), {"password": "correct horse battery"})
+    answer = client.get(f"{LOGIN}?process=connect", headers={"Sec-Fetch-Site": where})
+    assert answer["Location"] == reverse("account") and not SocialAccount.objects.exists()
+    assert "another page asked" in client.get(reverse("account")).content.decode()
+
+
 def test_the_last_way_to_sign_in_stays(there: Identities, as_user: AsUser, alice: User, bob: User) -> None:
     there.person, client = ALICE, Client()
     sign_in(client)

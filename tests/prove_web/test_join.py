@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
@@ -22,6 +23,7 @@ from django.utils import timezone
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.checkpoints import checkpoints
 from prove_web.experiments.models import Point, Run, StepRollouts
+from prove_web.experiments.outlook import SHIPPED
 from prove_web.live import messages
 from prove_web.live.jobs import enqueue, request_stop
 from prove_web.live.models import Job, Kind, State, StopLevel
@@ -233,6 +235,71 @@ def test_only_who_is_at_a_job_tells_of_it(
     assert machine.ask("tell", job=str(job.pk), attempt=1, events=[]).json()["stop"] == "after_step"
 
 
+def test_an_adapter_is_on_the_policy_that_its_run_started_from_whatever_a_machine_says(
+    project: Project, machine: Machine
+) -> None:
+    job = run(project)
+    machine.next()
+    told = json.dumps({"base_model_name_or_path": "/data/jobs/theirs/out/policy", "r": 8}).encode()
+    name = "out/checkpoints/checkpoint-1/adapter_config.json"
+    assert machine.put(job, name, told[:20], last=0) == 200 and not (job.folder / name).exists()
+    assert machine.put(job, name, told[20:], at=20) == 200
+    assert json.loads((job.folder / name).read_text()) == {"base_model_name_or_path": str(SHIPPED), "r": 8}
+    Job.objects.filter(pk=job.pk).update(spec={**job.spec, "policy": f"run:{uuid4()}"})
+    assert machine.put(job, name, told) == 200
+    base = json.loads((job.folder / name).read_text())["base_model_name_or_path"]
+    assert Path(base).is_relative_to(job.folder) and not Path(base).exists(), "what is gone is not found elsewhere"
+    for odd in (b"", b"7", b"{", b"[" * 100_000):
+        assert machine.put(job, name, odd) == 400
+
+
+def test_the_best_checkpoint_of_a_run_is_one_of_its_own(project: Project, charlie: User, machine: Machine) -> None:
+    theirs, job = run(Project.objects.get(organisation__slug="other")), run(project)
+    for name in ("card.json", "config.json"):
+        path = theirs.out / "policy" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    machine.next()
+    machine.put(job, "out/checkpoints/checkpoint-x/y", b"")
+    for step in (f"x/../../../../{theirs.pk}/out/policy", 7.5, None, [1]):
+        line = json.dumps({"step": step, "reward": 1.0})
+        machine.put(job, "out/held-out.jsonl", f"7\n{{\n{line}\n".encode())
+        assert left_by(job.folder, "best") is None
+
+
+FILE: dict[str, Any] = {"file": "step-000001.parquet", "digest": "0" * 64, "bytes": 1}
+FILE |= {"tokens": "", "tokens_digest": "", "step": 1}
+STRANGE = (
+    *(event(1, "ended", state="queued", error="", result={}), event(1, "ended", state="done", error=None)),
+    *(event(1, "step", step=10**30, reward=1.0), event(1, "step", step="x"), event(1, "rewound", step=None)),
+    event(1, "progress", done="x", total=1, line=1, seconds_left=0),
+    {**event(1, "started"), "at": "9999-12-31T23:59:59-23:59"},
+    {**event(1, "started"), "seq": float("inf")},
+    event(1, "rollouts", **FILE | {"groups": [], "digest": "../*"}),
+    event(1, "rollouts", **FILE | {"groups": [], "tokens_digest": "*"}),
+    event(1, "rollouts", **FILE | {"groups": [None]}),
+)
+
+
+def test_an_event_that_makes_no_sense_is_refused_in_words_and_changes_nothing(
+    project: Project, machine: Machine
+) -> None:
+    job = run(project)
+    machine.next()
+    for one in STRANGE:
+        answer = machine.ask("tell", job=str(job.pk), attempt=1, events=[one])
+        assert answer.status_code == 400 and answer.json()["error"], one
+    assert (fresh(job).seq, job.state) == (0, State.STARTING) and not StepRollouts.objects.exists()
+
+
+def test_a_body_that_makes_no_sense_is_refused_in_words(project: Project, machine: Machine) -> None:
+    endless = "[" * 50_000 + "]" * 50_000
+    for page in ("hello", "next", "tell", "results"):
+        for body in ("", "7", endless, '{"job": 1e999, "attempt": 1e999, "events": []}', '{"job": "\\u0000"}'):
+            answer = machine.client.post(f"/worker/{page}/", body, "application/json", headers=machine.headers)
+            assert answer.status_code in (200, 400, 409) and answer.json() is not None, (page, body[:50])
+
+
 @pytest.mark.parametrize("events", [None, 7, [7], [{}], [{"seq": 1, "at": "x", "kind": "items", "data": {}}], {"a": 1}])
 def test_what_is_no_event_is_refused(project: Project, machine: Machine, events: Any) -> None:
     job = run(project)
@@ -263,6 +330,15 @@ def test_who_is_revoked_loses_the_job_which_others_take(
     assert machine.ask("tell", job=str(job.pk), attempt=1, events=[]).status_code == 401
     assert messages.broker().hget(f"prove:job:{job.pk}", "attempt") == "2"
     assert messages.broker().zcard("prove:waiting:training") == 1
+
+
+def test_who_revokes_a_machine_takes_no_job_from_another_teams_worker_of_that_name(
+    project: Project, alice: User, charlie: User, enrolment: tuple[Enrolment, str]
+) -> None:
+    theirs = run(Project.objects.get(organisation__slug="other"))
+    Job.objects.filter(pk=theirs.pk).update(state=State.RUNNING, worker=enrolment[0].worker)
+    assert revoke(enrolment[0]) == 0
+    assert (fresh(theirs).state, theirs.attempt) == (State.RUNNING, 1)
 
 
 class Serial(LiveServerThread):

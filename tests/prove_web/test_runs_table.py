@@ -390,6 +390,8 @@ def test_the_table_as_a_file_has_every_row_and_the_columns_that_are_shown(
     lines = list(csv.DictReader(io.StringIO(marys.get(url, {**query, "format": "csv"}).getvalue().decode())))
     assert [int(one["number"]) for one in lines] == [one["number"] for one in told]
     assert [one["name"] for one in lines if one["number"] == "1"] == ["'=1+1"]
+    head = marys.get(url, {"columns": "=cmd|'/C calc'!A0", "format": "csv"}).getvalue().decode().splitlines()[0]
+    assert head.endswith(",'=cmd|'/C calc'!A0"), "a link names the columns, so it may come from anyone"
     assert marys.get(url, {"format": "xls"}).status_code == marys.get(url, {"q": "state:odd"}).status_code == 400
 
 

@@ -44,10 +44,22 @@ def left_by(job: Path, checkpoint: str | None = None) -> Path | None:
 
 def best_of(job: Path) -> Path | None:
     """The kept checkpoint of a run's job with the highest reward on held-out worlds; None where none was measured."""
-    measured = job / "out" / "held-out.jsonl"
-    lines = map(json.loads, measured.read_text("utf-8").splitlines()) if measured.is_file() else ()
-    rewards = {line["step"]: line["reward"] for line in lines if line.get("reward") is not None}
+    rewards = held_out(job / "out" / "held-out.jsonl")
     for step in sorted(rewards, key=lambda step: (-rewards[step], step)):
         if folder := left_by(job, f"checkpoint-{step}"):
             return folder
     return None
+
+
+def held_out(measured: Path) -> dict[int, float]:
+    """The held-out reward by step; lines that say something else, as another machine may send, are left out."""
+    found: dict[int, float] = {}
+    for text in measured.read_text("utf-8", "replace").splitlines() if measured.is_file() else ():
+        try:
+            line = json.loads(text)
+            step, reward = line["step"], line["reward"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+        if isinstance(step, int) and isinstance(reward, int | float):
+            found[step] = reward
+    return found

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from django import forms
@@ -22,7 +21,7 @@ KINDS = {
     "membership": "member",
     "api token": "API token",
     "enrolment": "machine",
-    "share": "page",
+    "share": "share link",
     "third party": "server of others",
     "dataset": "data set",
     "acceptance": "trajectory",
@@ -65,7 +64,7 @@ class Narrow(forms.Form):
         if since := given.get("since"):
             rows = rows.filter(timestamp__date__gte=since)
         if until := given.get("until"):
-            rows = rows.filter(timestamp__date__lt=until + timedelta(days=1))
+            rows = rows.filter(timestamp__date__lte=until)
         return rows.select_related("actor", "project", "content_type").order_by("-pk")
 
 

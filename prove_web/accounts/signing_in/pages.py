@@ -26,6 +26,8 @@ from ..permissions import anyone, signed_in
 from .noted import tell
 from .oidc import ID, PROVIDER
 
+ELSEWHERE = ("cross-site", "same-site")  # what a browser says of a request that another page began
+
 
 class SignInPage(LoginView):
     """By user name or e-mail address, and after it the second factor of who has one."""
@@ -110,7 +112,20 @@ def reached(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return anyone(tried)
 
 
-begin, back = reached(oidc.login), reached(oidc.callback)
+def from_here(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """An identity is connected by our own button: a page of others must not connect one of theirs."""
+
+    @wraps(view)
+    def looked(request: HttpRequest, provider_id: str) -> HttpResponse:
+        if request.GET.get("process") == "connect" and request.headers.get("Sec-Fetch-Site") in ELSEWHERE:
+            messages.warning(request, "Nothing was connected: another page asked for it. Use the button here.")
+            return redirect("account")
+        return view(request, provider_id)
+
+    return looked
+
+
+begin, back = reached(from_here(oidc.login)), reached(oidc.callback)
 
 
 @anyone

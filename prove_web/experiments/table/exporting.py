@@ -44,7 +44,7 @@ def exported(value: Any) -> Any:
 def as_csv(found: Iterator[dict[str, Any]], columns: Sequence[Column]) -> Iterator[str]:
     write = csv.writer(Echo()).writerow
     names = [*FIXED, *(one.key for one in columns)]
-    yield write(names)
+    yield write([flat(name) for name in names])
     for one in found:
         yield write([flat(one[name]) for name in names])
 

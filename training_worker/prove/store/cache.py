@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +12,12 @@ from .parquet import DamagedFile
 from .storage import Storage
 
 MOST = 500_000_000  # bytes
+DIGEST = re.compile("[0-9a-f]{64}")
+
+
+def is_digest(text: str) -> bool:
+    """Whether it is a SHA-256, and so no pattern and no path: machines far away tell the digests of their files."""
+    return bool(DIGEST.fullmatch(text))
 
 
 class Cache:
@@ -21,6 +28,8 @@ class Cache:
 
     def file(self, storage: Storage, name: str, digest: str) -> Path:
         """A copy of a file of the storage. Raises StorageFailed, FileNotFoundError, DamagedFile, OSError."""
+        if not is_digest(digest):
+            raise DamagedFile(f"What is told of the file {name} is no digest, so it cannot be found.")
         copy = self.folder / f"{digest}-{name}"
         if copy.is_file():
             os.utime(copy)
