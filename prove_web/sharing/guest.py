@@ -76,7 +76,7 @@ class Guest:
         return bool(told) and self.address(told or "") is None and any(word in when for word in LOADS)
 
     def lead(self, element: Element) -> None:
-        """Addresses as the visitor has them; a link to what they may not see becomes plain text."""
+        """Addresses as the visitor has them, words as they may read them; a link to nowhere becomes plain text."""
         for name, value in list(element.attributes.items()):
             if value and told(name, value):
                 element.attributes[name] = self.words(value)
@@ -86,6 +86,8 @@ class Guest:
                     del element.attributes[name]
                 else:
                     element.attributes[name] = where
+            elif value and name.startswith("data-"):
+                element.attributes[name] = self.words(value)
         if element.tag == "a" and "href" not in element.attributes:
             element.tag = "span"
 

@@ -98,8 +98,11 @@ def test_a_section_goes_with_what_it_would_load() -> None:
 
 
 def test_people_go_from_text_and_from_what_is_read_aloud() -> None:
-    html = '<p title="by mary">mary is here, summary</p><pre class="mary">x</pre>'
-    assert page(html, REACH, WORDS) == '<p title="by …">… is here, summary</p><pre class="mary">x</pre>'
+    html = '<p title="by mary" data-title="Run of mary">mary is here, summary</p><pre class="mary">x</pre>'
+    assert (
+        page(html, REACH, WORDS)
+        == '<p title="by …" data-title="Run of …">… is here, summary</p><pre class="mary">x</pre>'
+    )
 
 
 def test_addresses_in_data_are_the_visitors() -> None:
