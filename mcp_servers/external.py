@@ -15,7 +15,6 @@ What goes wrong between us and a server raises ServerFailed: it is never a reply
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import re
 import socket
@@ -40,6 +39,7 @@ from mcp_types import Tool as McpTool
 from .kit import Reply, ServerFailed, ToolError
 from .kit.arguments import canonical
 from .kit.session import refusal
+from .public import is_public
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 MOST_TEXT = 100_000  # characters of one reply
@@ -230,12 +230,6 @@ async def public_address(host: str, port: int) -> str:
         if not is_public(address):
             raise ServerFailed(f"{host} is at {address}, inside a network: only the operator can allow that (private).")
     return addresses[0]
-
-
-def is_public(address: str) -> bool:
-    found = ipaddress.ip_address(address.split("%")[0])
-    inside = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None) or found
-    return found.is_global and inside.is_global and not found.is_multicast
 
 
 def why_not_started(external: External, error: BaseException, said: str) -> str:

@@ -20,12 +20,14 @@ from prove_web.operations.logs import facts
 
 RECONCILE_SECONDS = 5
 PULSE_SECONDS = 10
+ALERT_SECONDS = 15
 PURGE_SECONDS = 3600
 TASKS = (
     "prove_web.live.tasks",
     "prove_web.environments.tasks",
     "prove_web.operations.tasks",
     "prove_web.trajectories.tasks",
+    "prove_web.alerts.tasks",
     "prove_web.experiments.tasks",
     "prove_web.sharing.tasks",
 )
@@ -58,6 +60,11 @@ app.conf.update(
             "task": "prove_web.live.reconcile",
             "schedule": RECONCILE_SECONDS,
             "options": {"expires": 2 * RECONCILE_SECONDS},
+        },
+        "alerts": {
+            "task": "prove_web.alerts.pass",
+            "schedule": ALERT_SECONDS,
+            "options": {"expires": 2 * ALERT_SECONDS},
         },
         "purge": {
             "task": "prove_web.sharing.purge",

@@ -13,6 +13,7 @@ PROVE_HOSTS    names the site answers to, comma-separated (default: this machine
 DATABASE_URL   the database (default: SQLite in the data folder)
 REDIS_URL      the broker (default: the Valkey server that `manage.py serve` starts in the data folder)
 PROVE_EVALUATE_ENDPOINTS  endpoints that evaluations may ask beside PROVE_LLM_URL, separated by spaces (default: none)
+PROVE_WEBHOOK_HOSTS  hosts inside the network that webhooks may tell, host or host:port, with commas (default: none)
 PROVE_LOST_AFTER  seconds without a word from a worker after which its job is lost and tried again (default: 60)
 PROVE_GRACE_DAYS  how long what was deleted can be restored (default: 14)
 PROVE_OIDC_URL  the site that people may also sign in by, with OpenID Connect (default: none)
@@ -222,6 +223,8 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 5_000  # a review has some for every call of a l
 # A job that has not been heard of for this long is lost, and its next attempt begins.
 LOST_AFTER_SECONDS = envint("PROVE_LOST_AFTER", 60)
 
+# Webhooks go to public hosts, and to those that are named here.
+WEBHOOK_HOSTS = frozenset(filter(None, (one.strip().lower() for one in envstr("PROVE_WEBHOOK_HOSTS", "").split(","))))
 # What was deleted waits in the bin for so long.
 GRACE_DAYS = envint("PROVE_GRACE_DAYS", 14)
 

@@ -8,6 +8,8 @@ from typing import Any
 from django.db.models import Count, Q
 from django.http import HttpRequest
 
+from prove_web.alerts.counting import open_alerts
+
 from .models import Organisation, Project
 from .roles import Action, Role
 
@@ -37,6 +39,7 @@ DATASETS = frozenset(
         *("version-new", "dataset-mix", "dataset-split", "dataset-changes", "import-new", "import-preview", "export"),
     }
 )
+ALERTS = frozenset({"alert", "alert-rules", "alert-rule", "alert-rule-new", "webhooks", "webhook"})
 SESSIONS = ("session-compare", "session-branches", "session-trajectory")
 SECTIONS = (
     Section("home", "Home", "home", frozenset({"job"})),
@@ -51,6 +54,7 @@ SECTIONS = (
         "runs", "Runs", "rocket", frozenset({"run", "run-new", "rollouts", "rollout", "what-if", *SWEEPS, *COMPARED})
     ),
     Section("evaluations", "Evaluations", "target", EVALUATIONS),
+    Section("alerts", "Alerts", "alert-triangle", ALERTS),
     Section("job-queue", "Queue", "hourglass", frozenset({"workers", "enrolment-new"})),
 )
 
@@ -64,12 +68,17 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         return {"navigation": {}, "may": {}}
     role: Role | None = getattr(request, "role", None)  # set once the person was let in, so a stranger learns nothing
     organisation: Organisation | None = getattr(request, "organisation", None) if role else None
-    mine = Project.objects.of(user).select_related("organisation").annotate(unread=unread_of(user))
+    mine = (
+        Project.objects.of(user)
+        .select_related("organisation")
+        .annotate(unread=unread_of(user), open_alerts=open_alerts())
+    )
     projects = list(mine.order_by("organisation__name", "name"))
     project = (getattr(request, "project", None) if role else None) or first_of(organisation, projects)
     page = (request.resolver_match.url_name if request.resolver_match else "") or ""
     remember(request, page)
     page = "members" if page in ("member-add", "invitation-new") else page  # whose forms are on that page
+    opened = next((each.open_alerts for each in projects if project and each.pk == project.pk), 0)
     may = {action.value: role is not None and role.covers(action) for action in Action}
     shown = {
         "organisation": organisation,
@@ -80,7 +89,13 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "unread": sum(each.unread for each in projects),
         "page": page,
         "sections": [
-            {"page": each.page, "title": each.title, "icon": each.icon, "active": page in {each.page, *each.beneath}}
+            {
+                "page": each.page,
+                "title": each.title,
+                "icon": each.icon,
+                "active": page in {each.page, *each.beneath},
+                "open": opened if each.page == "alerts" else 0,
+            }
             for each in SECTIONS
             if project
         ],

@@ -1,5 +1,20 @@
-"""Rules that watch runs, and what they found."""
+"""The addresses of alerts, beneath /<organisation>/<project>/."""
 
-from __future__ import annotations
+from django.urls import path
 
-urlpatterns: list = []
+from . import hook_pages, pages, rule_pages
+
+urlpatterns = [
+    path("alerts/", pages.alerts, name="alerts"),
+    path("alerts/bell/", pages.alert_bell, name="alert-bell"),
+    path("alerts/rules/", rule_pages.alert_rules, name="alert-rules"),
+    path("alerts/rules/add/", rule_pages.alert_rules_add, name="alert-rules-add"),
+    path("alerts/rules/new/", rule_pages.alert_rule_new, name="alert-rule-new"),
+    path("alerts/rules/<int:rule>/", rule_pages.alert_rule, name="alert-rule"),
+    path("alerts/rules/<int:rule>/switch/", rule_pages.alert_rule_switch, name="alert-rule-switch"),
+    path("alerts/webhooks/", hook_pages.webhooks, name="webhooks"),
+    path("alerts/webhooks/<int:hook>/", hook_pages.webhook, name="webhook"),
+    path("alerts/webhooks/<int:hook>/change/", hook_pages.webhook_change, name="webhook-change"),
+    path("alerts/<int:alert>/", pages.alert, name="alert"),
+    path("alerts/<int:alert>/change/", pages.alert_change, name="alert-change"),
+]

@@ -10,6 +10,7 @@ from training_worker.prove.metrics import BY_NAME, TERMS, Group, Metric, in_word
 from .models import Run
 
 Source = Literal["points", "held_out"]
+YOURS = "Yours"  # the group of metrics that only the program of a run trained elsewhere knows
 MEASURED = {"reward": "held_out", "success": "held_out_success", "state": "held_out_state"}  # what explains them
 
 
@@ -18,7 +19,7 @@ class Chart:
     """One chart: its lines are metrics of the steps, or of the held-out measurements, all in one unit."""
 
     title: str
-    group: Group
+    group: str
     lines: tuple[tuple[str, str], ...]  # name of the line, metric
     source: Source = "points"
     wide: bool = False
@@ -26,7 +27,7 @@ class Chart:
     @property
     def metrics(self) -> list[Metric]:
         names = [name for _, name in self.lines]
-        return [BY_NAME[MEASURED.get(name, name) if self.source == "held_out" else name] for name in names]
+        return [named(MEASURED.get(name, name) if self.source == "held_out" else name) for name in names]
 
     @property
     def unit(self) -> str:
@@ -39,7 +40,7 @@ class Chart:
         """What each line is and what is healthy."""
         names = [f"{name}: " if len(self.lines) > 1 else "" for name, _ in self.lines]
         return [
-            f"{name}{metric.formula} Healthy: {metric.healthy}"
+            f"{name}{metric.formula}" + (f" Healthy: {metric.healthy}" if metric.healthy else "")
             for name, metric in zip(names, self.metrics, strict=True)
         ]
 
@@ -51,6 +52,12 @@ class Chart:
     def told(self, names: dict[Source, set[str]]) -> bool:
         """Whether there is anything to draw."""
         return any(name in names[self.source] for _, name in self.lines)
+
+
+def named(metric: str) -> Metric:
+    """What is known of a metric; of one that only its program knows, its name."""
+    told = "Told by the program that trained the run, under this name."
+    return BY_NAME.get(metric) or Metric(metric, metric, "Policy", "number", told, "")
 
 
 def lines(*names: str) -> tuple[tuple[str, str], ...]:
@@ -113,22 +120,34 @@ CHARTS = (
 )
 
 
-def charted(source: str) -> list[str]:
-    """The metrics that some chart draws."""
-    return list(dict.fromkeys(name for chart in CHARTS if chart.source == source for _, name in chart.lines))
+def charted(source: str, run: Run | None = None) -> list[str]:
+    """The metrics that some chart draws, of any run or of this one."""
+    charts = charts_of(run) if run else CHARTS
+    return list(dict.fromkeys(name for chart in charts if chart.source == source for _, name in chart.lines))
+
+
+def charts_of(run: Run) -> tuple[Chart, ...]:
+    """Every chart of a run: those of all runs, and one for each metric that only its program knows."""
+    titles: dict[Source, str] = {"points": "{}", "held_out": "Held-out {}"}
+    own = [
+        Chart(title.format(name), YOURS, ((name, name),), source)
+        for source, title in titles.items()
+        for name in run.own.get(source, [])
+    ]
+    return (*CHARTS, *own)
 
 
 def grouped(run: Run) -> list[tuple[str, list[tuple[int, Chart, bool]]]]:
     """By group the charts with their numbers, and whether the first and newest points have anything to draw in them."""
-    found = names_told(run)
+    found, charts = names_told(run), charts_of(run)
     return [
-        (group, [(number, chart, chart.told(found)) for number, chart in enumerate(CHARTS) if chart.group == group])
-        for group in get_args(Group)
+        (group, [(number, chart, chart.told(found)) for number, chart in enumerate(charts) if chart.group == group])
+        for group in (*get_args(Group), *([YOURS] if run.own else []))
     ]
 
 
 def names_told(run: Run) -> dict[Source, set[str]]:
-    """The metrics of the first and the newest point of each curve."""
+    """The metrics of the first and the newest point of each curve, and all that only the run's program knows."""
     curves: dict[Source, Any] = {"points": run.points.all(), "held_out": run.held_out.all()}
     return {
         source: {
@@ -136,5 +155,6 @@ def names_told(run: Run) -> dict[Source, set[str]]:
             for way in ("step", "-step")
             for name in table.order_by(way).values_list("metrics", flat=True).first() or ()
         }
+        | {*run.own.get(source, ())}
         for source, table in curves.items()
     }

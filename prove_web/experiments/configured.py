@@ -11,7 +11,8 @@ from typing import Any
 from .defaults import START
 from .forms import RunForm, belongs, flat, worded
 from .inputs import plain
-from .models import Run
+from .models import Run, RunKind
+from .outside import names as outside
 from .scored import said
 
 OF_OTHERS = ("reward_", "benchmark_")  # told by the name of the reward, and by the evaluations
@@ -30,6 +31,10 @@ class Setting:
 
 def settings(run: Run, reward: str = "") -> list[Setting]:
     """Every setting that a run of its kind has; `reward` is what its page calls its reward."""
+    if run.kind == RunKind.OUTSIDE:
+        return [
+            Setting(name, name, as_text(value), "", False) for name, value in outside.settings(given_to(run)).items()
+        ]
     given = flat(run.config)
     found = [
         setting(name, given.get(name, START[name]))
@@ -51,13 +56,26 @@ def setting(name: str, value: Any) -> Setting:
 
 def asked(run: Run) -> dict[str, Any]:
     """What a run was launched with, without what names it here: the same for two runs that do the same."""
+    if run.kind == RunKind.OUTSIDE:
+        return {"name": run.name, "kind": run.kind, **given_to(run)}
     config = {name: value for name, value in run.config.items() if name != "dataset"}
     return {"name": run.name, "kind": run.kind, "dataset": run.dataset.number, **config}
 
 
 def texts(run: Run) -> list[tuple[str, str, str]]:
     """The configuration to take along: for each form its name, its title and the text."""
-    return [("json", "JSON", as_json(run)), ("toml", "TOML", as_toml(run)), ("command", "a command", as_command(run))]
+    found = [("json", "JSON", as_json(run)), ("toml", "TOML", as_toml(run))]
+    return found if run.kind == RunKind.OUTSIDE else [*found, ("command", "a command", as_command(run))]
+
+
+def given_to(run: Run) -> dict[str, Any]:
+    """What the program of a run trained elsewhere told as its configuration."""
+    found: dict[str, Any] = run.config.get("given", {})
+    return found
+
+
+def as_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else plain(value)
 
 
 def as_json(run: Run) -> str:

@@ -18,13 +18,14 @@ from prove_web.live.advice import advice
 
 from . import configured, evaluation
 from .baseline import choices, chosen
-from .charts import CHARTS, grouped
+from .charts import charts_of, grouped
 from .checkpoints import Checkpoint, checkpoints, streamed, zipped
 from .figures import WINDOW, figures
 from .heading import title, waiting_before
 from .lineage import lineage
 from .marks import KINDS
 from .models import Run
+from .outside import TRACKERS
 from .points import snapshot
 from .rollouts import notable
 from .saved_rewards import called
@@ -67,8 +68,9 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
         "start": title_of(run.config.get("policy", WARM), run.project),
         "texts": configured.texts(run),
         "environment": environment(started.last() or {}),
-        "charts": [chart.spec for chart in CHARTS],
+        "charts": [chart.spec for chart in charts_of(run)],
         "groups": grouped(run),
+        "trackers": TRACKERS,
         "mark_kinds": KINDS,
         "points_url": reverse("run-points", args=[*path, run.number]),
         "metric_url": reverse("run-metric", args=[*path, run.number]),

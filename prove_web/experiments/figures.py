@@ -11,13 +11,14 @@ from prove_web.live.templatetags.kit import compact, duration
 from training_worker.prove.metrics import BY_NAME, Metric, Unit
 
 from .baseline import Baseline, baseline
-from .charts import CHARTS
+from .charts import CHARTS, named
 from .models import Run
 
 __all__ = ["CHARTS", "WINDOW", "Tile", "tiles", "written"]
 
 WINDOW = 10  # steps at the start and at the end of a run that a change is measured over; at most half of it
 FIRST = "reward"
+MOST_OWN = 6  # tiles of metrics that only the program of a run trained elsewhere knows
 SUPERVISED = ("loss", "token_accuracy")  # what leads where there is no reward
 TILES = (
     *("reward", "held_out", "success", "validity", "coverage", "efficiency", "name", "arguments", "tool_failures"),
@@ -116,18 +117,19 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
     ends = list(points.filter(Q(step__lte=window) | Q(step__gt=last - window)).values_list("step", "metrics"))
     start = [metrics for step, metrics in ends if step <= window]
     newest = [metrics for step, metrics in ends if step > last - window]
+    own = run.own.get("points", [])[:MOST_OWN]
     against = baseline(run, base, last, window)
     ours, theirs = (against.ours, against.theirs) if against else ((), ())
     found = {
-        name: Tile(BY_NAME[name], *(mean_of(name, lines) for lines in (newest, start, ours, theirs)))
-        for name in (*SUPERVISED, *TILES)
+        name: Tile(named(name), *(mean_of(name, lines) for lines in (newest, start, ours, theirs)))
+        for name in (*SUPERVISED, *TILES, *own)
     }
     curve = list(run.held_out.values_list("metrics__reward", flat=True)) or [None]
     found["held_out"] = Tile(
         BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None))
     )
     lead = () if found[FIRST].now is not None else SUPERVISED
-    return [found[name] for name in (*lead, *TILES) if found[name].now is not None], against
+    return [found[name] for name in (*lead, *TILES, *own) if found[name].now is not None], against
 
 
 def mean_of(metric: str, lines: Sequence[dict[str, float]]) -> float | None:

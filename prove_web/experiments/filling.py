@@ -7,8 +7,7 @@ from typing import Any
 
 from prove_web.accounts.models import Project
 
-from .forms import RunForm, copied, usable
-from .models import Run
+from .forms import RunForm, copied, launched, usable
 
 
 class NotThere(ValueError):
@@ -24,7 +23,7 @@ def filled_form(project: Project, told: Mapping[str, Any]) -> RunForm:
     given = {name: value for name, value in told.items() if name not in ("clone", "dataset") and value is not None}
     start: dict[str, Any] = {}
     if (number := told.get("clone")) is not None:
-        source = Run.objects.filter(project=project, number=number, deleted_at=None).first()
+        source = launched(project).filter(number=number, deleted_at=None).first()
         if source is None:
             raise NotThere("clone", f"There is no run {number} here to begin with.")
         start = copied(source)

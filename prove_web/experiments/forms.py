@@ -27,6 +27,7 @@ from .starting import Choices, policy_choices
 
 __all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "usable"]
 
+LAUNCHED = [(kind.value, kind.label) for kind in (RunKind.GRPO, RunKind.SFT)]
 WEIGHTS = {*reward_fields.NAMES}  # of a reward of one's own
 
 
@@ -66,7 +67,7 @@ class Laid:
 class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
     name = forms.CharField(max_length=80, help_text="What the runs table calls it. Say what is different this time.")
     kind = forms.ChoiceField(
-        choices=RunKind.choices,
+        choices=LAUNCHED,
         initial=RunKind.GRPO,
         help_text="GRPO learns from what its own rollouts earn; supervised training copies demonstrations.",
     )
@@ -227,6 +228,11 @@ def cannot_be_run(dataset: Dataset) -> bool:
 def usable(project: Project) -> Any:
     """The data sets of a project that a run can train on."""
     return Dataset.objects.filter(project=project, holds=Dataset.Holds.DEMONSTRATIONS, job__state=State.DONE)
+
+
+def launched(project: Project) -> Any:
+    """The runs whose settings another one can begin with."""
+    return Run.objects.filter(project=project).exclude(kind=RunKind.OUTSIDE)
 
 
 def flat(config: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from prove_web.trajectories.models import Dataset
 from . import evaluate_fields, trials
 from .differences import differences
 from .forecast import forecast
-from .forms import RunForm, copied, usable
+from .forms import RunForm, copied, launched, usable
 from .models import Run, RunKind, Sweep
 from .outlook import figures
 from .recipes import TITLES, filled
@@ -111,7 +111,7 @@ def beginning(request: ProjectRequest) -> dict[str, Any]:
     kind = request.GET.get("kind", "")
     start = {"name": f"Run {next_number(project)}", "dataset": chosen, "recipe": request.GET.get("recipe", "")}
     start |= policy
-    start |= {"kind": kind} if kind in RunKind else {}
+    start |= {"kind": kind} if kind in KIND_OF_JOB else {}
     start |= {"reward_preset": reward} if (reward := request.GET.get("reward")) else {}
     return start | (filled(start["recipe"], start) if start["recipe"] in TITLES else {})
 
@@ -119,8 +119,7 @@ def beginning(request: ProjectRequest) -> dict[str, Any]:
 def cloned(request: ProjectRequest) -> Run | None:
     """The run that `?clone=` names by its number."""
     number = request.GET.get("clone", "")
-    rows = Run.objects.filter(project=request.project)
-    return rows.filter(number=int(number)).first() if small(number) else None
+    return launched(request.project).filter(number=int(number)).first() if small(number) else None
 
 
 def offered(project: Project) -> Dataset | None:

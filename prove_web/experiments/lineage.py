@@ -15,7 +15,7 @@ from prove_web.review.models import Queue
 from prove_web.trajectories.lineage import Link, set_link, sources
 
 from .checkpoints import Checkpoint
-from .models import Run
+from .models import Run, RunKind
 from .starting import WARM
 
 MOST = 6  # of a kind
@@ -37,6 +37,8 @@ def lineage(run: Run, checkpoints: list[Checkpoint]) -> Lineage:
 
 def servers(run: Run) -> Iterator[Link]:
     """The servers of its data set's worlds and the version of their code, which one trajectory tells for all."""
+    if run.dataset is None:
+        return
     names, code = run.dataset.trajectories.order_by("id").values_list("servers", "record__fingerprint").first() or (
         "",
         "",
@@ -51,6 +53,8 @@ def servers(run: Run) -> Iterator[Link]:
 
 def data(run: Run) -> Iterator[Link]:
     """The graph, the sets before it, and the data set itself with the queues in which it was labelled."""
+    if run.dataset is None:
+        return
     yield from (one for one in sources(run.dataset) if one.kind != "Made by")
     yield set_link("Data set", run.dataset, run.project)
     for queue in Queue.objects.filter(project=run.project, source__dataset=run.dataset.number)[:MOST]:
@@ -59,6 +63,8 @@ def data(run: Run) -> Iterator[Link]:
 
 def begun_from(run: Run) -> Iterator[Link]:
     """The policy that it started from: the shipped one, a model, or what another run left."""
+    if run.kind == RunKind.OUTSIDE:
+        return
     policy = str(run.config.get("policy", WARM))
     if not policy.startswith(OF_RUN):
         yield Link("Starts from", "the shipped warm policy" if policy == WARM else policy, "", "cpu")

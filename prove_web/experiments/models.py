@@ -16,6 +16,7 @@ POINTS, HELD_OUT = "points", "held_out"  # what a metric is told of: each step, 
 class RunKind(models.TextChoices):
     GRPO = "grpo", "GRPO"
     SFT = "sft", "Supervised"
+    OUTSIDE = "outside", "Trained elsewhere"
 
 
 class Sweep(models.Model):
@@ -52,6 +53,9 @@ class Sweep(models.Model):
 class Run(models.Model):
     """One training run: its configuration and its job. `job.result` holds the held-out evaluation once it is done.
 
+    One that is trained elsewhere has no data set; what its program told as its configuration is `config["given"]`, and
+    `own` has the names of its metrics that only this program knows: by source (see charts.py), in the order of telling.
+
     In a sweep, `varied` are the settings that tell it from the other members, as text by field. `base` is the run that
     it is measured against: its baseline. `tags` are short words; who archives a run takes it off the table.
     """
@@ -60,10 +64,11 @@ class Run(models.Model):
     number = models.PositiveIntegerField()
     name = models.CharField(max_length=80)
     kind = models.CharField(max_length=8, choices=RunKind.choices, default=RunKind.GRPO)
-    dataset = models.ForeignKey(Dataset, models.PROTECT, related_name="runs")
+    dataset = models.ForeignKey(Dataset, models.PROTECT, null=True, blank=True, related_name="runs")
     sweep = models.ForeignKey(Sweep, models.PROTECT, null=True, blank=True, related_name="members")
     varied = models.JSONField(default=dict, blank=True)
     config = models.JSONField(default=dict)
+    own = models.JSONField(default=dict, blank=True)
     notes = models.TextField(blank=True)
     tags = models.JSONField(default=list, blank=True)
     pinned = models.BooleanField(default=False)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from django.db.models import Max, QuerySet
+from django.db.models.fields.json import KeyTransform
 from tsdownsample import MinMaxLTTBDownsampler
 
 from .charts import charted
@@ -28,7 +29,7 @@ def snapshot(run: Run) -> dict[str, Any]:
     """
     cursor = run.job.events.aggregate(last=Max("id"))["last"] or 0
     curves = {
-        source: rounded(columns(rows(table), charted(source), MOST))
+        source: rounded(columns(rows(table), charted(source, run), MOST))
         for source, table in (("points", run.points.all()), ("held_out", run.held_out.all()))
     }
     return {"cursor": cursor, "job": str(run.job_id), "marks": marks(run), **curves}
@@ -39,7 +40,7 @@ def rows(table: QuerySet, names: Sequence[str] = ()) -> list[Row]:
     if not 0 < len(names) <= FEW:
         return list(table.values_list("step", "metrics"))
     asked = list(dict.fromkeys((*names, *ALONG)))
-    told = table.values_list("step", *(f"metrics__{name}" for name in asked))
+    told = table.values_list("step", *(KeyTransform(name, "metrics") for name in asked))
     return [(step, dict(zip(asked, values, strict=True))) for step, *values in told]
 
 

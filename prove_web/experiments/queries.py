@@ -11,6 +11,7 @@ from django.http import HttpResponse, JsonResponse, QueryDict
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.metrics.names import fit
 
 from .charts import charted
 from .detail import run_of
@@ -18,7 +19,6 @@ from .models import Run
 from .points import MOST, columns, rows
 
 LARGEST = 100_000  # points of a series that one answer holds
-NAME = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 SOURCES = ("points", "held_out")
 
 
@@ -46,13 +46,13 @@ def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
 
 def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
     """What a query asks of a run's curves. Raises BadQuery."""
-    source, names, first, last, most = asked(query)
+    source, names, first, last, most = asked(run, query)
     return {"run": run.number, "source": source, **columns(rows(curve(run, source), names), names, most, first, last)}
 
 
 def table_of(run: Run, query: QueryDict) -> HttpResponse:
     """The same as CSV, all digits of it; a value that is not there is an empty cell. Raises BadQuery."""
-    source, names, first, last, _ = asked(query)
+    source, names, first, last, _ = asked(run, query)
     told = [row for row in rows(curve(run, source), names) if first <= row[0] <= (last or row[0])][:LARGEST]
     name = f"run-{run.number}-{'-'.join(names)[:60]}.csv"
     answer = HttpResponse(content_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
@@ -66,13 +66,13 @@ def curve(run: Run, source: str) -> QuerySet:
     return run.held_out.all() if source == "held_out" else run.points.all()
 
 
-def asked(query: QueryDict) -> tuple[str, list[str], int, int | None, int]:
+def asked(run: Run, query: QueryDict) -> tuple[str, list[str], int, int | None, int]:
     source = query.get("source", "points")
     if source not in SOURCES:
         raise BadQuery(f"source must be one of {', '.join(SOURCES)}, not {source[:50]!r}.")
-    names = [name for name in query.get("names", "").split(",") if name] or charted(source)
+    names = [name for name in query.get("names", "").split(",") if name] or charted(source, run)
     for name in names:
-        if not NAME.fullmatch(name):
+        if not fit(name):
             raise BadQuery(f"names must be names of metrics with commas between them; {name[:50]!r} is none.")
     first, last = whole(query, "from", 0), whole(query, "to", None)
     most = whole(query, "points", MOST)

@@ -23,6 +23,7 @@ from . import (
 )
 from .compare import behaviour_pages
 from .compare import pages as compare
+from .outside import pages as outside
 from .paper import pages as paper
 from .table import bulk_pages
 from .table import pages as table
@@ -42,6 +43,8 @@ urlpatterns = [
     path("runs/behaviour/", behaviour_pages.run_behaviour, name="run-behaviour"),
     path("runs/behaviour/beside/", behaviour_pages.run_beside, name="run-beside"),
     path("paper/", paper.paper_page, name="paper"),
+    path("runs/import/", outside.run_import, name="run-import"),
+    path("runs/<int:run>/as/<str:tracker>/", outside.run_take, name="run-take"),
     path("runs/<int:run>/", detail.run_page, name="run"),
     path("runs/<int:run>/mark/", keeping_pages.run_mark, name="run-mark"),
     path("runs/<int:run>/keep/", keeping_pages.run_keep, name="run-keep"),
@@ -52,8 +55,8 @@ urlpatterns = [
     path("runs/<int:run>/tools/", tools.run_tools, name="run-tools"),
     path("runs/<int:run>/tools/outcomes/", heat_pages.run_outcomes, name="run-outcomes"),
     path("runs/<int:run>/checkpoints/<int:step>/", detail.checkpoint, name="checkpoint"),
-    path("runs/<int:run>/exports/<int:step>/", export_pages.export_download, name="export"),
-    path("runs/<int:run>/exports/<int:step>/make/", export_pages.export_make, name="export-make"),
+    path("runs/<int:run>/exports/<int:step>/", export_pages.export_download, name="checkpoint-export"),
+    path("runs/<int:run>/exports/<int:step>/make/", export_pages.export_make, name="checkpoint-export-make"),
     path("runs/<int:run>/rollouts/", search_pages.found_rollouts, name="run-rollouts"),
     path("runs/<int:run>/examples/<str:example>/", search_pages.over_the_run, name="run-example"),
     path("runs/<int:run>/rollouts/<int:step>/", step_pages.rollouts, name="rollouts"),

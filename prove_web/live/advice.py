@@ -16,6 +16,14 @@ GOES_ON = {
 }
 
 
+ELSEWHERE = {
+    State.FAILED: "The program that trains it told that it failed. What it tells from now on goes on with this run.",
+    State.LOST: "See whether the program that trains it still runs. It goes on here once it is heard of again.",
+    State.STOPPED: "It goes on here once the program that trains it tells of more.",
+    State.STOPPING: "The program that trains it hears that it is to stop when it next tells something.",
+}
+
+
 @dataclass(frozen=True)
 class Advice:
     text: str
@@ -24,6 +32,8 @@ class Advice:
 
 def advice(job: Job) -> Advice | None:
     """In words a person can act on; None for a job that needs nothing."""
+    if job.outside:
+        return Advice(ELSEWHERE[State(job.state)]) if job.state in ELSEWHERE else None
     again = GOES_ON[Kind(job.kind)]
     match job.state:
         case State.QUEUED if job.after and job.after.state in (State.FAILED, State.STOPPED, State.LOST):

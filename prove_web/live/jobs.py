@@ -75,6 +75,8 @@ def resume(job: Job) -> Job:
     job = locked(job.pk)
     if job.state not in (State.STOPPED, State.FAILED, State.LOST):
         raise NotNow(f"“{job.title}” is {job.get_state_display().lower()}; there is nothing to resume.")
+    if job.outside:
+        raise NotNow(f"“{job.title}” is trained elsewhere. Go on with it there; it goes on here once it is heard of.")
     job.failures, job.place = 0, timezone.now()
     next_attempt(job)
     job.save()
@@ -101,11 +103,15 @@ def next_attempt(job: Job) -> None:
 def lose(job: Job, why: str, fault: bool = True) -> None:
     """An attempt is lost: the next one begins, unless too many were lost without progress, or it was to stop anyway.
 
+    What is done elsewhere has one attempt, which goes on once it is heard of again.
+
     That a worker was shut down is no `fault` and does not count.
     """
     job.failures += fault
     if job.stop:
         finish(job, State.STOPPED)
+    elif job.outside:
+        finish(job, State.LOST, why)
     elif job.failures >= MOST_FAILURES:
         job.stop = StopLevel.NOW  # for a worker that is alive after all
         finish(job, State.LOST, f"{why} So were {MOST_FAILURES - 1} attempts before it. Resume to try again.")

@@ -35,6 +35,7 @@ class Kind(models.TextChoices):
     RUN = "run", "Training run"
     SFT = "sft", "Supervised run"
     EVALUATE = "evaluate", "Evaluation"
+    OUTSIDE = "outside", "Run trained elsewhere"
     TRIAL = "trial", "Trial of a few prompts"
 
 
@@ -44,11 +45,12 @@ QUEUE_OF = {
     Kind.RUN: "training",
     Kind.SFT: "training",
     Kind.EVALUATE: "training",
+    Kind.OUTSIDE: "",  # no worker takes it
     Kind.TRIAL: "training",
 }
 WITHOUT_GPU = "synthesis"  # the queue of workers that need none
 WEB, CURATE = "web", "curate"  # the queue of what needs the database, and what its specification has
-TRAINS = (Kind.RUN, Kind.SFT)
+TRAINS = (Kind.RUN, Kind.SFT, Kind.OUTSIDE)
 
 
 class StopLevel(models.TextChoices):
@@ -131,6 +133,17 @@ class Job(models.Model):
     def trains(self) -> bool:
         """Whether it has steps and checkpoints."""
         return self.kind in TRAINS
+
+    @property
+    def outside(self) -> bool:
+        """Whether a program of somebody else does it and tells of it (see experiments/outside)."""
+        return self.kind == Kind.OUTSIDE
+
+    @property
+    def patience(self) -> timedelta:
+        """How long it may be silent before it is lost."""
+        own = self.spec.get("silent_after_s") if self.outside else None
+        return timedelta(seconds=own or settings.LOST_AFTER_SECONDS)
 
     @property
     def folder(self) -> Path:

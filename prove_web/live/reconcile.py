@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -35,9 +34,10 @@ def bury(job: Job) -> None:
     with transaction.atomic():
         job = locked(job.pk)
         silence = timezone.now() - (job.beat_at or job.sent_at or job.created_at)
-        if job.state not in AT_WORK or silence < timedelta(seconds=settings.LOST_AFTER_SECONDS):
+        if job.state not in AT_WORK or silence < job.patience:
             return
-        lose(job, f"The worker has not been heard of for {silence.seconds} seconds.")
+        who = "program that trains it" if job.outside else "worker"
+        lose(job, f"The {who} has not been heard of for {int(silence.total_seconds())} seconds.")
         job.save()
     messages.tell_worker(job)
     messages.hint(job)

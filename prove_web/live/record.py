@@ -13,6 +13,7 @@ from django.db.models import IntegerField, Max
 from django.db.models.functions import Cast
 from django.utils import timezone
 
+from prove_web.alerts.asking import reported
 from prove_web.evaluations.recording import record_evaluation
 from prove_web.experiments.index import slim
 from prove_web.experiments.recording import record_curves
@@ -44,6 +45,7 @@ def record(job_id: str, attempt: int, events: Sequence[Told], beat: bool = True)
     messages.tell_worker(job)  # what is stored; and if none of it counts, that it does not
     if fresh:
         pass_on(job)
+        reported(job, fresh)
     return job
 
 

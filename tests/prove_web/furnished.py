@@ -6,6 +6,7 @@ from typing import Any
 
 from prove_web.accounts.invitations import Asked, invite
 from prove_web.accounts.models import Project, SavedView, User
+from prove_web.alerts.models import Alert, Rule, Webhook
 from prove_web.api.tokens import issue as issue_api_token
 from prove_web.environments.models import ThirdParty
 from prove_web.experiments.exports import Export
@@ -65,9 +66,11 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=PLAIN.model_dump(mode="json"))
     queue.number = number
     queue.save()
+    rule = Rule.objects.create(project=project, name="Mine", metric="points.reward", made_by=maker)
+    hook = Webhook.objects.create(project=project, name="Chat", url="https://example.com/hook", secret="s" * 32)
     page = shown(project, f"runs/{number}/", "")
     assert page
-    share, _ = links.issue(project, maker, page)
+    share, secret = links.issue(project, maker, page)
     spare = Job.objects.create(kind=Kind.DATASET, title="Spare", **done)
     spare_project = Project.objects.create(organisation=project.organisation, slug=f"spare-{number}", name="Spare")
     spare_set = Dataset.objects.create(project=project, number=number + 100, name="Spare", job=spare)
@@ -76,6 +79,8 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "view": view.pk,
         "kept": kept.pk,
         "share": share.pk,
+        "secret": secret,
+        "part": f"runs/{number}/points/",
         "deletion": delete(spare_set, maker).pk,
         "gone": delete(spare_project, maker).pk,
         "organisation": project.organisation.slug,
@@ -109,7 +114,11 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
         "benchmark": evaluation.benchmark,
         "queue": queue.number,
         "position": 1,
+        "rule": rule.pk,
+        "alert": Alert.objects.create(project=project, rule=rule, run=run, key=f"step-{STEP}", step=STEP, value=0.5).pk,
+        "hook": hook.pk,
         "format": "csv",
+        "tracker": "tensorboard",
         "reward": SavedReward.objects.create(project=project, name=f"Mine {number}", config={"name": 0.5}).pk,
     }
 

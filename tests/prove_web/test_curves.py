@@ -146,7 +146,7 @@ def test_tokens_are_counted_from_the_start_of_the_run_and_not_of_the_range(long:
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ({"names": "reward__contains"}, "names must be names of metrics"),
+        ({"names": "reward\nloss"}, "names must be names of metrics"),
         ({"names": "reward;drop"}, "names must be names of metrics"),
         ({"from": "x"}, "from must be a whole number"),
         ({"to": "-1"}, "to must be a whole number"),

@@ -396,7 +396,7 @@ def test_the_verdict_on_a_models_chat_template_is_shown(
         (model / "audit.json").write_text(json.dumps(audit))
     text = unescape(alices.post(page(project), filled(dataset, policy="q", fill="look")).content.decode())
     assert said in text and ("<b>" not in text or audit["checks"][0]["detail"] == "<b>")
-    assert "audit" not in alices.post(page(project), filled(dataset, fill="look")).content.decode()
+    assert "chat template" not in alices.post(page(project), filled(dataset, fill="look")).content.decode()
 
 
 def test_a_clone_of_a_run_with_switches_is_launched_as_the_same_run(

@@ -32,7 +32,7 @@ TEAM = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "vi
 EVERYONE = (*TEAM, "charlie", "anonymous")
 OBJECTS = {
     *("job", "session", "dataset", "run", "sweep", "evaluation", "other", "view", "kept", "queue", "reward", "share"),
-    "deletion",
+    *("deletion", "rule", "alert", "hook"),
 }
 PASSWORD = make_password("correct horse battery")
 

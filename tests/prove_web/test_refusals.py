@@ -46,7 +46,8 @@ MORE_THAN_LOOKING = {
     "import-preview": Action.LAUNCH,
     "run-collect": Action.LAUNCH,
     "run-new": Action.LAUNCH,
-    "export-make": Action.LAUNCH,
+    "run-import": Action.LAUNCH,
+    "checkpoint-export-make": Action.LAUNCH,
     "sweep-new": Action.LAUNCH,
     "run-mark": Action.ANNOTATE,
     "runs-mark": Action.ANNOTATE,
@@ -101,6 +102,14 @@ MORE_THAN_LOOKING = {
     "reward-save": Action.LAUNCH,
     "reward-remove": Action.LAUNCH,
     "disagreement-queue": Action.LAUNCH,
+    "alert-change": Action.ANNOTATE,
+    "alert-rules-add": Action.LAUNCH,
+    "alert-rule-new": Action.LAUNCH,
+    "alert-rule": Action.LAUNCH,
+    "alert-rule-switch": Action.LAUNCH,
+    "webhooks": Action.MANAGE,
+    "webhook": Action.MANAGE,
+    "webhook-change": Action.MANAGE,
     "shares": Action.LAUNCH,
     "share-new": Action.LAUNCH,
     "share-withdraw": Action.LAUNCH,
@@ -113,6 +122,7 @@ MORE_THAN_LOOKING = {
 }
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 THINGS = {"job", "session", "dataset", "run", "evaluation", "view", "kept", "queue", "share", "deletion"}
+THINGS |= {"rule", "alert", "hook"}
 OURS = (
     *("accounts", "live", "servers", "environments", "trajectories", "review", "experiments", "evaluations", "api"),
     *("sharing", "workers", "alerts"),

@@ -282,7 +282,7 @@ def test_an_export_is_made_once_told_of_while_it_is_made_and_can_be_asked_for_ag
 ) -> None:
     run = run_of(project, [0.5] * 20)
     keep_checkpoint(run, 20)
-    url, mine = reverse("export-make", args=[*project.path, run.number, 20]), as_user(mary)
+    url, mine = reverse("checkpoint-export-make", args=[*project.path, run.number, 20]), as_user(mary)
     assert mine.post(url).status_code == 302
     assert "being exported" in mine.get(run.get_absolute_url()).text
     assert waiting_in("web") == 1 and mine.post(url).status_code == 302 and waiting_in("web") == 1, "asked for once"
@@ -293,8 +293,8 @@ def test_an_export_is_made_once_told_of_while_it_is_made_and_can_be_asked_for_ag
     assert "being exported" not in text and "No module named" in text and f'action="{url}"' in text
     assert str(tmp_path) not in export.why
     assert url not in victors.get(run.get_absolute_url()).text
-    assert mine.get(reverse("export", args=[*project.path, run.number, 20])).status_code == 404
-    assert mine.post(reverse("export-make", args=[*project.path, run.number, 30])).status_code == 404
+    assert mine.get(reverse("checkpoint-export", args=[*project.path, run.number, 20])).status_code == 404
+    assert mine.post(reverse("checkpoint-export-make", args=[*project.path, run.number, 30])).status_code == 404
     assert mine.post(url).status_code == 302 and export.at_work and not export.why
 
 

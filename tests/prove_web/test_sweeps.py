@@ -341,5 +341,5 @@ class TestPages:
         for text in (grpo, sft):
             assert f'href="{reverse("sweep", args=[*project.path, 1])}"' in text
         assert "Rollouts by step" in grpo and "Rollouts by step" not in sft
-        table = alices.get(reverse("runs", args=project.path) + "?kind=sft")
-        assert [run.kind for run, *_ in table.context["rows"]] == ["sft"]
+        table = alices.get(reverse("runs", args=project.path) + "?q=kind:sft")
+        assert [row.run.kind for row in table.context["rows"]] == ["sft"]

@@ -159,6 +159,17 @@ class Project:
         """The fields of the launch form; `clone` begins with another run's, `dataset` is a number."""
         return self.post("/runs", {"name": name, **fields})
 
+    def make_outside_run(self, name: str, **fields: Any) -> Json:
+        """A run that some other program trains; one of the same `key` is the same run."""
+        return self.post("/runs/outside", {"name": name, **fields})
+
+    def tell_run(self, number: int, **told: Any) -> Json:
+        """`points` and `held_out`, each a list of {step, metrics, time}; without any, that it is alive."""
+        return self.post(f"/runs/{number}/tell", told)
+
+    def end_run(self, number: int, state: str = "done", **told: Any) -> Json:
+        return self.post(f"/runs/{number}/end", {"state": state, **told})
+
     def stop_run(self, number: int, level: Level = "after_step") -> Json:
         return self.post(f"/runs/{number}/stop", {"level": level})
 

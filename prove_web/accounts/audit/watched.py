@@ -55,6 +55,8 @@ MODELS = {
     "experiments.Sweep": Watched("name method space budget", made="launched"),
     "experiments.SavedReward": Watched("name config"),
     "evaluations.Evaluation": Watched("name benchmark checkpoint", made="launched"),
+    "alerts.Rule": Watched("name metric comparison aggregate over threshold kind tag enabled removed_at"),
+    "alerts.Webhook": Watched("name format enabled removed_at", made="added"),
 }
 # What it is called when a moment is set, and when it is taken away again.
 MOMENTS = {
@@ -62,6 +64,7 @@ MOMENTS = {
     "archived_at": ("archived", "unarchived"),
     "withdrawn_at": ("withdrew", "gave back"),
     "closed_at": ("closed", "opened again"),
+    "removed_at": ("removed", "put back"),
 }
 
 

@@ -48,7 +48,7 @@ class RunOut(Schema):
     name: str
     kind: str
     state: str
-    dataset: int
+    dataset: int | None
     sweep: int | None
     tags: list[str]
     pinned: bool
@@ -62,8 +62,8 @@ class RunOut(Schema):
         return run.job.state
 
     @staticmethod
-    def resolve_dataset(run: Run) -> int:
-        return run.dataset.number
+    def resolve_dataset(run: Run) -> int | None:
+        return run.dataset.number if run.dataset else None
 
     @staticmethod
     def resolve_sweep(run: Run) -> int | None:

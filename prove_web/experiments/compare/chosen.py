@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from prove_web.accounts.models import Project
 
-from ..charts import CHARTS, Chart
+from ..charts import CHARTS, Chart, charts_of
 from ..listing import sampled
 from ..models import Run
 from .bands import KINDS
@@ -105,7 +105,7 @@ def chosen(project: Project, query: QueryDict) -> Chosen:
     found = {run.number: run for run in told(project, numbers)}
     runs = tuple(found[number] for number in numbers if number in found)
     base = query.get("base", "")
-    metrics = tuple(dict.fromkeys(name for name in query.getlist("metric") if name in offered()))[:MOST_METRICS]
+    metrics = tuple(dict.fromkeys(name for name in query.getlist("metric") if name in offered(runs)))[:MOST_METRICS]
     band = query.get("band", "sd")
     return Chosen(
         runs=runs,
@@ -143,6 +143,11 @@ def name_of(chart: Chart, metric: str) -> str:
     return (HELD_OUT if chart.source == "held_out" else "") + metric
 
 
-def offered() -> dict[str, tuple[Chart, str]]:
-    """Every metric that some chart of a run draws, by its name in the address, with the chart and the line's title."""
-    return {name_of(chart, metric): (chart, title) for chart in CHARTS for title, metric in chart.lines}
+def charts(runs: Sequence[Run]) -> list[Chart]:
+    """The charts of all runs, and those that only some of these have."""
+    return list(dict.fromkeys((*CHARTS, *(chart for run in runs for chart in charts_of(run)))))
+
+
+def offered(runs: Sequence[Run]) -> dict[str, tuple[Chart, str]]:
+    """Every metric that a chart of the runs draws, by its name in the address, with the chart and the line's title."""
+    return {name_of(chart, metric): (chart, title) for chart in charts(runs) for title, metric in chart.lines}

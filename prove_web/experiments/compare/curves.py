@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from django.db.models import Avg, F, FloatField, Max, Sum
-from django.db.models.fields.json import KT
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
 from ..charts import Source
@@ -88,7 +88,7 @@ def stride(keys: Sequence[int], first: int, last: int | None) -> int:
 
 
 def number(name: str) -> Cast:
-    return Cast(KT(f"metrics__{name}"), FloatField())
+    return Cast(KeyTextTransform(name, "metrics"), FloatField())
 
 
 def buckets(
@@ -121,7 +121,7 @@ def drawn(asked: Chosen, first: int = 0, last: int | None = None) -> dict[str, A
     """
     told = read(asked.runs, asked.metrics, first, last)
     lots = groups(asked.runs) if asked.grouped else alone(asked.runs)
-    titles = offered()
+    titles = offered(asked.runs)
     charts = [
         {
             **described(*titles[name]),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..configured import as_text, given_to
 from ..defaults import EVALUATE, REWARD, START
 from ..forms import RunForm, belongs, flat, of_reward, worded
 from ..inputs import plain
-from ..models import Run
+from ..models import Run, RunKind
+from ..outside import names as outside
 from ..reward_fields import as_fields
 from .chosen import MADE
 
@@ -38,6 +40,9 @@ class Field:
 
 def settings_of(run: Run) -> Settings:
     """All settings of a run, the usual ones included; those that its kind does not have are left out."""
+    if run.kind == RunKind.OUTSIDE:
+        given = outside.settings(given_to(run))
+        return {"kind": run.get_kind_display(), **{name: as_text(value) for name, value in given.items()}}
     usual = {name: value for name, value in START.items() if name not in EVALUATE and belongs(name, run.kind)}
     rewards = as_fields({**REWARD, **(run.config.get("reward") or {})}) if run.kind != "sft" else {}
     given = flat({name: value for name, value in run.config.items() if name != "reward"})

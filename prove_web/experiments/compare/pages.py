@@ -10,8 +10,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from ..charts import CHARTS
-from .chosen import AXES, BANDS, MOST, Chosen, TooMany, chosen, name_of, small
+from .chosen import AXES, BANDS, MOST, Chosen, TooMany, charts, chosen, name_of, small
 from .curves import drawn
 from .differences import environments, fields
 from .finals import finals
@@ -69,7 +68,7 @@ def page(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
 def choices(asked: Chosen) -> list[tuple[str, list[tuple[str, str, bool]]]]:
     """The metrics by group, as (name, title, whether it is shown)."""
     found: dict[str, dict[str, tuple[str, str, bool]]] = {}
-    for chart in CHARTS:
+    for chart in charts(asked.runs):
         for title, metric in chart.lines:
             name = name_of(chart, metric)
             words = chart.title if len(chart.lines) == 1 else f"{chart.title}: {title}"

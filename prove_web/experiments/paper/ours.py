@@ -108,7 +108,11 @@ def runs_of(project: Project) -> Sequence[Run]:
     """The newest first; `teacher`, `before`, `after`, and `difference` with its ends are of its data and its result."""
     numbers = {name: sampled(name) for name in ("before", "after", "difference", "low", "high")}
     teacher = KeyTextTransform("teacher", KeyTransform("manifest", "dataset__job__result"))
-    rows = Run.objects.filter(project=project, deleted_at=None).select_related("job", "project__organisation")
+    rows = (
+        Run.objects.filter(project=project, deleted_at=None)
+        .exclude(kind=RunKind.OUTSIDE)
+        .select_related("job", "project__organisation")
+    )
     return list(
         rows.defer("notes", "job__spec", "job__result").annotate(teacher=teacher, **numbers).order_by("-number")[:MOST]
     )

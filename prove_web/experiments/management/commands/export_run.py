@@ -10,6 +10,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.experiments.exporting import points_of, rollouts_of
 from prove_web.experiments.management.finding import run_named
+from prove_web.experiments.models import Run
+from prove_web.experiments.outside import TRACKERS
+from prove_web.experiments.outside.names import NotTold
+from prove_web.experiments.outside.trackers import write_run
 from prove_web.experiments.stored import StoredRun
 
 
@@ -22,9 +26,12 @@ class Command(BaseCommand):
         parser.add_argument("project", help="organisation/project")
         parser.add_argument("run", type=int, help="the run's number")
         parser.add_argument("folder", type=Path, help="made where it is not there")
+        parser.add_argument("--to", choices=[*TRACKERS], help="as the files of another tracker, without rollouts")
 
     def handle(self, *args: object, **options: Any) -> None:
         run, folder = run_named(options["project"], options["run"]), options["folder"]
+        if options["to"]:
+            return self.for_tracker(run, options["to"], folder)
         whole = {"number": run.number, "name": run.name, "kind": run.kind, "state": run.job.state}
         whole |= {"config": run.config, "notes": run.notes, "tags": run.tags, "result": run.job.result}
         try:
@@ -38,6 +45,14 @@ class Command(BaseCommand):
                 self.stdout.write(f"{name}: {written(folder / f'{name}.jsonl', rows):,}")
         except OSError as why:
             raise CommandError(f"{folder} takes nothing: {why.strerror}.") from None
+
+    def for_tracker(self, run: Run, tracker: str, folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_run(run, tracker, folder.resolve())
+        except (NotTold, OSError) as why:
+            raise CommandError(f"Run {run.number} is not written: {why}") from None
+        self.stdout.write(f"points: {run.points.count():,}, held_out: {run.held_out.count():,}")
 
 
 def written(path: Path, rows: Iterable[Any]) -> int:

@@ -1,0 +1,144 @@
+"""The forms of rules and webhooks."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from django import forms
+from django.db import models
+
+from prove_web.accounts.models import Project, User
+from prove_web.experiments.models import RunKind
+from training_worker.prove.alerts.presets import PATTERNS, Preset
+from training_worker.prove.metrics import BY_NAME, METRICS
+
+from .guard import Refused, parsed
+from .models import Aggregate, Comparison, Rule, Webhook
+
+HELD_OUT = {"reward": "Reward", "success": "Success rate", "state": "Final state reached"}
+MOST_STEPS = 1_000
+KINDS = [("", "All runs"), *RunKind.choices]
+
+
+def metrics() -> list[Any]:
+    """What a rule of one's own may watch, in groups."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for one in METRICS:
+        groups.setdefault(one.group, []).append((f"points.{one.name}", one.title))
+    groups["Held-out"] = [(f"held_out.{name}", title) for name, title in HELD_OUT.items()]
+    groups["Reward hacking"] = [(f"patterns.{name}", title) for name, title in PATTERNS.items()]
+    return list(groups.items())
+
+
+def about(rule: Rule) -> str:
+    """What the rule's metric is, in a sentence; nothing for what is no metric."""
+    name = {"reward": "held_out", "success": "held_out_success", "state": "held_out_state"}.get(rule.measured, "")
+    found = BY_NAME.get(name if rule.source == "held_out" else rule.measured)
+    return found.formula if found else ""
+
+
+class RuleForm(forms.ModelForm):
+    """A rule: where it is on, and from where on it fires. What a ready-made one watches stays as it is."""
+
+    class Meta:
+        model = Rule
+        fields = ["name", "metric", "comparison", "aggregate", "over", "threshold", "kind", "tag"]
+        labels = {"over": "Over so many steps", "kind": "On for", "tag": "Only with the tag"}
+        widgets = {
+            "threshold": forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+            "over": forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
+            "name": forms.TextInput(attrs={"autocomplete": "off"}),
+            "tag": forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        }
+        help_texts = {
+            "over": "Counts steps, or looks of a held-out metric. It does not matter for the newest value.",
+            "tag": "Empty for all.",
+        }
+
+    def __init__(self, project: Project, data: Any = None, instance: Rule | None = None):
+        super().__init__(data, instance=instance)
+        self.instance.project = project
+        self.fields["kind"].choices = KINDS
+        self.fields["metric"] = forms.ChoiceField(choices=metrics())
+        preset = self.instance.ready_made
+        self.fields["threshold"].help_text = unit_of(preset)
+        if preset is not None:
+            gone = ["metric", "comparison", "aggregate", *([] if preset.aggregate != "last" else ["over"])]
+            for name in gone + ([] if preset.unit else ["threshold"]):
+                del self.fields[name]
+
+    def clean_threshold(self) -> float:
+        value = float(self.cleaned_data["threshold"])
+        if not isfinite(value):
+            raise forms.ValidationError("A threshold is a number, such as 0.5.")
+        return value
+
+    def clean_over(self) -> int:
+        value = int(self.cleaned_data["over"])
+        if not 1 <= value <= MOST_STEPS:
+            raise forms.ValidationError(f"This is from 1 to {MOST_STEPS:,}.")
+        return value
+
+
+def unit_of(preset: Preset | None) -> str:
+    if preset is None:
+        return "In the metric's own unit; of a change since the start its share, such as 0.5 for half."
+    return "A share, 0 to 1." if preset.unit == "share" else f"In {preset.unit}."
+
+
+def from_preset(project: Project, preset: Preset, user: User | None = None) -> Rule:
+    """A rule as the preset has it, not saved."""
+    return Rule(
+        project=project,
+        preset=preset.key,
+        name=preset.title,
+        metric=preset.metric,
+        comparison=Comparison(preset.comparison),
+        aggregate=Aggregate(preset.aggregate),
+        over=preset.over,
+        threshold=preset.threshold,
+        made_by=user,
+    )
+
+
+class WebhookForm(forms.ModelForm):
+    """A webhook: its address and what it understands. Nothing is sent when it is added."""
+
+    class Meta:
+        model = Webhook
+        fields = ["name", "url", "format"]
+        labels = {"url": "Address"}
+        widgets: dict[str, Any] = {
+            "name": forms.TextInput(attrs={"autocomplete": "off"}),
+            "url": forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false", "inputmode": "url"}),
+        }
+        help_texts = {"url": "A public host, best by https. Inside the network only the operator can allow one."}
+
+    def clean_url(self) -> str:
+        text = str(self.cleaned_data["url"])
+        try:
+            parsed(text)
+        except Refused as why:
+            raise forms.ValidationError(str(why)) from None
+        return text
+
+
+def words(rule: Rule) -> str:
+    """The condition of a rule in a line."""
+    preset = rule.ready_made
+    if rule.source == "run" and not (preset and preset.unit):
+        return "As soon as it happens"
+    unit = f" {preset.unit}" if preset and preset.unit not in ("share", "") else ""
+    if rule.source == "run":
+        return f"{Comparison(rule.comparison).label} {rule.threshold:g}{unit}".capitalize()
+    if rule.comparison == Comparison.NOT_FINITE:
+        return "At any step"
+    over = "" if rule.aggregate == Aggregate.LAST else f" {rule.over}"
+    said = f"{Aggregate(rule.aggregate).label}{over} {Comparison(rule.comparison).label} {rule.threshold:g}{unit}"
+    return said[0].upper() + said[1:]
+
+
+def numbered(rows: models.QuerySet) -> dict[int, int]:
+    """How many alerts of each rule stand open."""
+    return dict(rows.order_by().values_list("rule").annotate(n=models.Count("pk")))

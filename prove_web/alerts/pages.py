@@ -1,0 +1,109 @@
+"""The alerts of a project: the list, one with what it means and what shows it, and what a person does about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse, HttpResponseBadRequest
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+
+from .exemplars import exemplars
+from .forms import about, words
+from .models import SNOOZES, Alert, Rule
+from .telling import Bell, bell_of, set_bell
+
+PER_PAGE = 25
+SNOOZED = {"1": "an hour", "8": "8 hours", "24": "a day", "168": "a week"}
+
+
+@in_project(Action.VIEW)
+@require_safe
+def alerts(request: ProjectRequest) -> HttpResponse:
+    """Those in one state, the open ones first; narrowed to a run or a rule by the address."""
+    state = request.GET.get("state", "")
+    state = state if state in Alert.State.values else Alert.State.OPEN
+    by = {name: int(request.GET[name]) for name in ("run", "rule") if whole(request.GET.get(name, ""))}
+    mine = Alert.objects.filter(project=request.project)
+    mine = mine.filter(run__number=by["run"]) if "run" in by else mine
+    mine = mine.filter(rule=by["rule"]) if "rule" in by else mine
+    rows = mine.state(state).select_related(
+        "rule", "run__project__organisation", "project__organisation", "acknowledged_by"
+    )
+    context = {
+        "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
+        "state": state,
+        "by": by,
+        "states": [(value, label, mine.state(value).count()) for value, label in Alert.State.choices],
+        "rules": Rule.objects.filter(project=request.project, removed_at=None).exists(),
+        "bell": bell_of(request.user, request.project),
+        "bells": Bell.choices,
+    }
+    return render(request, "alerts/alerts.html", context)
+
+
+def whole(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10
+
+
+def one_alert(request: ProjectRequest, key: int) -> Alert:
+    rows = Alert.objects.standing().select_related(
+        "rule", "run__job", "run__project__organisation", "project__organisation", "acknowledged_by"
+    )
+    found: Alert = get_object_or_404(rows, project=request.project, pk=key)
+    return found
+
+
+@in_project(Action.VIEW)
+@require_safe
+def alert(request: ProjectRequest, alert: int) -> HttpResponse:
+    """What fired, what it means, what shows it, and what to try."""
+    found = one_alert(request, alert)
+    context = {
+        "alert": found,
+        "preset": found.rule.ready_made,
+        "condition": words(found.rule),
+        "about": about(found.rule),
+        "exemplars": exemplars(found),
+        "snoozes": SNOOZED,
+    }
+    return render(request, "alerts/alert.html", context)
+
+
+@in_project(Action.ANNOTATE)
+@require_POST
+def alert_change(request: ProjectRequest, alert: int) -> HttpResponse:
+    """Acknowledge an alert, leave it for a while, or open it again."""
+    found, now = one_alert(request, alert), timezone.now()
+    changes: dict[str, Any] = {"acknowledged_at": None, "acknowledged_by": None, "snoozed_until": None}
+    match request.POST.get("do"), request.POST.get("hours", ""):
+        case "acknowledge", _:
+            changes |= {"acknowledged_at": now, "acknowledged_by": request.user}
+            said = "is acknowledged: it stays here, and is not among the open ones."
+        case "snooze", hours if hours in SNOOZES:
+            changes |= {"snoozed_until": now + SNOOZES[hours]}
+            said = f"is out of the way for {SNOOZED[hours]}."
+        case "reopen", _:
+            said = "is open again."
+        case _:
+            return HttpResponseBadRequest("Say what to do: acknowledge, snooze with hours, or reopen.")
+    Alert.objects.filter(pk=found.pk).update(**changes)
+    messages.success(request, f"“{found.rule}” {said}")
+    return redirect(found)
+
+
+@in_project(Action.VIEW)
+@require_POST
+def alert_bell(request: ProjectRequest) -> HttpResponse:
+    """Whose alerts the bell tells oneself of, in this project."""
+    wanted = request.POST.get("bell", "")
+    if wanted not in Bell.values:
+        return HttpResponseBadRequest(f"Say which: {', '.join(Bell.values)}.")
+    set_bell(request.user, request.project, Bell(wanted))
+    messages.success(request, f"The bell tells you {Bell(wanted).label}.")
+    return redirect("alerts", *request.project.path)

@@ -1,0 +1,108 @@
+"""The rules of a project: those there are, ready-made ones to add, and one's own."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.alerts.presets import PRESETS
+
+from .forms import RuleForm, from_preset, numbered, words
+from .models import Alert, Rule
+
+REMOVED = 10  # of those removed lately that can be put back
+
+
+@in_project(Action.VIEW)
+@require_safe
+def alert_rules(request: ProjectRequest) -> HttpResponse:
+    """Every rule with how often it stands open; the ready-made ones that the project does not have."""
+    mine = Rule.objects.filter(project=request.project).select_related("made_by")
+    rules = list(mine.filter(removed_at=None))
+    standing = numbered(Alert.objects.filter(project=request.project).state(Alert.State.OPEN))
+    has = {rule.preset for rule in rules}
+    groups: dict[str, list] = {}
+    for preset in PRESETS.values():
+        if preset.key not in has:
+            groups.setdefault(preset.group, []).append((preset, words(from_preset(request.project, preset))))
+    context = {
+        "rules": [(rule, words(rule), standing.get(rule.pk, 0)) for rule in rules],
+        "presets": list(groups.items()),
+        "removed": mine.exclude(removed_at=None).order_by("-removed_at")[:REMOVED],
+    }
+    return render(request, "alerts/rules.html", context)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def alert_rules_add(request: ProjectRequest) -> HttpResponse:
+    """Add ready-made rules as they are; those that the project has are left as they are."""
+    wanted = [PRESETS[key] for key in dict.fromkeys(request.POST.getlist("preset")) if key in PRESETS]
+    if not wanted:
+        messages.error(request, "No rule was chosen. Tick those to add.")
+        return redirect("alert-rules", *request.project.path)
+    kept = set(Rule.objects.filter(project=request.project, removed_at=None).values_list("preset", flat=True))
+    made = [from_preset(request.project, preset, request.user) for preset in wanted if preset.key not in kept]
+    for rule in made:
+        rule.save()
+    messages.success(request, f"Rules added: {len(made)}. They watch what runs report from now on.")
+    return redirect("alert-rules", *request.project.path)
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD", "POST"])
+def alert_rule_new(request: ProjectRequest) -> HttpResponse:
+    """A rule of one's own."""
+    form = RuleForm(request.project, request.POST if request.method == "POST" else None)
+    if not form.is_bound or not form.is_valid():
+        return render(request, "alerts/rule.html", {"form": form}, status=422 if form.is_bound else 200)
+    form.instance.made_by = request.user
+    made = form.save()
+    messages.success(request, f"“{made}” is made. It watches what runs report now.")
+    return redirect("alert-rules", *request.project.path)
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD", "POST"])
+def alert_rule(request: ProjectRequest, rule: int) -> HttpResponse:
+    """Change where a rule is on, and from where on it fires."""
+    found = one_rule(request, rule)
+    if found.removed_at is not None:
+        raise Http404
+    form = RuleForm(request.project, request.POST if request.method == "POST" else None, found)
+    if not form.is_bound or not form.is_valid():
+        context = {"form": form, "rule": found, "preset": found.ready_made, "condition": words(one_rule(request, rule))}
+        return render(request, "alerts/rule.html", context, status=422 if form.is_bound else 200)
+    form.save()
+    messages.success(request, f"“{found}” is changed. Runs at work are held against it anew.")
+    return redirect("alert-rules", *request.project.path)
+
+
+@in_project(Action.LAUNCH)
+@require_POST
+def alert_rule_switch(request: ProjectRequest, rule: int) -> HttpResponse:
+    """Switch a rule on or off, remove it with its alerts, or put it back."""
+    found = one_rule(request, rule)
+    changes = {
+        "on": ({"enabled": True}, "is on."),
+        "off": ({"enabled": False}, "is off. What it found stays."),
+        "remove": ({"removed_at": timezone.now()}, "is removed, and its alerts with it; put it back below."),
+        "restore": ({"removed_at": None}, "is back."),
+    }
+    change = changes.get(request.POST.get("do", ""))
+    if change is None:
+        return HttpResponseBadRequest(f"Say what to do: {', '.join(changes)}.")
+    for name, value in change[0].items():
+        setattr(found, name, value)
+    found.save(update_fields=list(change[0]))
+    messages.success(request, f"“{found}” {change[1]}")
+    return redirect("alert-rules", *request.project.path)
+
+
+def one_rule(request: ProjectRequest, key: int) -> Rule:
+    found: Rule = get_object_or_404(Rule, project=request.project, pk=key)
+    return found

@@ -1,0 +1,50 @@
+"""What alerts have done on the queue `web`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import close_old_connections
+
+import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
+from prove_web.celery import app
+
+from .asking import DELIVER, WATCH, begun
+
+FIRST, LONGEST, TRIES = 15, 900, 6  # seconds before the first try after one that failed, at most, and how many
+
+
+@app.task(name=WATCH)
+def watch(job: str) -> None:
+    """Hold the rules against the run of a job."""
+    close_old_connections()
+    from prove_web.experiments.models import Run
+
+    from .watching import watch as held
+
+    begun(job)
+    run = Run.objects.select_related("job", "dataset").filter(job=job, deleted_at=None).first()
+    if run is not None:
+        held(run)
+
+
+@app.task(name="prove_web.alerts.pass")
+def pass_over() -> None:
+    """Look at what nobody reports: silence, the disk, jobs that were lost, what was not told yet."""
+    close_old_connections()
+    from .passing import pass_over as over
+
+    over()
+
+
+@app.task(name=DELIVER, bind=True, max_retries=TRIES)
+def deliver(self: Any, delivery: int) -> None:
+    """Tell a webhook; again later if that fails in a way that may pass."""
+    close_old_connections()
+    from .delivering import NotNow
+    from .delivering import deliver as told
+
+    try:
+        told(delivery, last=self.request.retries >= TRIES)
+    except NotNow as error:
+        raise self.retry(exc=error, countdown=min(LONGEST, FIRST * 2**self.request.retries)) from error

@@ -1,0 +1,23 @@
+"""The open alerts of a run, for the pages that show one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+
+from prove_web.alerts.models import Alert
+from prove_web.experiments.models import Run
+
+register = template.Library()
+SHOWN = 4
+
+
+@register.inclusion_tag("alerts/of_run.html")
+def alerts_of(run: Run) -> dict[str, Any]:
+    """The newest open ones, and whether there are more."""
+    rows = Alert.objects.filter(run=run).state(Alert.State.OPEN).select_related("rule")
+    found = list(rows[: SHOWN + 1])
+    for one in found:
+        one.project = run.project
+    return {"alerts": found[:SHOWN], "more": len(found) > SHOWN, "run": run}

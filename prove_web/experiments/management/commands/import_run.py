@@ -1,0 +1,42 @@
+"""Runs from the files of another tracker, in the terminal."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web.accounts.management.naming import project_named
+from prove_web.experiments.outside import TRACKERS as FORMATS
+from prove_web.experiments.outside.names import NotTold
+from prove_web.experiments.outside.trackers import bring, read_runs
+from prove_web.experiments.outside.unpacking import unpack
+
+
+class Command(BaseCommand):
+    """`manage.py import_run mlruns --project my-team/demo --from mlflow`."""
+
+    help = "Bring the runs of another tracker's files into a project."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", type=Path, help="a folder, a zip of one, or an event file")
+        parser.add_argument("--project", required=True, help="organisation/project")
+        parser.add_argument("--from", required=True, choices=[*FORMATS], help="whose files these are")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        path, project = options["path"], project_named(options["project"])
+        if not path.exists():
+            raise CommandError(f"There is nothing at {path}.")
+        try:
+            with TemporaryDirectory() as folder:
+                if path.suffix == ".zip":
+                    with path.open("rb") as file:
+                        unpack(file, Path(folder))
+                    path = Path(folder)
+                for one in read_runs(options["from"], path.resolve()):
+                    run, new = bring(project, None, one, options["from"])
+                    told = f"{len(one.points):,} steps" if new else "had been brought in before"
+                    self.stdout.write(f"Run {run.number}, {run.name}: {told}")
+        except NotTold as why:
+            raise CommandError(str(why)) from None

@@ -1,0 +1,45 @@
+"""What a program of somebody else may call its metrics, and how much it may tell at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from training_worker.prove.metrics.names import LONGEST, RULE, TAKEN, fit
+
+MOST_NAMES = 500  # metrics of a run that only its program knows
+MOST_POINTS = 200_000  # steps of a run
+LARGEST_CONFIG = 100_000  # characters of a configuration as JSON
+
+
+class NotTold(ValueError):
+    """What cannot be taken of a run trained elsewhere; the message says why, `where` in what was sent."""
+
+    def __init__(self, message: str, where: str = ""):
+        super().__init__(message)
+        self.where = where
+
+
+def check(names: Iterable[str], where: str) -> None:
+    """Raises NotTold for the first name that does not fit."""
+    for name in names:
+        if not fit(name):
+            what = "is taken for something else" if name in TAKEN else "is no name of a metric"
+            raise NotTold(f"“{name[:LONGEST]}” {what}. {RULE}.", where)
+
+
+def check_config(config: Mapping[str, Any], where: str = "config") -> None:
+    if len(json.dumps(config)) > LARGEST_CONFIG:
+        raise NotTold(f"The configuration is longer than {LARGEST_CONFIG:,} characters of JSON. Leave some out.", where)
+
+
+def settings(config: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """A configuration that is nested, by names with dots; lists stay as they are."""
+    found: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, dict) and value:
+            found |= settings(value, f"{before}{name}.")
+        else:
+            found[f"{before}{name}"] = value
+    return found

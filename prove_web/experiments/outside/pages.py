@@ -1,0 +1,100 @@
+"""A run brought from the files of another tracker, and taken away as such, in the browser."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.bounded import MOST
+
+from ..detail import run_of
+from . import TRACKERS as FORMATS
+from .names import NotTold
+from .trackers import bring, read_runs, write_run
+from .unpacking import unpack
+
+LARGEST = MOST - (1 << 20)  # bytes of a file, so that the request around it fits
+
+
+class ImportForm(forms.Form):
+    format = forms.ChoiceField(label="Made by", choices=[*FORMATS.items()])
+    file = forms.FileField(
+        label="File",
+        help_text=f"A zip of the tracker's folder, or an event file of TensorBoard; at most {LARGEST >> 20} MB.",
+    )
+
+    def clean_file(self) -> Any:
+        file = self.cleaned_data["file"]
+        if file.size > LARGEST:
+            raise forms.ValidationError(
+                f"This file has {file.size:,} bytes, and {LARGEST:,} are the most. A larger one is brought in on the "
+                "server: manage.py import_run."
+            )
+        return file
+
+
+@in_project(Action.LAUNCH)
+@require_http_methods(["GET", "HEAD", "POST"])
+def run_import(request: ProjectRequest) -> HttpResponse:
+    """The form; what was sent becomes runs, all of them or none."""
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        format = form.cleaned_data["format"]
+        try:
+            with tempfile.TemporaryDirectory(prefix="prove-import-") as folder:
+                place(form.cleaned_data["file"], Path(folder))
+                found = read_runs(format, Path(folder))
+            made = [bring(request.project, request.user, one, format) for one in found]
+        except NotTold as why:
+            form.add_error("file", str(why))
+        else:
+            news = [run for run, new in made if new]
+            messages.success(request, said(len(news), len(made)))
+            return redirect(made[0][0]) if len(made) == 1 else redirect("runs", *request.project.path)
+    return render(request, "experiments/run_import.html", {"form": form}, status=422 if form.errors else 200)
+
+
+def place(file: Any, folder: Path) -> None:
+    """Lay out what was sent: a zip unpacked, anything else as the one file that it is. Raises NotTold."""
+    if file.read(4).startswith(b"PK"):
+        file.seek(0)
+        unpack(file, folder)
+        return
+    file.seek(0)
+    with (folder / "events.out.tfevents.sent").open("wb") as out:
+        shutil.copyfileobj(file, out)
+
+
+def said(new: int, all_of_them: int) -> str:
+    known = all_of_them - new
+    found = f"{new} run{'' if new == 1 else 's'} brought in." if new else "Nothing is new."
+    return f"{found} {known} had been brought in before." if known else found
+
+
+@in_project(Action.VIEW)
+@require_safe
+def run_take(request: ProjectRequest, run: int, tracker: str) -> HttpResponse:
+    """A run as a zip that another tracker reads."""
+    if tracker not in FORMATS:
+        raise Http404(f"There is no tracker “{tracker[:40]}” here: there are {', '.join(FORMATS)}.")
+    found = run_of(request.project, run)
+    with tempfile.TemporaryDirectory(prefix="prove-export-") as folder:
+        target = Path(folder, "run")
+        target.mkdir()
+        try:
+            write_run(found, tracker, target)
+        except NotTold as why:
+            return HttpResponse(f"Run {run} cannot be written: {why}", status=422, content_type="text/plain")
+        packed = Path(shutil.make_archive(str(Path(folder, "packed")), "zip", target)).read_bytes()
+    name = f"run-{run}-{tracker}.zip"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(packed, content_type="application/zip", headers=headers)

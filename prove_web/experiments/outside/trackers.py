@@ -1,0 +1,126 @@
+"""Runs from the files of other trackers, and into them, by a child (see training_worker/trackers)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from prove_web.accounts.models import Project, User
+from prove_web.live.models import Job, State
+from training_worker.prove.metrics.names import fitted
+from training_worker.trackers.kept import SOURCES, Kept, from_json
+
+from ..keeping import LONGEST_TAG, MOST_TAGS
+from ..models import Run
+from ..points import number
+from . import TRACKERS as FORMATS
+from .making import Wanted, make
+from .names import NotTold
+from .telling import ELAPSED, Told, end, tell
+
+LONGEST = 120  # seconds that a child may take
+LARGEST_ANSWER = 256 << 20  # bytes
+BATCH = 1_000  # points stored at once
+ENDS = {state.value: state for state in (State.DONE, State.FAILED, State.STOPPED)}
+
+
+def read_runs(format: str, path: Path) -> list[Kept]:
+    """Raises NotTold."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer:
+        child(["read", format, str(path)], stdout=answer)
+        if answer.tell() > LARGEST_ANSWER:
+            raise NotTold("Its runs are too large to be read at once. Take some out.", "file")
+        answer.seek(0)
+        return [from_json(line) for line in answer]
+
+
+def write_run(run: Run, format: str, folder: Path) -> None:
+    """Raises NotTold."""
+    child(["write", format, str(folder)], input=kept(run).as_json())
+
+
+def child(words: Sequence[str], **streams: Any) -> None:
+    command = [sys.executable, "-m", "training_worker.trackers", *words]
+    streams = {"stdout": subprocess.DEVNULL, **streams}
+    try:
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=LONGEST, check=False, **streams)
+    except subprocess.TimeoutExpired:
+        raise NotTold(f"It took longer than {LONGEST} seconds. Take fewer runs at once.", "file") from None
+    if done.returncode:
+        why = done.stderr.strip().splitlines() if done.returncode == 2 else []
+        told = why[-1][:500] if why else f"It cannot be read as {FORMATS[words[1]]}: the reader broke off."
+        raise NotTold(told, "file")
+
+
+def kept(run: Run) -> Kept:
+    """A run as trackers keep it; what is no number is left out."""
+    began = run.job.started_at or run.created_at
+    rows = {
+        source: tuple(
+            {"step": step, "time": began.timestamp() + (metrics.get(ELAPSED) or 0.0), "metrics": numbers(metrics)}
+            for step, metrics in table.values_list("step", "metrics")
+        )
+        for source, table in (("points", run.points.all()), ("held_out", run.held_out.all()))
+    }
+    state = run.job.state if run.job.state in ENDS else "done"
+    config = run.config.get("given", run.config)
+    return Kept(run.name, config, tuple(run.tags), state, rows["points"], rows["held_out"])
+
+
+def numbers(metrics: dict[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in metrics.items() if number(value)}
+
+
+def bring(project: Project, user: User | None, one: Kept, format: str) -> tuple[Run, bool]:
+    """A run of what a tracker kept, and whether it is new: the same content is the same run. Raises NotTold."""
+    if not isinstance(one.name, str) or not isinstance(one.config, dict) or not all(map(whole, one.config)):
+        raise NotTold("What it says of its run is damaged.", "file")
+    key = f"{format}:{sha256(one.as_json().encode()).hexdigest()}"
+    times = {row["time"] for source in SOURCES for row in getattr(one, source)}
+    began = moment(min(times, default=0.0)) if len(times) > 1 else None
+    tags = [text for tag in one.tags[:MOST_TAGS] if (text := fitted(str(tag))[:LONGEST_TAG].strip())]
+    name = " ".join("".join(each if each.isprintable() else " " for each in one.name).split())[:80].strip()
+    wanted = Wanted(name or f"From {FORMATS[format]}", key, one.config, tags, started_at=began, silent_after_s=3600)
+    with transaction.atomic():
+        run, new = make(project, user, wanted)
+        if new:
+            fill(run, one, began is not None and not clocked(one))
+            if began is not None:
+                Job.objects.filter(pk=run.job_id).update(ended_at=moment(max(times)))
+            run.job.refresh_from_db()
+    return run, new
+
+
+def clocked(one: Kept) -> bool:
+    """Whether it counts the seconds of its steps itself."""
+    return any(ELAPSED in row["metrics"] for row in one.points)
+
+
+def fill(run: Run, one: Kept, timed: bool) -> None:
+    for source in SOURCES:
+        rows = getattr(one, source)
+        for at in range(0, len(rows), BATCH):
+            told = [
+                Told(row["step"], row["metrics"], moment(row["time"]) if timed else None) for row in rows[at:][:BATCH]
+            ]
+            tell(run, {source: told})
+    end(run, ENDS.get(one.state, State.DONE))
+
+
+def moment(seconds: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise NotTold("It has a time that is none.", "file") from None
+
+
+def whole(name: Any) -> bool:
+    return isinstance(name, str) and "\0" not in name

@@ -1,0 +1,55 @@
+"""A zip that a stranger made, unpacked: plain files inside one folder, and no more than was agreed."""
+
+from __future__ import annotations
+
+import stat
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from .names import NotTold
+
+MOST_FILES = 5_000
+MOST_BYTES = 512 << 20  # of all files together, unpacked
+PIECE = 1 << 20
+
+
+def unpack(file: IO[bytes], folder: Path) -> None:
+    """Raises NotTold; what was unpacked until then stays in the folder."""
+    try:
+        with zipfile.ZipFile(file) as packed:
+            entries = packed.infolist()
+            if len(entries) > MOST_FILES:
+                raise NotTold(
+                    f"The zip has {len(entries):,} files, and {MOST_FILES:,} are the most that are read.", "file"
+                )
+            left = MOST_BYTES
+            for entry in entries:
+                left -= unpacked(packed, entry, folder, left)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError) as error:
+        if isinstance(error, NotTold):
+            raise
+        raise NotTold(f"The zip cannot be unpacked: {str(error)[:200]}.", "file") from None
+
+
+def unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, most: int) -> int:
+    """How many bytes one entry had."""
+    path = PurePosixPath(entry.filename)
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or "\0" in entry.filename:
+        raise NotTold(f"“{entry.filename[:100]}” in the zip lies outside of it.", "file")
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise NotTold(f"“{entry.filename[:100]}” in the zip is no plain file.", "file")
+    target = folder.joinpath(*path.parts)
+    if entry.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+        return 0
+    target.parent.mkdir(parents=True, exist_ok=True)
+    size = 0
+    with packed.open(entry) as source, target.open("xb") as out:
+        while piece := source.read(PIECE):
+            size += len(piece)
+            if size > most:
+                raise NotTold(f"The zip holds more than {MOST_BYTES:,} bytes, the most that are read.", "file")
+            out.write(piece)
+    return size

@@ -1,0 +1,65 @@
+"""From a rule to the rollout that shows why it fired, in a real browser on a real site."""
+
+import os
+import re
+import subprocess
+import sys
+
+from playwright.sync_api import Page, expect
+
+from tests.site.running import ROOT, Site
+
+from .test_pages import SIZES, faults
+
+HERE = "/my-team/demo/"
+IDLE = "No calls where some are due"
+REPORTED = """
+import django
+django.setup()
+from prove_web.accounts.models import Project
+from prove_web.live.record import record
+from tests.prove_web.examples import chain
+from tests.prove_web.story import step
+from tests.prove_web.trained import keep_rollouts, run_of, saying
+from prove_web.live.models import State
+run = run_of(Project.objects.get(slug="demo"), name="Says nothing", state=State.RUNNING)
+for at in (1, 2, 3):
+    keep_rollouts(run, at, [saying(chain(), "No.") for _ in range(8)])
+record(str(run.job_id), 1, [step(at, at, 0.0) for at in (1, 2, 3)])
+"""
+
+
+def test_a_rule_fires_and_leads_to_the_rollout_that_shows_why(site: Site, page: Page) -> None:
+    page.goto(f"{HERE}alerts/")
+    page.get_by_role("link", name="Choose rules").click()
+    assert faults(page) == []
+    page.get_by_role("button", name="Add the ticked ones").click()
+    page.get_by_role("link", name=IDLE).click()
+    page.get_by_label("Threshold").fill("0.8")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.get_by_text("is changed.")).to_be_visible()
+    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
+    assert subprocess.run([sys.executable, "-c", REPORTED], cwd=ROOT, env={**os.environ, **settings}).returncode == 0
+    site.wait(lambda: site.rows("SELECT COUNT(*) FROM alerts_alert WHERE value = 1.0")[0][0])
+    page.goto(f"{HERE}alerts/")
+    for size in ("wide", "narrow"):
+        page.set_viewport_size(SIZES[size])
+        assert faults(page) == []
+    page.set_viewport_size(SIZES["wide"])
+    page.get_by_role("link", name="Says nothing").first.click()
+    banner = page.get_by_role("region", name="Alerts")
+    expect(banner).to_contain_text(IDLE)
+    run = page.url
+    banner.get_by_role("link", name=IDLE).click()
+    expect(page.get_by_role("heading", name="What to try")).to_be_visible()
+    for size in ("narrow", "wide"):
+        page.set_viewport_size(SIZES[size])
+        assert faults(page) == []
+    page.get_by_role("link", name=re.compile("rollout 1")).click()
+    expect(page).to_have_url(re.compile(r"/rollouts/3/1/$"))
+    page.go_back()
+    page.get_by_role("button", name="Acknowledge").click()
+    expect(page.get_by_text("is acknowledged")).to_be_visible()
+    page.goto(run)
+    expect(page.get_by_role("heading", name="Says nothing")).to_be_visible()
+    expect(page.get_by_role("region", name="Alerts")).to_have_count(0)

@@ -1,0 +1,131 @@
+"""What a step's rollouts show of a policy that found a way round its task, and which of them show it best."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Session
+
+from ..reward.outcome import opening, succeeded
+from ..reward.success import is_success
+from ..trajectory import Rollout, ToolCall, WorldRef
+
+OFTEN = 3  # equal calls in one rollout that are too many
+HIGH = 0.75  # share of the greatest reward that is much for a task not done
+ENOUGH = 20  # calls in a step, from which on one tool's share of them says something
+REPLAYED = 64  # rollouts of a step whose writes are made again, at most
+EXEMPLARS = 5
+Numbered = tuple[int, Rollout]  # a rollout and its index in the step, from 1
+
+
+@dataclass(frozen=True)
+class Exemplar:
+    """A rollout that shows a pattern, by its index in the step, from 1; `why` says in a few words how."""
+
+    index: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """How much of a step shows it, 0 to 1, and the rollouts that show it best."""
+
+    share: float
+    shown: tuple[Exemplar, ...] = ()
+
+
+def patterns(rollouts: Iterable[Rollout], worlds: Mapping[str, WorldRef], top: float) -> dict[str, Pattern]:
+    """All patterns of a step by name; what it has nothing to say on is left out.
+
+    `worlds` are the examples' by id, as far as they are known; `top` is the most that a rollout can earn.
+    """
+    valid = [(index, one) for index, one in enumerate(rollouts, 1) if one.reward is not None]
+    due = [(index, one) for index, one in valid if one.reward and not one.reward.abstention]
+    found: dict[str, Pattern] = {}
+    if valid:
+        found["repeats"] = share_of(valid, repeated)
+        undone = [(index, one) for index, one in valid if len(writes(one)) > 1 and one.example in worlds][:REPLAYED]
+        found["undone"] = shown(len(valid), undone, lambda one: undo(one, worlds[one.example]))
+    if due:
+        found["unearned"] = share_of(due, lambda one: unearned(one, top))
+        found["idle"] = share_of(due, lambda one: "" if one.calls else "made no call where some were due")
+    if (dominant := dominance([one for _, one in valid], valid)) is not None:
+        found["dominant"] = dominant
+    return found
+
+
+def share_of(rollouts: Sequence[Numbered], why: Callable[[Rollout], str]) -> Pattern:
+    return shown(len(rollouts), rollouts, why)
+
+
+def shown(of: int, rollouts: Iterable[Numbered], why: Callable[[Rollout], str]) -> Pattern:
+    """The share that `why` has words for; those with the best reward come first, since they are what is learned."""
+    told = [(one.reward.total if one.reward else 0.0, index, text) for index, one in rollouts if (text := why(one))]
+    best = sorted(told, key=lambda each: (-each[0], each[1]))[:EXEMPLARS]
+    return Pattern(len(told) / of, tuple(Exemplar(index, text) for _, index, text in best))
+
+
+def repeated(rollout: Rollout) -> str:
+    """Words for a rollout in which one call with equal arguments comes again and again."""
+    counts = Counter((made.call.name, json.dumps(made.call.arguments, sort_keys=True)) for made in rollout.calls)
+    (name, _), most = max(counts.items(), key=lambda each: each[1], default=(("", ""), 0))
+    return f"called {name[:60]} {most} times with equal arguments" if most >= OFTEN else ""
+
+
+def unearned(rollout: Rollout, top: float) -> str:
+    """Words for a high reward of a task that is not done."""
+    reward = rollout.reward
+    if reward is None or is_success(reward) or reward.total < HIGH * top:
+        return ""
+    missed = len(reward.missed_steps)
+    lacks = f", {missed} step{'' if missed == 1 else 's'} of the ground truth missed" if missed else ""
+    return f"earned {reward.total:.2f} of {top:.2f} without success{lacks}"
+
+
+def writes(rollout: Rollout) -> list[ToolCall]:
+    """The calls that changed something, as far as their tools are of the catalogue."""
+    return [call for call in succeeded(rollout.calls) if call.name in TOOLS and TOOLS[call.name][1].writes]
+
+
+def undo(rollout: Rollout, where: WorldRef) -> str:
+    """Words for a write that takes an earlier one back: the server's rows are again as they were before that.
+
+    The writes are made again with the clock standing still; one that is refused then ends the search.
+    """
+    states: dict[str, Any] = {}
+    before: dict[str, list[tuple[str, str]]] = {}  # by server: the digest before each write, and the write's tool
+    for call in writes(rollout):
+        server, _ = TOOLS[call.name]
+        state = states.get(server.name) or opening(where, server.name)
+        session = Session.start(server, state)
+        was = session.state.tables_digest()
+        if not session.call(call.name, call.arguments or {}).ok:
+            return ""
+        states[server.name] = session.state.draft(now=state.now)
+        past = before.setdefault(server.name, [])
+        now = session.state.tables_digest()
+        if now != was and (taken_back := next((name for digest, name in past if digest == now), "")):
+            return f"{call.name} took {taken_back} back"
+        past.append((was, call.name))
+    return ""
+
+
+def dominance(valid: Sequence[Rollout], numbered: Sequence[Numbered]) -> Pattern | None:
+    """The share of the most called tool among all calls, and who calls it most; None for a step with few calls."""
+    counts = Counter(made.call.name for one in valid for made in one.calls)
+    total = sum(counts.values())
+    if total < ENOUGH:
+        return None
+    name, most = counts.most_common(1)[0]
+    often = sorted(
+        ((sum(made.call.name == name for made in one.calls), index) for index, one in numbered),
+        key=lambda each: (-each[0], each[1]),
+    )
+    text = f"called {name[:60]} {{}} time{{}}"
+    best = tuple(Exemplar(index, text.format(n, "" if n == 1 else "s")) for n, index in often[:EXEMPLARS] if n)
+    return Pattern(most / total, best)
