@@ -11,10 +11,11 @@ HERE = "/my-team/demo/"
 
 
 def test_what_waits_is_raised_and_cancelled_and_its_order_is_seen(done_run: Site, page: Page) -> None:
-    at_work = "SELECT COUNT(*) FROM live_job WHERE kind = 'run' AND state NOT IN ('done', 'stopped', 'failed', 'lost')"
-    done_run.wait(lambda: done_run.rows(at_work)[0][0] == 0)
-    for name in ("Holds the worker", "Waits first", "Waits second"):
-        launch(page, name, max_steps=400)
+    state = "SELECT state FROM live_job WHERE title = 'Holds the worker'"
+    launch(page, "Holds the worker", max_steps=400)
+    done_run.wait(lambda: done_run.rows(state) == [("running",)])
+    for name in ("Waits first", "Waits second"):
+        launch(page, name)
         page.get_by_role("heading", name=name).wait_for()
     page.goto(f"{HERE}queue/")
     rows = page.locator(".queue-table tbody tr").filter(has_text="Waits")
