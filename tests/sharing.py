@@ -12,7 +12,7 @@ import pytest
 # What starts sites, workers and trainers, and for about how many seconds: the longest first, but for the pipeline's,
 # which does without the graph of all servers that others have to wait for.
 LONG = {
-    "browser/": 130,
+    "browser/": 400,
     "trainer/test_pipeline.py": 70,
     "worker/test_runs.py": 110,
     "site/": 80,

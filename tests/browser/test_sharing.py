@@ -36,6 +36,7 @@ def test_a_link_lets_a_stranger_read_a_run_until_it_is_withdrawn(done_run: Site,
 
 def test_a_run_that_was_deleted_is_brought_back(done_run: Site, page: Page) -> None:
     page.goto(f"{HERE}runs/1/")
+    page.wait_for_load_state("networkidle")  # what it still asks for, it would not find
     page.get_by_role("button", name="Delete", exact=True).click()
     page.wait_for_url(f"**{HERE}runs/")
     expect(page.locator("a[href$='/runs/1/']")).to_have_count(0)
