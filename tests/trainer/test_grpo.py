@@ -197,8 +197,11 @@ def test_log_probabilities_of_groups_are_those_of_separate_rows(
 
 
 def test_the_cheaper_update_is_the_one_trl_makes(run: GRPORun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = replace(run, max_steps=1, prompts=16, credit="rollout")
-    cheap = train(run, lambda event: None, attempt=Bank)
+    for seed in range(8):  # what is drawn differs a little from one kind of processor to another
+        run = replace(run, max_steps=1, prompts=16, credit="rollout", seed=seed, out=tmp_path / f"cheap-{seed}")
+        cheap = train(run, lambda event: None, attempt=Bank)
+        if 0 < lines(run)[0]["zero_variance"] < 1:
+            break
     for name in ("_compute_loss", "_get_per_token_logps_and_entropies"):
         monkeypatch.delattr(GroupedTrainer, name)
     plain = train(replace(run, out=tmp_path / "plain"), lambda event: None, attempt=Bank)

@@ -138,7 +138,7 @@ def test_dr_grpo_divides_by_the_longest_completion_and_dapo_by_the_tokens_there_
     tokens = fixed["grad_norm"] / dapo["grad_norm"] * 16 * LIMITS.completion
     assert tokens == pytest.approx(round(tokens), abs=0.05), "the gradients differ by a whole number of tokens"
     assert first(loss="bnpo")["grad_norm"] == pytest.approx(dapo["grad_norm"], rel=1e-3), "one batch, one process"
-    assert first(loss="grpo")["grad_norm"] != pytest.approx(dapo["grad_norm"], rel=0.02)
+    assert first(loss="grpo")["grad_norm"] != pytest.approx(dapo["grad_norm"], rel=2e-3)
 
 
 def test_a_ratio_above_clip_high_is_clipped_and_below_it_is_not(run: GRPORun) -> None:
