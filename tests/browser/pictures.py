@@ -54,6 +54,13 @@ queue = make_queue(project, owner, looked, name="First look", schema=PLAIN.model
     instructions="Would a person say this? Is every call needed, and right?")
 version = make_version(project, owner, "Long ones", data.trajectories.filter(steps__gt=2), parent=data,
     origin={"query": "steps>2", "dataset": 1})
+from django.db import transaction
+from prove_web.experiments.filling import filled_form
+from prove_web.experiments.launching import launch
+form = filled_form(project, {"clone": 1, "name": "Faster", "learning_rate": 4e-4})
+assert form.is_valid(), form.errors
+with transaction.atomic():
+    launch(project, owner, form)
 print(session.pk, other.pk, queue.number, version.number)
 """
 
@@ -85,6 +92,8 @@ def furnished(site: Site) -> dict[str, str]:
         cwd=ROOT, env={**os.environ, **settings}, check=True, capture_output=True, text=True,
     )  # fmt: skip
     names = dict(zip(("session", "fork", "queue", "version"), made.stdout.split()[-4:], strict=True))
+    runs = "SELECT COUNT(*) FROM live_job WHERE kind = 'run' AND state = 'done'"
+    site.wait(lambda: site.rows(runs) == [(2,)])
     [(example,)] = site.rows("SELECT example FROM trajectories_trajectory WHERE steps = 3 LIMIT 1")
     return {**names, "example": example}
 
