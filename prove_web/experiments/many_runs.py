@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from itertools import islice
 
@@ -13,14 +13,15 @@ from django.utils import timezone
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import Job, Kind, State
+from prove_web.trajectories.importing import row
 from prove_web.trajectories.many import attempt, synthesized
-from prove_web.trajectories.models import Dataset
+from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.versions import begin, finished
 from training_worker.prove.advantage import advantages
 from training_worker.prove.metrics import METRICS
 from training_worker.prove.store.folder import RolloutFolder
 from training_worker.prove.store.kept import Kept, Tokens
-from training_worker.prove.trajectory import Rollout
+from training_worker.prove.trajectory import Example, Rollout
 
 from .index import record_rollouts
 from .models import HeldOut, Point, Run, RunKind, Sweep
@@ -30,14 +31,17 @@ TAG = "load test"
 NOTES = "Made by `load_runs` to measure pages: its values are drawn, nothing was trained."
 SEEDS = 5  # runs of a sweep
 GROUP = 16
+DIFFERENT = 640  # conversations that the rollouts were asked
 RATES = (1e-4, 2e-4, 5e-4)
 
 
-def load(project: Project, runs: int, steps: int, metrics: int, rollouts: int) -> Iterator[int]:
-    """Put so many runs into a project; the first has so many rollouts in its last step. Yields how many there are."""
+def load(project: Project, runs: int, steps: int, metrics: int, rollouts: int, wide: int = 0) -> Iterator[int]:
+    """Put so many runs into a project. The first has so many rollouts in each of its steps; the second has `wide` in
+    its last step alone. Yields how many runs there are."""
     names = [one.name for one in METRICS][:metrics]
     names += [f"drawn_{number}" for number in range(len(names), metrics)]
-    dataset = empty(project)
+    examples = tuple(islice(synthesized(), DIFFERENT)) if rollouts or wide else ()
+    dataset = filled(project, examples)
     begun = Run.objects.filter(project=project).order_by("-number").values_list("number", flat=True).first() or 0
     sweep = None
     for place in range(runs):
@@ -47,20 +51,24 @@ def load(project: Project, runs: int, steps: int, metrics: int, rollouts: int) -
                 project=project, number=last + 1, name=f"Load {last + 1}", space={"seed": "0-4"}
             )
         with transaction.atomic():
-            one(project, dataset, sweep, begun + place + 1, steps, names, rollouts if place == 0 else 0)
+            run = one(project, dataset, sweep, begun + place + 1, steps, names)
+        if place == 0:
+            keep(run, range(1, steps + 1), rollouts // GROUP, examples)
+        if place == 1:
+            keep(run, [steps], wide // GROUP, examples)
         yield place + 1
 
 
-def empty(project: Project) -> Dataset:
+def filled(project: Project, examples: Sequence[Example]) -> Dataset:
+    """A data set of what the rollouts were asked."""
     with transaction.atomic():
         dataset = begin(project, None, "Load test", {}, holds=Dataset.Holds.DEMONSTRATIONS)
+        Trajectory.objects.bulk_create(row(dataset, example) for example in examples)
         finished(dataset, {})
     return dataset
 
 
-def one(
-    project: Project, dataset: Dataset, sweep: Sweep | None, number: int, steps: int, names: list[str], rollouts: int
-) -> Run:
+def one(project: Project, dataset: Dataset, sweep: Sweep | None, number: int, steps: int, names: list[str]) -> Run:
     draw = random.Random(number)
     seed, rate = number % SEEDS, RATES[number // SEEDS % len(RATES)]
     name, now = f"Load test {number}", timezone.now()
@@ -86,8 +94,6 @@ def one(
     HeldOut.objects.bulk_create(
         HeldOut(run=run, step=step, metrics={"reward": value(draw, step, 0)}) for step in range(0, steps + 1, 20)
     )
-    if rollouts:
-        keep(run, steps, rollouts // GROUP)
     rebuild(run)
     return run
 
@@ -97,19 +103,21 @@ def value(draw: random.Random, step: int, place: int) -> float:
     return (1 + place) * (1 - math.exp(-step / 100)) + draw.gauss(0, 0.05)
 
 
-def keep(run: Run, step: int, groups: int) -> None:
-    """A step's rollouts in files, as a trainer leaves them: attempts at synthesized conversations."""
-    folder, draw = RolloutFolder(run.job.out / "rollouts"), random.Random(step)
+def keep(run: Run, steps: Iterable[int], groups: int, examples: Sequence[Example]) -> None:
+    """The rollouts of these steps in files, as a trainer leaves them: attempts at synthesized conversations."""
+    folder = RolloutFolder(run.job.out / "rollouts")
     folder.path.mkdir(parents=True, exist_ok=True)
-    kept = []
-    for place, example in enumerate(islice(synthesized(), groups), 1):
-        tried = [attempt(example, draw) for _ in range(GROUP)]
-        earned = advantages([one.reward.total if one.reward else None for one in tried], GROUP, "none")
-        kept += [
-            Kept(rollout=one, group=place, advantage=gain, tokens=said(one))
-            for one, gain in zip(tried, earned, strict=True)
-        ]
-    record_rollouts(run, {step: folder.keep(step, kept, "last", chr)})
+    for step in steps if groups else ():
+        draw, kept = random.Random(step), []
+        for group in range(1, groups + 1):
+            example = examples[(step * groups + group) % len(examples)]
+            tried = [attempt(example, draw) for _ in range(GROUP)]
+            earned = advantages([one.reward.total if one.reward else None for one in tried], GROUP, "none")
+            kept += [
+                Kept(rollout=one, group=group, advantage=gain, tokens=said(one))
+                for one, gain in zip(tried, earned, strict=True)
+            ]
+        record_rollouts(run, {step: folder.keep(step, kept, "last", chr)})
 
 
 def said(rollout: Rollout) -> Tokens:

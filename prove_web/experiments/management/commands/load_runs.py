@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--runs", type=int, default=500)
         parser.add_argument("--steps", type=int, default=350)
         parser.add_argument("--metrics", type=int, default=60, help="told at each step")
-        parser.add_argument("--rollouts", type=int, default=256, help="in the last step of the first run")
+        parser.add_argument("--rollouts", type=int, default=256, help="in each step of the first run")
 
     def handle(self, *, project: str, runs: int, steps: int, metrics: int, rollouts: int, **options: Any) -> None:
         if min(runs, steps, metrics) < 1 or rollouts < 0:
