@@ -62,8 +62,11 @@ def told(broker: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def of_workers(url: str) -> None:
-    """Have every Celery worker of this process beat from its main loop, which goes on while its pool works."""
+def of_workers(url: str, only: str = "") -> None:
+    """Have a Celery worker of this process beat from its main loop, which goes on while its pool works.
+
+    `only` names a queue: who does not serve it does no jobs, and has nothing to tell.
+    """
     from . import facts  # what it takes to know them is not for the web, which only listens
 
     broker = from_url(url, decode_responses=True, socket_timeout=2, socket_connect_timeout=2)
@@ -77,6 +80,8 @@ def of_workers(url: str) -> None:
     @worker_ready.connect(weak=False)  # type: ignore[untyped-decorator]
     def begin(sender: Any, **rest: object) -> None:
         name, queues = str(sender.hostname), sorted(sender.app.amqp.queues.consume_from)
+        if only and only not in queues:
+            return
         known = facts.machine(queues, int(sender.controller.concurrency))
         say(name, known)
         sender.timer.call_repeatedly(EVERY, say, (name, known))
