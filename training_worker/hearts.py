@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from celery.signals import worker_ready, worker_shutdown
@@ -69,11 +70,13 @@ def of_workers(url: str, only: str = "") -> None:
     """
     from . import facts  # what it takes to know them is not for the web, which only listens
 
-    broker = from_url(url, decode_responses=True, socket_timeout=2, socket_connect_timeout=2)
+    @cache
+    def broker() -> Any:
+        return from_url(url, decode_responses=True, socket_timeout=2, socket_connect_timeout=2)
 
     def say(name: str, known: Mapping[str, Any]) -> None:
         try:
-            beat(broker, name, {**known, **facts.load()})
+            beat(broker(), name, {**known, **facts.load()})
         except RedisError as error:
             log.debug("no heartbeat: %s", error)  # the worker itself tells that its broker is away
 
@@ -89,6 +92,6 @@ def of_workers(url: str, only: str = "") -> None:
     @worker_shutdown.connect(weak=False)  # type: ignore[untyped-decorator]
     def end(sender: Any, **rest: object) -> None:
         try:
-            forget(broker, str(sender.hostname))
+            forget(broker(), str(sender.hostname))
         except RedisError as error:
             log.debug("no goodbye: %s", error)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from celery import Task
 from django.db import DatabaseError, close_old_connections, connection, transaction
 
 import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
@@ -77,7 +76,7 @@ def beating(job: Job, every: float = BEAT) -> Iterator[None]:
 
 
 @app.task(name="prove_web.trajectories.curate", bind=True)
-def curate(task: Task, job: str, attempt: int) -> None:
+def curate(task: Any, job: str, attempt: int) -> None:
     """Make a data set from what there is: of the job whose turn it is, of which the message may not be the first."""
     close_old_connections()
     for order in in_turn(broker(), FILES, {"job": job, "attempt": attempt}):
