@@ -1,4 +1,4 @@
-// The tab of a run's page: how far it is, in its title and as a ring in its icon. <div data-run-title="Run 7" data-state data-share data-live-job>.
+// The tab of a run's page: how far it is, in its title and as a ring in its icon; and a notification when it ends, to who asks. <div data-run-title="Run 7" data-state data-share data-live-job>.
 document.addEventListener("DOMContentLoaded", () => {
   const element = document.querySelector("[data-run-title]");
   if (!element) return;
@@ -10,6 +10,31 @@ document.addEventListener("DOMContentLoaded", () => {
     const going = ["starting", "running", "stopping"].includes(state);
     document.title = `${going && total ? `${Math.round(100 * share)} %` : state_name} · ${runTitle} · ${name}`;
     ring(share, INKS[state] ?? "#7a869a");
+  }
+
+  // Who asked for it on this page is told when the run is over; the browser asks for leave at the click, and only then.
+  const ask = document.querySelector("[data-notify]"), OVER = ["done", "failed", "stopped", "lost"];
+  let wanted = false, before = element.dataset.state;
+
+  function offer() {
+    if (!ask || !("Notification" in window)) return;
+    ask.hidden = OVER.includes(before) || Notification.permission === "denied";
+    ask.setAttribute("aria-pressed", String(wanted));
+  }
+
+  ask?.addEventListener("click", async () => {
+    if (wanted) wanted = false;
+    else wanted = (Notification.permission === "granted" ? "granted" : await Notification.requestPermission()) === "granted";
+    offer();
+  });
+
+  function tell({ state, state_name, error }) {
+    if (OVER.includes(state) && !OVER.includes(before) && wanted) {
+      const said = new Notification(`${state_name}: ${runTitle}`, { body: [name, error].filter(Boolean).join("\n"), tag: job });
+      said.addEventListener("click", () => { focus(); said.close(); });
+    }
+    before = state;
+    offer();
   }
 
   function ring(share, ink) {
@@ -30,6 +55,7 @@ document.addEventListener("DOMContentLoaded", () => {
     icon.href = canvas.toDataURL();
   }
 
-  prove.live.subscribe({ job, after: Number(after) }, ({ summary }) => show(summary));
+  prove.live.subscribe({ job, after: Number(after) }, ({ summary }) => { show(summary); tell(summary); });
   show({ state: element.dataset.state, state_name: element.dataset.stateName, done: Number(element.dataset.share), total: 1 });
+  offer();
 });
