@@ -312,6 +312,15 @@ def test_an_export_that_meets_a_fault_of_ours_says_so_and_the_log_has_the_rest(
     assert any(record.exc_info for record in caplog.records)
 
 
+def test_a_tab_in_the_background_can_ask_how_the_run_stands(project: Project, victors: Client) -> None:
+    run = run_of(project, [0.5], state=State.RUNNING)
+    Job.objects.filter(pk=run.job_id).update(state=State.FAILED, error="It broke.")
+    url = f"{reverse('job', args=[*project.path, run.job_id])}?part=state"
+    assert url in victors.get(run.get_absolute_url()).text
+    told = victors.get(url).json()
+    assert (told["state"], told["state_name"], told["error"]) == ("failed", "Failed", "It broke.")
+
+
 def waiting_in(queue: str) -> int:
     return int(messages.broker().llen(queue))
 

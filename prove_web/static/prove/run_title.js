@@ -3,6 +3,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const element = document.querySelector("[data-run-title]");
   if (!element) return;
   const { runTitle, name, job, after } = element.dataset, icon = document.querySelector("link[rel=icon]");
+  const BEHIND = 20000;
   const INKS = { running: "#0072b2", starting: "#0072b2", done: "#009e73", failed: "#d55e00", stopping: "#e69f00", lost: "#e69f00" };
 
   function show({ state, state_name, done, total }) {
@@ -36,6 +37,14 @@ document.addEventListener("DOMContentLoaded", () => {
     before = state;
     offer();
   }
+
+  // A tab that is not seen has no socket (see live.js): it asks now and then, until the run is over.
+  setInterval(async () => {
+    if (!document.hidden || !element.dataset.stands || OVER.includes(before)) return;
+    const answer = await fetch(element.dataset.stands, { headers: { Accept: "application/json" } }).catch(() => null);
+    const summary = answer?.ok && !answer.redirected ? await answer.json() : null;
+    if (summary) { show(summary); tell(summary); }
+  }, BEHIND);
 
   function ring(share, ink) {
     const canvas = document.createElement("canvas"), ctx = canvas.getContext("2d");
