@@ -2,8 +2,9 @@
 
 machine: queues (names), slots (jobs at once), host, pid, cores, memory_gb, gpus (name and memory_gb of each), python,
 torch ("" without), code (a digest), started (ISO 8601) | load: cpu and memory (shares of 0 to 1), gpu (a list, a share
-for each), gpu_memory (the same of their memory), gpu_celsius (the temperature of each, 0 for one that tells none) | a
-machine that joined also: benchmarks and models (names), vllm (whether it is there).
+for each), gpu_memory (the same of their memory), gpu_celsius (the temperature of each, 0 for one that tells none) | of
+the site's own also drained (whether it has ceased to take jobs) | a machine that joined also: benchmarks and models
+(names), vllm (whether it is there).
 """
 
 from __future__ import annotations

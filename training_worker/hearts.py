@@ -21,6 +21,7 @@ from redis import RedisError, from_url
 HEARTS, WORKERS, DRAINING = "prove:hearts", "prove:workers", "prove:draining"
 MINUTE, SAMPLES = 60, 60  # seconds between two samples of how busy a worker is, and how many are kept
 EVERY = 10.0  # seconds between two beats
+HEED = 2.0  # seconds between two looks at whether it is to take no more jobs
 FORGET = 24 * 3600.0  # seconds after which a program that is gone is no longer listed
 
 log = logging.getLogger(__name__)
@@ -118,27 +119,25 @@ def of_workers(url: str) -> None:
         except RedisError as error:
             log.debug("no heartbeat: %s", error)  # the worker itself tells that its broker is away
 
-    def heed(consumer: Any, name: str, queues: Sequence[str], idle: set[str]) -> None:
+    def heed(consumer: Any, name: str, queues: Sequence[str], known: dict[str, Any]) -> None:
         try:
             drains = bool(broker.sismember(DRAINING, name))
         except RedisError:
             return
-        for queue in queues:
-            if drains and queue not in idle:
-                consumer.cancel_task_queue(queue)
-                idle.add(queue)
-            elif queue in idle and not drains:
-                consumer.add_task_queue(queue)
-                idle.discard(queue)
+        if drains != known["drained"]:
+            for queue in queues:
+                (consumer.cancel_task_queue if drains else consumer.add_task_queue)(queue)
+            known["drained"] = drains
+            say(name, known)
 
     @worker_ready.connect(weak=False)  # type: ignore[untyped-decorator]
     def begin(sender: Any, **rest: object) -> None:
         name, queues = str(sender.hostname), sorted(sender.app.amqp.queues.consume_from)
-        known = facts.machine(queues, int(sender.controller.concurrency))
-        say(name, known)
+        known = {**facts.machine(queues, int(sender.controller.concurrency)), "drained": False}
         take_again(broker, name)
+        say(name, known)
         sender.timer.call_repeatedly(EVERY, say, (name, known))
-        sender.timer.call_repeatedly(EVERY, heed, (sender, name, queues, set()))
+        sender.timer.call_repeatedly(HEED, heed, (sender, name, queues, known))
 
     @worker_shutdown.connect(weak=False)  # type: ignore[untyped-decorator]
     def end(sender: Any, **rest: object) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
@@ -25,13 +27,14 @@ from prove_web.live.reconcile import reconcile
 from prove_web.workers.enrolling import drain, enrol, revoke
 from prove_web.workers.models import Enrolment
 from prove_web.workers.working import workers
+from tests.waiting import eventually
 from training_worker import facts, hearts
 from training_worker.join.carrying import Mirror
 from training_worker.join.line import Line
 from training_worker.join.slots import shares
 from training_worker.join.speech import versions
 
-from .joining import CAN, Machine, evaluation, fresh, run
+from .joining import CAN, Machine, evaluation, fresh, joining, over_http, run
 from .story import event
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
@@ -269,3 +272,20 @@ def test_a_large_file_of_lines_is_not_sent_again_with_each_line(tmp_path: Path) 
     assert not mirror.is_due("log.txt", 2_100_000, over=False) and mirror.is_due("log.txt", 2_200_001, over=False)
     assert mirror.is_due("log.txt", 2_000_001, over=True) and mirror.is_due("log.txt", 1_000, over=False)
     assert mirror.is_due("model", 2_000_000, over=False) and mirror.is_due("new.jsonl", 2_000_000, over=False)
+
+
+def test_a_machine_with_slots_is_one_worker_whose_processes_end_together(
+    enrolment: tuple[Enrolment, str], tmp_path: Path
+) -> None:
+    def told() -> dict[str, Any]:
+        return hearts.told(messages.broker()).get(enrolment[0].worker, {})
+
+    with over_http() as url, joining(url, enrolment[1], tmp_path / "far", "--slots=2") as process:
+        log = tmp_path / "far.log"
+        eventually(lambda: log.read_text().count("Joined") == 2 or process.poll() is not None, "both slots")
+        assert (told()["slots"], told()["pid"]) == (2, process.pid), log.read_text()
+        slots = psutil.Process(process.pid).children()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0 and len(slots) == 2
+    assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in slots)
+    assert told() == {}, "it said goodbye"

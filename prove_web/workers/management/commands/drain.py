@@ -15,9 +15,7 @@ class Command(BaseCommand):
     help = "Have a worker finish what it is at and take no more jobs. Started anew, it takes jobs again."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "name", nargs="?", help="the worker, as the page of workers has it; none: which there are"
-        )
+        parser.add_argument("name", nargs="?", help="the worker, as the page of workers has it; none: which there are")
         parser.add_argument("--undo", action="store_true", help="have it take jobs again")
 
     def handle(self, *args: Any, **options: Any) -> None:
