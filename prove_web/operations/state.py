@@ -20,7 +20,7 @@ from .health import Wrong, free_bytes
 from .measures import registry
 
 QUEUES = ("events", "web", "synthesis", "training")
-ACTIVE = (State.QUEUED, *AT_WORK)
+ACTIVE = tuple(str(state) for state in (State.QUEUED, *AT_WORK))
 WORKER_STATES = ("at work", "draining", "free", "silent", "turned away")
 QUEUE = Case(  # of a job, as `Job.queue` has it
     When(spec__has_key="curate", then=Value(WEB)),
