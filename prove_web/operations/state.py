@@ -56,7 +56,8 @@ class Everything:
 
 def jobs() -> list[Metric]:
     """All combinations, so that none of them vanishes when its number is zero."""
-    counted = {(kind, state): n for kind, state, n in Job.objects.order_by().values_list("kind", "state", Count("id"))}
+    grouped = Job.objects.order_by().values("kind", "state").annotate(number=Count("id"))
+    counted = {(one["kind"], one["state"]): one["number"] for one in grouped}
     found = GaugeMetricFamily("prove_jobs", "Jobs.", labels=["kind", "state"])
     for kind in Kind.values:
         for state in State.values:
@@ -66,8 +67,9 @@ def jobs() -> list[Metric]:
 
 def jobs_by_queue() -> Metric:
     """Those that wait or are at work."""
-    active = Job.objects.filter(state__in=ACTIVE).order_by().annotate(queue_name=QUEUE)
-    counted = {(queue, state): n for queue, state, n in active.values_list("queue_name", "state", Count("id"))}
+    active = Job.objects.filter(state__in=ACTIVE).order_by().annotate(line_of=QUEUE)
+    grouped = active.values("line_of", "state").annotate(number=Count("id"))
+    counted = {(one["line_of"], one["state"]): one["number"] for one in grouped}
     found = GaugeMetricFamily("prove_queue_jobs", "Jobs that wait or are at work.", labels=["queue", "state"])
     for queue in QUEUES[1:]:
         for state in ACTIVE:
