@@ -2,7 +2,9 @@
 
 machine: queues (names), slots (jobs at once), host, pid, cores, memory_gb, gpus (name and memory_gb of each), python,
 torch ("" without), code (a digest), started (ISO 8601) | load: cpu and memory (shares of 0 to 1), gpu (a list, a share
-for each), gpu_memory (the same of their memory).
+for each), gpu_memory (the same of their memory), gpu_celsius (the temperature of each, 0 for one that tells none) | of
+the site's own also drained (whether it has ceased to take jobs) | a machine that joined also: benchmarks and models
+(names), vllm (whether it is there).
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ import psutil
 from .prove.events import now
 from .prove.synthesis.shards import own_code
 
-ASKED = "name,memory.total,memory.used,utilization.gpu"
+ASKED = "name,memory.total,memory.used,utilization.gpu,temperature.gpu"
 PATIENCE = 3.0  # seconds that nvidia-smi gets
 GB, MIB = 1e9, 1 << 20
-LONGEST, MOST_GPUS = 100, 64  # of what another machine says
+LONGEST, MOST_GPUS, MOST_SLOTS, MOST_NAMES = 100, 64, 64, 500  # of what another machine says
 
 
 def machine(queues: Sequence[str], slots: int) -> dict[str, Any]:
@@ -51,6 +53,7 @@ def load() -> dict[str, Any]:
         "memory": round(psutil.virtual_memory().percent / 100, 3),
         "gpu": [one["busy"] for one in found],
         "gpu_memory": [one["used"] for one in found],
+        "gpu_celsius": [one["celsius"] for one in found],
     }
 
 
@@ -61,13 +64,21 @@ def read_facts(told: Any) -> dict[str, Any]:
     for names, kind, read_one in FORMS:
         for name in names:
             value = given.get(name)
-            if isinstance(value, kind) and not isinstance(value, bool):
+            if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
                 found[name] = read_one(value)
     return found
 
 
 def short(text: str) -> str:
     return text[:LONGEST]
+
+
+def names_of(values: list[Any]) -> list[str]:
+    return [short(one) for one in values[:MOST_NAMES] if isinstance(one, str)]
+
+
+def slots(value: int) -> int:
+    return min(max(1, value), MOST_SLOTS)
 
 
 def shares(values: list[Any]) -> list[float]:
@@ -87,7 +98,10 @@ FORMS: tuple[tuple[tuple[str, ...], Any, Any], ...] = (
     (("host", "python", "torch", "code", "started"), str, short),
     (("pid", "cores"), int, int),
     (("memory_gb", "cpu", "memory"), (int, float), float),
-    (("gpu", "gpu_memory"), list, shares),
+    (("slots",), int, slots),
+    (("vllm",), bool, bool),
+    (("benchmarks", "models"), list, names_of),
+    (("gpu", "gpu_memory", "gpu_celsius"), list, shares),
     (("gpus",), list, of_gpus),
 )
 
@@ -118,9 +132,15 @@ def read(line: str) -> dict[str, Any] | None:
     cells = [cell.strip() for cell in line.split(",")]
     if len(cells) != len(ASKED.split(",")):
         return None
-    name, (total, used, busy) = cells[0], map(number, cells[1:])
-    memory = round(total * MIB / GB, 1)
-    return {"name": name, "memory_gb": memory, "used": round(used / total, 3) if total else 0.0, "busy": busy / 100}
+    name, (total, used, busy, celsius) = cells[0], map(number, cells[1:])
+    share = round(used / total, 3) if total else 0.0
+    return {
+        "name": name,
+        "memory_gb": round(total * MIB / GB, 1),
+        "used": share,
+        "busy": busy / 100,
+        "celsius": celsius,
+    }
 
 
 def number(text: str) -> float:

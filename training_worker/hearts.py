@@ -2,22 +2,27 @@
 
 The hash `prove:hearts` has a program's name and when it was last heard of, in seconds by the broker's own clock, so
 that the clocks of machines need not agree. The hash `prove:workers` has what a worker tells of itself (see facts.py),
-as JSON; a program that does no jobs has nothing to tell.
+as JSON; a program that does no jobs has nothing to tell. The set `prove:draining` has the names of workers that are to
+finish what they are at and take no more, until they are started anew; the list `prove:loads:<name>` how busy a worker
+was, a sample a minute over the last hour, the newest first.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from statistics import fmean
 from typing import Any
 
 from celery.signals import worker_ready, worker_shutdown
 from redis import RedisError, from_url
 
-HEARTS, WORKERS = "prove:hearts", "prove:workers"
+HEARTS, WORKERS, DRAINING = "prove:hearts", "prove:workers", "prove:draining"
+MINUTE, SAMPLES = 60, 60  # seconds between two samples of how busy a worker is, and how many are kept
 EVERY = 10.0  # seconds between two beats
+HEED = 2.0  # seconds between two looks at whether it is to take no more jobs
 FORGET = 24 * 3600.0  # seconds after which a program that is gone is no longer listed
 
 log = logging.getLogger(__name__)
@@ -28,12 +33,49 @@ def beat(broker: Any, name: str, told: Mapping[str, Any] | None = None) -> None:
     broker.hset(HEARTS, name, now(broker))
     if told:
         broker.hset(WORKERS, name, json.dumps(told))
+        sample(broker, name, told)
+
+
+def sample(broker: Any, name: str, told: Mapping[str, Any]) -> None:
+    """Keep how busy a worker is, once a minute: its GPUs, all together, or its cores where it has none."""
+    shares = told.get("gpu") or [told.get("cpu")]
+    if None not in shares and broker.set(f"prove:sampled:{name}", 1, nx=True, ex=MINUTE):
+        kept = loads_key(name)
+        broker.lpush(kept, json.dumps([round(now(broker)), round(fmean(shares), 3)]))
+        broker.ltrim(kept, 0, SAMPLES - 1)
+        broker.expire(kept, MINUTE * SAMPLES)
+
+
+def loads(broker: Any, name: str) -> list[tuple[float, float]]:
+    """How busy a worker was in the last hour, the oldest first: seconds ago, and a share of 0 to 1."""
+    present = now(broker)
+    found = [json.loads(text) for text in broker.lrange(loads_key(name), 0, -1)]
+    return [(age, share) for at, share in reversed(found) if (age := present - at) < MINUTE * SAMPLES]
+
+
+def loads_key(name: str) -> str:
+    return f"prove:loads:{name}"
+
+
+def drain(broker: Any, name: str) -> None:
+    """Have a worker finish what it is at and take no more."""
+    broker.sadd(DRAINING, name)
+
+
+def take_again(broker: Any, name: str) -> None:
+    broker.srem(DRAINING, name)
+
+
+def draining(broker: Any) -> set[str]:
+    """The names of those that take no more."""
+    return set(broker.smembers(DRAINING))
 
 
 def forget(broker: Any, *names: str) -> None:
     """Programs that have said goodbye, or are long gone, are no longer listed."""
     broker.hdel(HEARTS, *names)
     broker.hdel(WORKERS, *names)
+    broker.srem(DRAINING, *names)
 
 
 def now(broker: Any) -> float:
@@ -66,7 +108,8 @@ def told(broker: Any) -> dict[str, dict[str, Any]]:
 def of_workers(url: str, only: str = "") -> None:
     """Have a Celery worker of this process beat from its main loop, which goes on while its pool works.
 
-    `only` names a queue: who does not serve it does no jobs, and has nothing to tell.
+    There it also sees whether it is to take no more jobs, or to take some again. `only` names a queue: who does not
+    serve it does no jobs, and has nothing to tell.
     """
     from . import facts  # what it takes to know them is not for the web, which only listens
 
@@ -80,14 +123,27 @@ def of_workers(url: str, only: str = "") -> None:
         except RedisError as error:
             log.debug("no heartbeat: %s", error)  # the worker itself tells that its broker is away
 
+    def heed(consumer: Any, name: str, queues: Sequence[str], known: dict[str, Any]) -> None:
+        try:
+            drains = bool(broker().sismember(DRAINING, name))
+        except RedisError:
+            return
+        if drains != known["drained"]:
+            for queue in queues:
+                (consumer.cancel_task_queue if drains else consumer.add_task_queue)(queue)
+            known["drained"] = drains
+            say(name, known)
+
     @worker_ready.connect(weak=False)  # type: ignore[untyped-decorator]
     def begin(sender: Any, **rest: object) -> None:
         name, queues = str(sender.hostname), sorted(sender.app.amqp.queues.consume_from)
         if only and only not in queues:
             return
-        known = facts.machine(queues, int(sender.controller.concurrency))
+        known = {**facts.machine(queues, int(sender.controller.concurrency)), "drained": False}
+        take_again(broker(), name)
         say(name, known)
         sender.timer.call_repeatedly(EVERY, say, (name, known))
+        sender.timer.call_repeatedly(HEED, heed, (sender, name, queues, known))
 
     @worker_shutdown.connect(weak=False)  # type: ignore[untyped-decorator]
     def end(sender: Any, **rest: object) -> None:

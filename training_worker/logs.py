@@ -20,6 +20,7 @@ JOB: ContextVar[str | None] = ContextVar("job", default=None)
 SETTING, FORMS = "PROVE_LOG", ("text", "json")
 SHOWN = ("timestamp", "level", "logger", "message", "request_id", "user", "view", "project", "job")
 MORE = ("method", "status", "ms", "exc_info", "stack_info")
+ATTEMPTS = "training_worker.tasks"  # says of each attempt when it is over
 Facts = Callable[[logging.LogRecord], dict[str, Any]]
 
 
@@ -72,6 +73,7 @@ def configuration(facts: Facts = job_at_work) -> dict[str, Any]:
         "formatters": {"line": line},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["about"]}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
+        "loggers": {ATTEMPTS: {"level": "INFO" if form() == "json" else "WARNING"}},
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from .logs import JOB
 from .prove.synthesis.shards import own_code
 from .waiting import in_turn
 
+log = logging.getLogger(__name__)
 DATA = Path(__file__).parents[1] / "data"
 
 
@@ -37,6 +39,7 @@ def run_job(task: Task, job: str, attempt: int, kind: str, spec: dict[str, Any])
     for order in in_turn(connect(), queue, named):
         JOB.set(order["job"])
         if Attempt(app, data() / "jobs", **order, closing=closing.is_set, worker=str(task.request.hostname)).run():
+            log.info("attempt %s at it is over", order["attempt"])
             return
 
 

@@ -19,7 +19,7 @@ class NoConversation(Exception):
 
 
 def root_of(evaluation: Evaluation) -> Path:
-    """The only place where results of its project may lie."""
+    """Where results of its project lie."""
     return Path(settings.PROVE_DATA) / "benchmarks" / "projects" / str(evaluation.project_id)
 
 
@@ -29,7 +29,7 @@ def folder_of(evaluation: Evaluation) -> Path:
     if not isinstance(told, str) or not told:
         raise NoConversation("The evaluation has not told yet where its results are. Look again when it has ended.")
     folder = (Path(settings.PROVE_DATA) / told).resolve()
-    if not folder.is_relative_to(root_of(evaluation).resolve()):
+    if not any(folder.is_relative_to(root.resolve()) for root in (root_of(evaluation), evaluation.job.out)):
         raise NoConversation("Its results are told to lie outside of this project's folder, so they are not read.")
     return folder
 

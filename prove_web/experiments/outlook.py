@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Avg
 
-from prove_web.accounts.models import Project
+from prove_web.accounts.models import Organisation, Project
 from prove_web.live.templatetags.kit import compact, duration
 from prove_web.workers.working import serving, workers
 from training_worker.prove.benchmarks.intervals import Score, wilson
@@ -144,7 +144,7 @@ def percents(score: Score) -> str:
 
 def machine(project: Project, kind: str, spec: dict[str, Any], size: int, pace: Pace | None) -> Iterator[Figure]:
     """Memory and disk, from the sizes of the model's weights."""
-    there = memory_there(str(spec.get("device", "auto")))
+    there = memory_there(str(spec.get("device", "auto")), project.organisation)
     found = needed(folder_of(project, str(spec["policy"])), kind, spec, there)
     if found is None:
         yield Figure("Memory", "not known", "the weights of this policy cannot be read from here")
@@ -206,9 +206,9 @@ def plan_of(kind: str, spec: dict[str, Any], size: int) -> Plan:
     )
 
 
-def memory_there(device: str) -> float | None:
+def memory_there(device: str, organisation: Organisation) -> float | None:
     """Gigabytes of the largest GPU, or of the largest machine, among the workers that train; None without any."""
-    told = [one.told for one in serving(workers() or [], "training")]
+    told = [one.told for one in serving(workers(organisation) or [], "training")]
     gpus = [gpu.get("memory_gb", 0) for one in told for gpu in one.get("gpus") or []] if device != "cpu" else []
     machines = [one.get("memory_gb", 0) for one in told]
     return max(gpus or machines, default=None) or None

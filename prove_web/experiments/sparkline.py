@@ -17,8 +17,9 @@ class Sparkline:
     y: float
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Sparkline:
-        low, high = min(values), max(values)
+    def of(cls, values: Sequence[float], between: tuple[float, float] | None = None) -> Sparkline:
+        """Drawn from the smallest to the largest value, or `between` two others."""
+        low, high = between or (min(values), max(values))
         across = (WIDTH - 2 * MARGIN) / max(1, len(values) - 1)
         up = (HEIGHT - 2 * MARGIN) / ((high - low) or 1)
         placed = [

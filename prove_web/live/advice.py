@@ -43,6 +43,8 @@ def advice(job: Job) -> Advice | None:
             )
         case State.QUEUED if job.after and job.after.state not in ENDED:
             return Advice(f"It starts by itself once “{job.after}” is done.", job.after)
+        case State.QUEUED if job.line:
+            return Advice(f"{job.line} It goes on with attempt {job.attempt} once a worker is free.")
         case State.QUEUED:
             return Advice("It starts once a worker is free.")
         case State.FAILED:

@@ -17,6 +17,7 @@ class Attempt:
     device: str = ""
     ended_at: datetime | None = None
     state: str = ""  # empty while it is at work, and for an attempt whose worker never said its last word
+    error: str = ""  # why it ended
 
 
 def attempts(job: Job) -> list[Attempt]:
@@ -33,4 +34,4 @@ def tell(attempt: Attempt, kind: str, at: datetime, data: dict[str, Any]) -> Non
     if kind == "started":
         attempt.started_at, attempt.host, attempt.device = at, data.get("host", ""), data.get("device", "")
     else:
-        attempt.ended_at, attempt.state = at, data.get("state", "")
+        attempt.ended_at, attempt.state, attempt.error = at, data.get("state", ""), data.get("error", "")

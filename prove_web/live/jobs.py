@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import Any
 
@@ -12,9 +13,10 @@ from django.utils import timezone
 from prove_web.accounts import audit
 
 from . import messages
-from .models import AT_WORK, ENDED, Job, State, StopLevel
+from .models import AT_WORK, ENDED, Job, JobEvent, State, StopLevel
 from .queueing import arrange
 
+log = logging.getLogger(__name__)
 MOST_FAILURES = 3  # attempts in a row that were lost without a step of progress
 
 
@@ -36,6 +38,7 @@ def dispatch(job_id: Any) -> None:
             return
         job.sent_at = timezone.now()
         job.save(update_fields=["sent_at"])
+    log.info("sent to its queue", extra={"job": str(job.pk)})
     if not messages.send(job):
         Job.objects.filter(pk=job.pk, attempt=job.attempt, state=State.QUEUED).update(sent_at=None)
 
@@ -100,6 +103,15 @@ def next_attempt(job: Job) -> None:
     job.line, job.seconds_left, job.worker = "", None, ""
 
 
+def give_up(job: Job, why: str, fault: bool = True) -> None:
+    """An attempt that cannot tell of its own end is lost: it is written down for who looks at the attempts."""
+    if not job.outside:  # whose one attempt goes on where it was
+        data = {"state": State.LOST, "error": why, "result": {}}
+        about = {"attempt": job.attempt, "seq": job.seq + 1, "kind": "ended", "at": timezone.now()}
+        JobEvent.objects.create(job=job, data=data, **about)
+    lose(job, why, fault)
+
+
 def lose(job: Job, why: str, fault: bool = True) -> None:
     """An attempt is lost: the next one begins, unless too many were lost without progress, or it was to stop anyway.
 
@@ -117,6 +129,7 @@ def lose(job: Job, why: str, fault: bool = True) -> None:
         finish(job, State.LOST, f"{why} So were {MOST_FAILURES - 1} attempts before it. Resume to try again.")
     else:
         next_attempt(job)
+        job.line = why[:300]  # shown until the next attempt says what it is doing
 
 
 def finish(job: Job, state: State, error: str = "") -> None:

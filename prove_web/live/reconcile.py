@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from . import messages
-from .jobs import dispatch, locked, lose, ready
+from .jobs import dispatch, give_up, locked, ready
 from .models import AT_WORK, Job, State
 
 SEND_AGAIN = timedelta(seconds=30)
@@ -37,7 +37,7 @@ def bury(job: Job) -> None:
         if job.state not in AT_WORK or silence < job.patience:
             return
         who = "program that trains it" if job.outside else "worker"
-        lose(job, f"The {who} has not been heard of for {int(silence.total_seconds())} seconds.")
+        give_up(job, f"The {who} has not been heard of for {int(silence.total_seconds())} seconds.")
         job.save()
     messages.tell_worker(job)
     messages.hint(job)

@@ -38,6 +38,7 @@ def configuration() -> dict[str, Any]:
         "filters": {**known["filters"], "news": {"()": "django.utils.log.CallbackFilter", "callback": news}},
         "loggers": {
             "prove_web.requests": {"level": "INFO" if json else "CRITICAL"},
+            "prove_web.live.jobs": {"level": "INFO" if json else "WARNING"},
             "django": {**ours, "level": "WARNING"},
             "django.server": {**ours, "level": "INFO"},
             "django.request": {"level": "ERROR", "filters": ["news"]},  # what was not found or allowed is none

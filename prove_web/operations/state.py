@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from django.db import DatabaseError
-from django.db.models import Count, Max
+from django.db.models import Case, CharField, Count, Max, Value, When
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from prove_web.experiments.models import Point
+from prove_web.experiments.models import Point, RolloutGroup
 from prove_web.live import messages
-from prove_web.live.models import AT_WORK, Job, JobEvent, Kind, State
+from prove_web.live.models import AT_WORK, CURATE, FILES, QUEUE_OF, WITHOUT_GPU, Job, JobEvent, Kind, State
+from prove_web.workers.working import workers as heard_of
 from training_worker import hearts
 
 from .health import Wrong, free_bytes
 from .measures import registry
 
-QUEUES = ("events", "web", "files", "synthesis", "training")
+QUEUES = ("events", "web", FILES, "synthesis", "training")
+ACTIVE = tuple(str(state) for state in (State.QUEUED, *AT_WORK))
+WORKER_STATES = ("at work", "draining", "free", "silent", "turned away")
+QUEUE = Case(  # of a job, as `Job.queue` has it
+    When(spec__has_key=CURATE, then=Value(FILES)),
+    When(kind=Kind.EVALUATE, spec__source="folder", then=Value(QUEUE_OF[Kind.EVALUATE])),
+    When(kind=Kind.EVALUATE, then=Value(WITHOUT_GPU)),
+    *(When(kind=kind, then=Value(queue)) for kind, queue in QUEUE_OF.items()),
+    output_field=CharField(),
+)
 UNKNOWN = (DatabaseError, *messages.UNREACHABLE, Wrong)
 
 
@@ -44,12 +56,25 @@ class Everything:
 
 def jobs() -> list[Metric]:
     """All combinations, so that none of them vanishes when its number is zero."""
-    counted = {(kind, state): n for kind, state, n in Job.objects.order_by().values_list("kind", "state", Count("id"))}
+    grouped = Job.objects.order_by().values("kind", "state").annotate(number=Count("id"))
+    counted = {(one["kind"], one["state"]): one["number"] for one in grouped}
     found = GaugeMetricFamily("prove_jobs", "Jobs.", labels=["kind", "state"])
     for kind in Kind.values:
         for state in State.values:
             found.add_metric([kind, state], counted.get((kind, state), 0))
-    return [found]
+    return [found, jobs_by_queue()]
+
+
+def jobs_by_queue() -> Metric:
+    """Those that wait or are at work."""
+    active = Job.objects.filter(state__in=ACTIVE).order_by().annotate(line_of=QUEUE)
+    grouped = active.values("line_of", "state").annotate(number=Count("id"))
+    counted = {(one["line_of"], one["state"]): one["number"] for one in grouped}
+    found = GaugeMetricFamily("prove_queue_jobs", "Jobs that wait or are at work.", labels=["queue", "state"])
+    for queue in QUEUES[1:]:
+        for state in ACTIVE:
+            found.add_metric([queue, state], counted.get((queue, state), 0))
+    return found
 
 
 def queues() -> list[Metric]:
@@ -67,10 +92,37 @@ def heartbeats() -> list[Metric]:
     return [found]
 
 
+def workers() -> list[Metric]:
+    """Workers by queue and state, and what each of their GPUs is at."""
+    counts = GaugeMetricFamily("prove_workers", "Workers heard of within a day.", labels=["queue", "state"])
+    gpus = {
+        "busy": GaugeMetricFamily("prove_gpu_busy_ratio", "Share of its time that a GPU computes.", labels=GPU),
+        "used": GaugeMetricFamily("prove_gpu_memory_used_ratio", "Share of its memory in use.", labels=GPU),
+        "celsius": GaugeMetricFamily("prove_gpu_temperature_celsius", "The temperature of a GPU.", labels=GPU),
+    }
+    if (found := heard_of()) is None:
+        raise Wrong("the broker does not answer")
+    for queue in QUEUES[1:]:
+        states = Counter(one.state.lower() for one in found if queue in one.queues)
+        for state in WORKER_STATES:
+            counts.add_metric([queue, state], states[state])
+    for worker in (one for one in found if one.alive):
+        for device in worker.devices:
+            for name in gpus.keys() & device.keys():
+                gpus[name].add_metric([worker.name, str(device["number"])], device[name])
+    return [counts, *gpus.values()]
+
+
 def events() -> list[Metric]:
-    """The newest event's number, which only grows; to count millions of rows each time would not be free."""
-    newest = JobEvent.objects.aggregate(newest=Max("id"))["newest"] or 0
-    return [CounterMetricFamily("prove_events_stored", "Events stored since the site began.", value=newest)]
+    """The newest numbers, which only grow; to count millions of rows each time would not be free."""
+    counted: dict[str, tuple[str, Any]] = {
+        "prove_events_stored": ("Events stored since the site began.", JobEvent),
+        "prove_rollout_groups_stored": ("Groups of rollouts told of since the site began.", RolloutGroup),
+    }
+    return [
+        CounterMetricFamily(name, about, value=model.objects.aggregate(newest=Max("id"))["newest"] or 0)
+        for name, (about, model) in counted.items()
+    ]
 
 
 def runs() -> list[Metric]:
@@ -104,5 +156,5 @@ def disk() -> list[Metric]:
     return [GaugeMetricFamily("prove_disk_free_bytes", "Free space where the data is.", value=free_bytes())]
 
 
-RUN = ["project", "run"]
-PARTS: tuple[Callable[[], list[Metric]], ...] = (jobs, queues, heartbeats, events, runs, disk)
+RUN, GPU = ["project", "run"], ["worker", "gpu"]
+PARTS: tuple[Callable[[], list[Metric]], ...] = (jobs, queues, heartbeats, workers, events, runs, disk)

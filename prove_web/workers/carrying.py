@@ -6,13 +6,19 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+
 from prove_web.experiments.outlook import folder_of
 from prove_web.experiments.starting import WARM
-from prove_web.live.models import Job
+from prove_web.live.models import Job, Kind
+from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.benchmarks.results import IDENTITY, ITEMS, folders_of
+from training_worker.prove.graph import graph_path
 from training_worker.prove.models import BEST, OF_RUN, left_by
 
 PIECE = 4 << 20  # bytes sent at a time
@@ -21,6 +27,9 @@ DEEPEST = 6
 LOG, OUT, PARTIAL = "log.txt", "out", ".partial"
 ADAPTER_CONFIG, GONE = "adapter_config.json", "policy-that-is-gone"
 LARGEST_CONFIG = 1_000_000  # bytes
+MOST_LAYERS = 16  # of adapters on top of each other
+MOST_KEPT = 10  # folders of results of the same model on the same benchmark
+SITE = ""  # in place of a job: the data folder itself
 
 
 class NotTaken(ValueError):
@@ -28,16 +37,67 @@ class NotTaken(ValueError):
 
 
 def needed(job: Job) -> Iterator[tuple[str, str]]:
-    """Job and path of each file that doing the job takes: its data set, its policy, and what it has done so far."""
-    yield from listed(source(job, str(job.spec.get("dataset", ""))), OUT, deep=False)
-    if found := OF_RUN.fullmatch(str(job.spec.get("policy", ""))):
-        run, checkpoint = source(job, found[1]), found[2]
-        folder = left_by(run.folder, checkpoint) if run else None
-        if run and folder:
-            yield from listed(run, str(folder.relative_to(run.folder)))
-            if checkpoint == BEST:
-                yield from listed(run, OUT, deep=False)
+    """Job and path of each file that doing the job takes: its data sets, its policy, and what it has done so far."""
+    for other in (job.spec.get("dataset"), *options(job)):
+        yield from listed(source(job, str(other or "")), OUT, deep=False)
+    yield from policy(job)
+    if job.kind == Kind.EVALUATE:
+        yield from shared(job)
     yield from listed(job, OUT)
+
+
+def options(job: Job) -> list[str]:
+    """The data sets that an evaluation's options name."""
+    known = KNOWN.get(str(job.spec.get("benchmark", "")))
+    given = job.spec.get("options") or {}
+    return [str(given.get(one.name, "")) for one in known.options if one.kind == "dataset"] if known else []
+
+
+def policy(job: Job) -> Iterator[tuple[str, str]]:
+    """What the job begins with, as far as runs of its project left it: an adapter, and what that is on."""
+    for run, checkpoint, folder in layers(job):
+        yield from listed(run, str(folder.relative_to(run.folder)))
+        if checkpoint == BEST:
+            yield from listed(run, OUT, deep=False)
+
+
+def layers(job: Job) -> Iterator[tuple[Job, str | None, Path]]:
+    """The runs whose policies a job begins with: which checkpoint, and its folder; an adapter before what it is on."""
+    name = base_of(job)
+    for _ in range(MOST_LAYERS):
+        found = OF_RUN.fullmatch(name)
+        run = source(job, found[1]) if found else None
+        folder = left_by(run.folder, found[2]) if run and found else None
+        if found is None or run is None or folder is None:
+            return
+        yield run, found[2], folder
+        if not (folder / ADAPTER_CONFIG).is_file():
+            return
+        name = base_of(run)
+
+
+def ground_of(job: Job) -> str:
+    """The name of the policy that a job begins with, or of the one that its adapters are on."""
+    name = base_of(job)
+    for run, _, folder in layers(job):
+        name = base_of(run) if (folder / ADAPTER_CONFIG).is_file() else name
+    return name
+
+
+def base_of(run: Job) -> str:
+    """What the adapters that a run leaves are on: the name of the policy that it started from."""
+    return str(run.spec.get("policy", WARM))
+
+
+def shared(job: Job) -> Iterator[tuple[str, str]]:
+    """What an evaluation finds on the site: the graph of tools, and what is known of its policy on its benchmark."""
+    data, model = Path(settings.PROVE_DATA), job.spec.get("model") or job.spec.get("policy", WARM)
+    root = data / "benchmarks" / "projects" / str(job.project_id)
+    benchmark = str(job.spec.get("benchmark", ""))
+    kept = islice(folders_of(root, benchmark, str(model)) if benchmark in KNOWN else (), MOST_KEPT)
+    for file in (graph_path(data / "graph"), *(folder / name for folder in kept for name in (IDENTITY, ITEMS))):
+        if file.is_file() and not file.is_symlink():
+            yield SITE, str(file.relative_to(data))
 
 
 def source(job: Job, other: str) -> Job | None:
@@ -97,7 +157,7 @@ def grounded(job: Job, adapter: Path) -> dict[str, Any]:
         told = None
     if not isinstance(told, dict):
         raise NotTaken(f"This is no {ADAPTER_CONFIG}.")
-    base = folder_of(job.project, str(job.spec.get("policy", WARM)))
+    base = folder_of(job.project, base_of(job))
     return {**told, "base_model_name_or_path": str(base or job.folder / GONE)}
 
 
@@ -114,4 +174,4 @@ def keep(job: Job, names: Iterable[str]) -> None:
 
 
 def path_of(job: str, name: str, data: Path) -> Path:
-    return data / "jobs" / job / name
+    return data / "jobs" / job / name if job else data / name

@@ -13,7 +13,7 @@ from prove_web.accounts import audit
 from prove_web.accounts.models import Organisation, User
 from prove_web.accounts.permissions import Action, can
 from prove_web.live import messages
-from prove_web.live.jobs import enqueue, locked, lose, tell
+from prove_web.live.jobs import enqueue, give_up, locked, tell
 from prove_web.live.models import AT_WORK, Job, State
 from training_worker import hearts
 
@@ -53,12 +53,21 @@ def revoke(enrolment: Enrolment) -> int:
     return sum(taken_away(job.pk, enrolment.worker) for job in jobs)
 
 
+def drain(enrolment: Enrolment, drains: bool) -> bool:
+    """Have the machine finish what it is at and take no more, or take jobs again; whether the broker heard it."""
+    say = hearts.drain if drains else hearts.take_again
+    heard = messages.quietly(lambda: say(messages.broker(), enrolment.worker))
+    if heard:
+        audit.note(None, "drained" if drains else "let go on", enrolment, enrolment.organisation)
+    return heard
+
+
 @transaction.atomic
 def taken_away(job_id: object, worker: str) -> bool:
     job = locked(job_id)
     if job.worker != worker or job.state not in AT_WORK:
         return False
-    lose(job, WHY, fault=False)
+    give_up(job, WHY, fault=False)
     job.save()
     if job.state == State.QUEUED:
         enqueue(job)

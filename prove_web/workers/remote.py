@@ -7,9 +7,10 @@ was given.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, get_args
+from pathlib import PurePath
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -24,24 +25,21 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts.permissions import anyone
 from prove_web.live import messages
 from prove_web.live.jobs import locked, ready
-from prove_web.live.models import AT_WORK, Job, Kind, State
+from prove_web.live.models import AT_WORK, Job, State
 from prove_web.live.record import record
 from training_worker import facts, hearts
-from training_worker.join.speech import DIFFERS, differences, versions
-from training_worker.prove.events import KINDS, Ended, now
-from training_worker.prove.store.cache import is_digest
+from training_worker.join.speech import DIFFERS, MOST_SKEW, SKEWED, differences, skew, versions
+from training_worker.prove.events import now
 
-from .carrying import PIECE, NotTaken, keep, needed, path_of, take
+from .carrying import ADAPTER_CONFIG, PIECE, NotTaken, base_of, keep, needed, path_of, source, take
 from .enrolling import admitted
+from .fitting import DOES, lacks
+from .hearing import events
 from .models import Enrolment
 
-DOES = (Kind.RUN, Kind.SFT, Kind.TRIAL)
 QUEUE = "training"
 LOOKED_AT = 50  # jobs that wait
-MOST_EVENTS = 1000
 REFUSED = "This token is not good here, or not any more. Ask an owner of the team to enrol the machine anew."
-ENDS = get_args(Ended)
-OF_FILE = ("digest", "tokens_digest")  # of an event that tells of a step's rollouts
 # What odd things raise on their way into the database, NotTaken among them.
 UNREADABLE: tuple[type[Exception], ...] = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 UNREADABLE += (RecursionError, ValidationError, DataError, IntegrityError)
@@ -76,20 +74,39 @@ def said(request: HttpRequest) -> dict[str, Any]:
     return found
 
 
-def alive(enrolment: Enrolment, told: dict[str, Any]) -> None:
-    """Count what a machine says as its heartbeat; what it serves is not for it to say."""
-    known = {**facts.read_facts(told.get("facts")), "queues": [QUEUE], "slots": 1}
+def alive(enrolment: Enrolment, told: dict[str, Any], refused: str = "") -> dict[str, Any]:
+    """Count what a machine says as its heartbeat; what it serves is not for it to say. What is known of it then.
+
+    Who is `refused` serves nothing.
+    """
+    known = {"slots": 1, **facts.read_facts(told.get("facts")), "queues": [QUEUE]}
+    known |= {"refused": refused, "slots": 0} if refused else {}
     hearts.beat(messages.broker(), enrolment.worker, known)
+    return known
+
+
+def unfit(told: dict[str, Any]) -> str:
+    """Why a machine cannot work with this site as it is: other versions, or another time; "" when it can."""
+    if differ := differences(dict(told.get("versions") or {}), versions()):
+        return DIFFERS.format("; ".join(differ))
+    behind = skew(str(told["time"])) if "time" in told else 0.0
+    return SKEWED.format(behind) if behind > MOST_SKEW else ""
+
+
+def turned_away(enrolment: Enrolment, told: dict[str, Any], why: str) -> HttpResponse:
+    alive(enrolment, told, why)
+    return JsonResponse({"error": why}, status=409)
 
 
 @enrolled
 @require_POST
 def hello(request: Any) -> HttpResponse:
-    """Who it is, and whether its versions are those of the site."""
+    """Who it is, and whether its versions and its clock are those of the site."""
     told, enrolment = said(request), request.enrolment
-    if differ := differences(dict(told.get("versions") or {}), versions()):
-        return JsonResponse({"error": DIFFERS.format("; ".join(differ))}, status=409)
+    if why := unfit(told):
+        return turned_away(enrolment, told, why)
     alive(enrolment, told)
+    hearts.take_again(messages.broker(), enrolment.worker)
     Enrolment.objects.filter(pk=enrolment.pk, joined_at=None).update(joined_at=timezone.now())
     return JsonResponse({"worker": enrolment.worker, "team": str(enrolment.organisation), "time": now()})
 
@@ -97,25 +114,38 @@ def hello(request: Any) -> HttpResponse:
 @enrolled
 @require_POST
 def next_job(request: Any) -> HttpResponse:
-    """The job whose turn it is, which is then this machine's, with the files that it takes; {} when there is none."""
-    alive(request.enrolment, said(request))
-    job = begun(request.enrolment)
+    """The job whose turn it is, which is then this machine's, with the files that it takes; {} when there is none.
+
+    A machine that is to take no more is told so (`draining`), and one of another version, as after an update of the
+    site, is turned away.
+    """
+    told, enrolment = said(request), request.enrolment
+    if why := unfit(told):
+        return turned_away(enrolment, told, why)
+    known = alive(enrolment, told)
+    if enrolment.worker in hearts.draining(messages.broker()):
+        return JsonResponse({"draining": True})
+    job = begun(enrolment, known)
     if job is None:
         return JsonResponse({})
-    files = [{"job": of, "name": name, "size": size(of, name)} for of, name in needed(job)]
+    files = [file(job, of, name) for of, name in needed(job)]
     order = {"job": str(job.pk), "attempt": job.attempt, "kind": job.kind, "spec": job.spec}
     return JsonResponse({**order, "files": files})
 
 
-def size(job: str, name: str) -> int:
-    return path_of(job, name, settings.PROVE_DATA).stat().st_size
+def file(job: Job, of: str, name: str) -> dict[str, Any]:
+    """A file that a job takes: its size, and of what an adapter says of itself the name of the policy that it is on."""
+    told = {"job": of, "name": name, "size": path_of(of, name, settings.PROVE_DATA).stat().st_size}
+    if PurePath(name).name == ADAPTER_CONFIG and (run := source(job, of)):
+        told["base"] = base_of(run)
+    return told
 
 
-def begun(enrolment: Enrolment) -> Job | None:
-    """The first job that waits and that nobody claimed: claimed, and at work from here on."""
+def begun(enrolment: Enrolment, known: dict[str, Any]) -> Job | None:
+    """The first job that waits, that nobody claimed and that it can do: claimed, and at work from here on."""
     ours = Job.objects.waiting().filter(project__organisation=enrolment.organisation, kind__in=DOES)
     for each in ours.select_related("after")[:LOOKED_AT]:
-        if ready(each) and (job := claimed(each, enrolment.worker)):
+        if ready(each) and not lacks(each, known) and (job := claimed(each, enrolment.worker)):
             messages.take_back(QUEUE, job.pk, job.attempt)
             messages.tell_worker(job)
             messages.hint(job)
@@ -157,25 +187,9 @@ def tell(request: Any) -> HttpResponse:
         raise NotTaken("There is no such job.")
     mine = job.worker == enrolment.worker and job.attempt == attempt
     if mine and not job.ended:
-        job = record(str(job.pk), attempt, list(events(told["events"], enrolment.worker))) or job
+        job = record(str(job.pk), attempt, list(events(told["events"], job, enrolment.worker))) or job
     current = job.attempt + (job.ended or (job.attempt == attempt and not mine))
     return JsonResponse({"attempt": current, "seq": job.seq, "stop": job.stop})
-
-
-def events(told: Any, worker: str) -> Iterator[dict[str, Any]]:
-    """Raises ValueError for what are none."""
-    if not isinstance(told, list) or len(told) > MOST_EVENTS:
-        raise ValueError("events must be a list")
-    for one in told:
-        data = dict(one["data"])
-        if one["kind"] not in KINDS or one["kind"] == "items":
-            raise ValueError(f"{one['kind']!r} is no kind of event")
-        if one["kind"] == "ended" and data["state"] not in ENDS:
-            raise ValueError(f"{data['state']!r} is no end")
-        if one["kind"] == "rollouts" and not all(is_digest(data[name]) for name in OF_FILE if data[name]):
-            raise ValueError("the digest of a file is its SHA-256")
-        data |= {"worker": worker} if one["kind"] == "started" else {}
-        yield {"seq": int(one["seq"]), "at": str(one["at"]), "kind": one["kind"], "data": data}
 
 
 @enrolled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from heapq import heapify, heapreplace
 from statistics import median
@@ -14,6 +14,7 @@ from django.utils import timezone
 from prove_web.live.jobs import ready
 from prove_web.live.models import AT_WORK, Job, State
 
+from .fitting import lacks
 from .working import Worker, serving
 
 MOST = 1000  # jobs of a queue that are looked at
@@ -99,6 +100,17 @@ def why(job: Job, place: int, workers: int, free: int) -> str:
     if place <= free:
         return "A worker takes it in a moment"
     return "Next, once a worker is free" if place - max(0, free) == 1 else f"{place - 1 - max(0, free)} go before it"
+
+
+def explained(turn: Turn, workers: Sequence[Worker]) -> Turn:
+    """With what the team's machines lack for it, where they alone serve its queue and none of them can do it."""
+    if not turn.mine or not ready(turn.job) or not workers or any(one.enrolment is None for one in workers):
+        return turn
+    missing = {one.enrolment.name: lacks(turn.job, one.told) for one in workers if one.enrolment}
+    if not all(missing.values()):
+        return turn
+    said = "; ".join(f"“{name}”: {what}" for name, what in missing.items())
+    return replace(turn, why=f"No worker that is here can do it. {said}", seconds=None)
 
 
 def expected(

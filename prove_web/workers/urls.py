@@ -12,4 +12,5 @@ urlpatterns = [
     path("workers/", views.worker_list, name="workers"),
     path("workers/enrol/", views.enrolment_new, name="enrolment-new"),
     path("workers/enrolments/<int:enrolment>/revoke/", views.enrolment_revoke, name="enrolment-revoke"),
+    path("workers/enrolments/<int:enrolment>/drain/", views.enrolment_drain, name="enrolment-drain"),
 ]

@@ -17,9 +17,9 @@ from prove_web.live.models import Job
 from prove_web.live.queueing import move
 from prove_web.live.views import back
 
-from .enrolling import enrol, revoke
+from .enrolling import drain, enrol, revoke
 from .forms import EnrolForm
-from .turns import cancelled, counts, line
+from .turns import cancelled, counts, explained, line
 from .working import QUEUES, workers
 
 ROWS, MOST_ENROLMENTS = 25, 50
@@ -38,12 +38,13 @@ def job_queue(request: ProjectRequest) -> HttpResponse:
     queue = request.GET.get("queue", "")
     queue = queue if queue in QUEUES else next(iter(QUEUES))
     mine = set(Project.objects.of(request.user).values_list("pk", flat=True))
-    found = workers()
+    found = workers(request.organisation)
     shown = line(queue, request.project, mine, found or [])
-    counted = counts()
+    counted, page = counts(), Paginator(shown.turns, ROWS).get_page(request.GET.get("page"))
+    page.object_list = [explained(turn, shown.workers) for turn in page.object_list]
     context = {
         "line": shown,
-        "page": Paginator(shown.turns, ROWS).get_page(request.GET.get("page")),
+        "page": page,
         "queues": [(name, about, counted.get(name, 0)) for name, about in QUEUES.items()],
         "about": QUEUES[queue],
         "cancelled": cancelled(request.project, queue),
@@ -75,7 +76,7 @@ def worker_list(request: ProjectRequest) -> HttpResponse:
 
 def listed(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
     """The workers, and for owners the machines that were enrolled."""
-    found = workers()
+    found = workers(request.organisation)
     enrolments = request.organisation.enrolments.select_related("made_by")[:MOST_ENROLMENTS]
     return {
         "workers": found or [],
@@ -83,6 +84,7 @@ def listed(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
         "mine": set(Project.objects.of(request.user).values_list("pk", flat=True)),
         "enrolments": list(enrolments) if request.role.covers(Action.MANAGE) else [],
         "heard": {worker.name for worker in found or [] if worker.alive},
+        "draining": {worker.name for worker in found or [] if worker.draining},
         "form": form,
     }
 
@@ -108,4 +110,18 @@ def enrolment_revoke(request: ProjectRequest, enrolment: int) -> HttpResponse:
     jobs = revoke(found)
     lost = f" {jobs} job{'s' * (jobs != 1)} of it will be taken by another worker." if jobs else ""
     messages.success(request, f"“{found.name}” is refused from now on.{lost}")
+    return redirect("workers", *request.project.path)
+
+
+@in_project(Action.MANAGE)
+@require_POST
+def enrolment_drain(request: ProjectRequest, enrolment: int) -> HttpResponse:
+    """`on`: 1 to have the machine finish what it is at and take no more, 0 to have it take jobs again."""
+    found, drains = get_object_or_404(request.organisation.enrolments, pk=enrolment), request.POST.get("on") == "1"
+    if not drain(found, drains):
+        messages.error(request, f"The broker does not answer, so “{found.name}” goes on as before. Try it again.")
+    elif drains:
+        messages.success(request, f"“{found.name}” finishes what it is at and takes no more jobs.")
+    else:
+        messages.success(request, f"“{found.name}” takes jobs again.")
     return redirect("workers", *request.project.path)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
+from prove_web.accounts.models import Organisation
+from prove_web.experiments.sparkline import Sparkline
 from prove_web.live import messages
 from prove_web.live.models import AT_WORK, FILES, Job
 from training_worker import hearts
+from training_worker.prove.benchmarks.known import KNOWN
 from training_worker.prove.synthesis.shards import own_code
+
+from .models import Enrolment
 
 QUEUES = {
     "training": "Runs, and evaluations that load a model",
@@ -31,6 +37,9 @@ class Worker:
     age: float
     told: dict[str, Any] = field(default_factory=dict)
     jobs: tuple[Job, ...] = ()
+    enrolment: Enrolment | None = None  # of a machine of a team's own
+    draining: bool = False  # it finishes what it is at and takes no more
+    hour: tuple[tuple[float, float], ...] = ()  # how busy it was: seconds ago, and a share of 0 to 1
 
     @property
     def alive(self) -> bool:
@@ -42,35 +51,95 @@ class Worker:
         return bool(self.told.get("code")) and self.told["code"] != own_code()
 
     @property
+    def takes(self) -> bool:
+        """Whether it takes jobs."""
+        return self.alive and not self.draining and not self.told.get("refused")
+
+    @property
+    def state(self) -> str:
+        """In one word."""
+        if not self.alive:
+            return "Silent"
+        if self.told.get("refused"):
+            return "Turned away"
+        if self.draining:
+            return "Draining"
+        return "At work" if self.jobs else "Free"
+
+    @property
+    def curve(self) -> Sparkline | None:
+        """How busy it was in the last hour; None with less than two samples."""
+        return drawn(self.hour)
+
+    @property
+    def hour_title(self) -> str:
+        """What the curve shows, in words."""
+        return f"{'GPUs' if self.devices else 'CPU'} over the last hour, {self.mean:.0%} busy on average"
+
+    @property
+    def mean(self) -> float:
+        return fmean(share for _, share in self.hour)
+
+    @property
+    def devices(self) -> list[dict[str, Any]]:
+        """Its GPUs: name and memory_gb; where it tells them `used` and `busy` (shares), `used_gb` and `celsius`."""
+        names = {"busy": "gpu", "used": "gpu_memory", "celsius": "gpu_celsius"}
+        beside = {one: self.told.get(name) or [] for one, name in names.items()}
+        found = [
+            {**gpu, "number": at, **{one: told[at] for one, told in beside.items() if at < len(told)}}
+            for at, gpu in enumerate(self.told.get("gpus") or [])
+        ]
+        return [{**gpu, "used_gb": round(gpu["used"] * gpu["memory_gb"], 1)} if "used" in gpu else gpu for gpu in found]
+
+    @property
+    def evaluates(self) -> list[str]:
+        """The benchmarks that it has, in words."""
+        return [KNOWN[name].title for name in self.told.get("benchmarks") or () if name in KNOWN]
+
+    @property
     def loads(self) -> list[tuple[str, float]]:
         """What is busy, as shares of 0 to 1."""
         found = [("CPU", self.told.get("cpu")), ("Memory", self.told.get("memory"))]
-        for number, busy in enumerate(self.told.get("gpu") or [], 1):
-            found.append((f"GPU {number}", busy))
-        for number, used in enumerate(self.told.get("gpu_memory") or [], 1):
-            found.append((f"GPU {number} memory", used))
         return [(name, float(share)) for name, share in found if isinstance(share, int | float)]
 
 
-def workers() -> list[Worker] | None:
-    """Those heard of within a day, who serve a queue of jobs; None when the broker cannot be asked."""
+def drawn(hour: Collection[tuple[float, float]]) -> Sparkline | None:
+    """Idle at the bottom and busy at the top, whatever was between."""
+    return Sparkline.of([share for _, share in hour], (0.0, 1.0)) if len(hour) > 1 else None
+
+
+def workers(organisation: Organisation | None = None) -> list[Worker] | None:
+    """Those heard of within a day, who serve a queue of jobs; None when the broker cannot be asked.
+
+    Of the machines that teams enrolled, those of this organisation alone; by default all.
+    """
     try:
-        ages, told = hearts.ages(messages.broker()), hearts.told(messages.broker())
+        broker = messages.broker()
+        ages, told, draining = hearts.ages(broker), hearts.told(broker), hearts.draining(broker)
+        hours = {name: tuple(hearts.loads(broker, name)) for name in told}
     except messages.UNREACHABLE:
         return None
-    at_work = jobs_by_worker()
+    at_work, enrolled = jobs_by_worker(), machines(ages)
     counted = Counter[str]()
     found = []
     for name, age in ages.items():
-        said = told.get(name, {})
+        said, enrolment = told.get(name, {}), enrolled.get(name)
         queues = queues_of(name, said)
-        if queues:
+        theirs = organisation and enrolment and enrolment.organisation_id != organisation.pk
+        if queues and not theirs:
             kind = name.partition("@")[0]
             counted[kind] += 1
             label = kind if counted[kind] == 1 else f"{kind} {counted[kind]}"
+            beside = {"enrolment": enrolment, "draining": name in draining, "hour": hours.get(name, ())}
             jobs = tuple(at_work.get(name, ()))
-            found.append(Worker(name, label, queues, slots_of(said), age, said, jobs))
+            found.append(Worker(name, label, queues, slots_of(said), age, said, jobs, **beside))
     return sorted(found, key=lambda one: (not one.alive, list(QUEUES).index(one.queues[0]), one.name))
+
+
+def machines(names: Iterable[str]) -> dict[str, Enrolment]:
+    """The enrolments of those of these workers that are machines of teams, by name."""
+    numbers = [end for name in names if (end := name.rpartition("-")[2]).isdecimal() and len(end) < 10]
+    return {one.worker: one for one in Enrolment.objects.filter(pk__in=map(int, numbers))}
 
 
 def queues_of(name: str, told: dict[str, Any]) -> tuple[str, ...]:
@@ -94,5 +163,5 @@ def jobs_by_worker() -> dict[str, list[Job]]:
 
 
 def serving(found: Iterable[Worker], queue: str) -> list[Worker]:
-    """Those alive that serve a queue."""
-    return [one for one in found if one.alive and queue in one.queues]
+    """Those that take jobs of a queue."""
+    return [one for one in found if one.takes and queue in one.queues]

@@ -43,6 +43,51 @@ def test_every_program_of_a_site_has_a_service() -> None:
     assert {service["command"][1] for service in OURS.values() if service["command"][0] == "program"} == PROGRAMS
 
 
+FOREIGN = {"database": "postgres:17", "broker": "valkey/valkey:9"}
+
+
+def test_what_is_not_ours_has_a_version_and_says_when_it_is_well() -> None:
+    assert {name: service["image"] for name, service in SERVICES.items() if name not in OURS} == FOREIGN
+    for name in (*FOREIGN, "web"):
+        kind, *command = SERVICES[name]["healthcheck"]["test"]
+        assert kind in ("CMD", "CMD-SHELL") and command, name
+    waited = OURS["prepare"]["depends_on"]
+    assert waited == {name: {"condition": "service_healthy"} for name in FOREIGN}
+    for name, service in OURS.items():
+        if name != "prepare":
+            assert service["depends_on"] == {"prepare": {"condition": "service_completed_successfully"}}, name
+            assert service["restart"] == "unless-stopped", name
+    assert all(volume in str(SERVICES) for volume in COMPOSE["volumes"])
+
+
+def test_gpus_are_reserved_for_whoever_asks_for_them_alone() -> None:
+    [name] = [name for name, service in OURS.items() if "deploy" in service]
+    [device] = OURS[name]["deploy"]["resources"]["reservations"]["devices"]
+    assert (name, device) == ("gpu-worker", {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]})
+    profiles = {name: service["profiles"] for name, service in OURS.items() if "profiles" in service}
+    assert profiles == {"gateway": ["mcp"], "gpu-worker": ["gpu"], "cpu-trainer": ["cpu"]}
+
+
+def test_no_program_of_ours_has_more_rights_than_it_needs() -> None:
+    for name, service in OURS.items():
+        assert service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"], name
+        assert not {"privileged", "user", "network_mode", "pid"} & set(service), name
+        assert service["volumes"] == ["data:/data"], f"{name} sees nothing of the machine it runs on"
+        assert all(port.startswith("${PROVE_BIND:-127.0.0.1}:") for port in service.get("ports", [])), name
+
+
+def test_the_image_runs_as_nobody_in_particular_and_every_step_is_there() -> None:
+    steps = [line.split(maxsplit=1) for line in (ROOT / "Dockerfile").read_text().splitlines() if line[:1].isupper()]
+    users = [rest for step, rest in steps if step == "USER"]
+    assert users == ["prove"] and "--uid 1000 prove" in (ROOT / "Dockerfile").read_text()
+    at = {step: number for number, (step, _) in enumerate(steps)}
+    assert at["USER"] < at["COPY"] < at["ENTRYPOINT"], "nothing is copied or run as root"
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {rest.split()[1] for step, rest in steps if rest.startswith("make ")} <= targets
+    assert {"setup"} <= targets
+    assert sum(step == "VOLUME" and rest == "/data" for step, rest in steps) == 1
+
+
 def test_workers_see_no_database_and_no_secret() -> None:
     for name, service in OURS.items():
         if service["image"] == "prove-studio-worker" or name == "gateway":

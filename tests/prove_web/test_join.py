@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +12,7 @@ from uuid import uuid4
 
 import pytest
 from django.conf import LazySettings
-from django.core.servers.basehttp import WSGIServer
-from django.db import connections
 from django.test import Client
-from django.test.testcases import LiveServerThread, QuietWSGIRequestHandler, _StaticFilesHandler
 from django.utils import timezone
 
 from prove_web.accounts.models import Project, User
@@ -34,36 +29,11 @@ from prove_web.workers.working import workers
 from tests.waiting import eventually
 from training_worker.join.speech import versions
 from training_worker.prove.models import left_by
-from training_worker.prove.trajectory import write_lines
 
-from .examples import dataset_of, examples
+from .joining import Machine, fresh, joining, over_http, run, said_of
 from .story import event
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
-ROOT = Path(__file__).parents[2]
-
-
-class Machine:
-    """An enrolled machine's half of the talk, by hand."""
-
-    def __init__(self, token: str):
-        self.client, self.headers = Client(), {"Authorization": f"Bearer {token}"}
-
-    def ask(self, page: str, **told: Any) -> Any:
-        return self.client.post(f"/worker/{page}/", json.dumps(told), "application/json", headers=self.headers)
-
-    def next(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.ask("next").json()
-        return found
-
-    def put(self, job: Job, name: str, data: bytes, at: int = 0, last: int = 1) -> int:
-        where = f"/worker/result/?job={job.pk}&attempt={job.attempt}&name={name}&at={at}&last={last}"
-        answer = self.client.post(where, data, "application/octet-stream", headers=self.headers)
-        return int(answer.status_code)
-
-    def get(self, job: Job, of: Any, name: str) -> Any:
-        asked = {"at": job.pk, "attempt": job.attempt, "job": of, "name": name}
-        return self.client.get("/worker/file/", asked, headers=self.headers)
 
 
 @pytest.fixture(autouse=True)
@@ -82,24 +52,6 @@ def machine(enrolment: tuple[Enrolment, str]) -> Machine:
     return Machine(enrolment[1])
 
 
-def run(project: Project, **spec: Any) -> Job:
-    """A run that waits, on a data set whose files are here."""
-    dataset = dataset_of(project)
-    dataset.job.out.mkdir(parents=True)
-    write_lines(dataset.job.out / "train.jsonl", examples()[:8])
-    asked = {"dataset": str(dataset.job_id), "policy": "warm", **spec}
-    job = Job.objects.create(project=project, kind=Kind.RUN, title="Run", spec=asked)
-    number = Run.objects.filter(project=project).count() + 1
-    Run.objects.create(project=project, number=number, name="Run", dataset=dataset, job=job, config=asked)
-    enqueue(job)
-    return job
-
-
-def fresh(job: Job) -> Job:
-    job.refresh_from_db()
-    return job
-
-
 def test_a_token_is_kept_as_a_hash_and_shown_once(
     project: Project, alice: User, as_user: Callable[..., Client]
 ) -> None:
@@ -108,7 +60,7 @@ def test_a_token_is_kept_as_a_hash_and_shown_once(
     token = page.split("training_worker.join http://testserver/ ")[1].split("<")[0]
     made = Enrolment.objects.get()
     assert token not in str(made.__dict__) and made.good and made.made_by == alice
-    assert Machine(token).ask("next").status_code == 200
+    assert Machine(token).ask("next", versions=versions()).status_code == 200
     assert token not in client.get("/acme/demo/workers/").content.decode()
 
 
@@ -314,7 +266,7 @@ def test_what_is_no_event_is_refused(project: Project, machine: Machine, events:
 def test_what_a_machine_says_of_itself_is_believed_as_far_as_it_can_be(
     project: Project, alice: User, as_user: Callable[..., Client], machine: Machine, facts: Any
 ) -> None:
-    machine.ask("next", facts=facts)
+    machine.ask("next", facts=facts, versions=versions())
     [worker] = workers() or []
     assert worker.queues == ("training",) and worker.slots == 1
     assert as_user(alice).get("/acme/demo/workers/").status_code == 200
@@ -341,48 +293,16 @@ def test_who_revokes_a_machine_takes_no_job_from_another_teams_worker_of_that_na
     assert (fresh(theirs).state, theirs.attempt) == (State.RUNNING, 1)
 
 
-class Serial(LiveServerThread):
-    """One request at a time, since tests share one connection to a database in memory."""
-
-    def _create_server(self, connections_override: Any = None) -> WSGIServer:
-        return WSGIServer((self.host, self.port), QuietWSGIRequestHandler, allow_reuse_address=False)
-
-
 @pytest.fixture
 def site(broker: str) -> Iterator[str]:
-    """The site's pages over real HTTP."""
-    shared = {}
-    for connection in connections.all():
-        if connection.vendor == "sqlite" and connection.is_in_memory_db():
-            connection.inc_thread_sharing()
-            shared[connection.alias] = connection
-    thread = Serial("127.0.0.1", _StaticFilesHandler, connections_override=shared)
-    thread.daemon = True
-    thread.start()
-    thread.is_ready.wait()
-    assert thread.error is None, thread.error
-    yield f"http://127.0.0.1:{thread.port}/"
-    thread.terminate()
-    for connection in shared.values():
-        connection.dec_thread_sharing()
+    with over_http() as url:
+        yield url
 
 
 @pytest.fixture
 def joined(site: str, enrolment: tuple[Enrolment, str], tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A second machine, as far as one machine can tell: a process with a data folder of its own and no broker."""
-    command = [sys.executable, "-m", "training_worker.join", site, enrolment[1], "--data", str(tmp_path / "far")]
-    given = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "PROVE_DATA")}
-    with (tmp_path / "far.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, env=given, stdout=log, stderr=log, start_new_session=True)
-    yield process
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def over(job: Job) -> bool:
-    """Asked of the broker, for the database is busy with the machine's questions."""
-    return int(messages.broker().hget(f"prove:job:{job.pk}", "attempt") or 0) > 1
+    with joining(site, enrolment[1], tmp_path / "far") as process:
+        yield process
 
 
 def test_a_machine_with_nothing_of_the_site_trains_a_run_that_is_whole_here(
@@ -393,7 +313,7 @@ def test_a_machine_with_nothing_of_the_site_trains_a_run_that_is_whole_here(
 ) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
     job = run(project, prompts=2, group=2, max_steps=3, held_out=0, evaluate_every=0, threads=1, checkpoint_every=2)
-    eventually(lambda: over(job) or joined.poll() is not None, "the end of the run")
+    eventually(lambda: said_of(job, "attempt") > 1 or joined.poll() is not None, "the end of the run")
     joined.send_signal(signal.SIGTERM)
     assert joined.wait(60) == 0, (tmp_path / "far.log").read_text()
     assert (fresh(job).state, job.error, job.worker) == (State.DONE, "", enrolment[0].worker)

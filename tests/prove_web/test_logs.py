@@ -19,6 +19,7 @@ from django.urls import path
 from prove_web import urls
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, anyone, in_project
+from prove_web.live.models import Job
 from prove_web.operations.logs import configuration, facts
 from prove_web.operations.middleware import observed
 from prove_web.supervisor.output import Console
@@ -53,7 +54,7 @@ def said(settings: Any) -> Iterator[io.StringIO]:
     handler = logging.StreamHandler(heard)
     handler.addFilter(logs.About(facts))
     handler.setFormatter(logs.Json())
-    listened = [logging.getLogger(name) for name in ("django.request", "prove_web.requests")]
+    listened = [logging.getLogger(name) for name in ("django.request", "prove_web.requests", "prove_web.live.jobs")]
     levels = [logger.level for logger in listened]
     for logger in listened:
         logger.addHandler(handler)
@@ -88,6 +89,17 @@ def test_a_line_tells_who_asked_and_in_which_project(
     client.get("/acme/demo/fails/")
     told = {"user": alice.pk, "project": "acme/demo", "view": "fails-inside", "status": 500}
     assert told.items() <= next(line for line in lines(said) if line["message"] == "answered").items()
+
+
+def test_the_request_that_launched_a_job_is_found_by_the_job(
+    said: io.StringIO, project: Project, alice: User, as_user: Any, broker: str, transactional_db: None
+) -> None:
+    as_user(alice).post("/acme/demo/graph/prove/", headers={"X-Request-ID": "launched.1"})
+    job = Job.objects.get()
+    sent = next(line for line in lines(said) if line["logger"] == "prove_web.live.jobs")
+    about = {"request_id": "launched.1", "user": alice.pk, "project": "acme/demo", "job": str(job.pk)}
+    assert about.items() <= sent.items()
+    assert [line["request_id"] for line in lines(said)] == ["launched.1"] * 2, "and its answer"
 
 
 @pytest.mark.parametrize("given", ["", "x" * 65, "<script>", "a b", '"}'])

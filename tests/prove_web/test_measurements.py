@@ -1,6 +1,8 @@
 """Measurements: true figures of the site in Prometheus' format, for those alone who may read them."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -52,12 +54,13 @@ def test_requests_are_counted_by_page_and_answer(db: None, alice: User, as_user:
 
 def test_jobs_queues_heartbeats_events_and_disk_are_as_they_are(project: Project, broker: str) -> None:
     job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Graph")
-    Job.objects.create(project=project, kind=Kind.RUN, title="Run", state=State.DONE)
+    for _ in range(2):
+        Job.objects.create(project=project, kind=Kind.RUN, title="Run", state=State.DONE)
     record(str(job.id), 1, [{"seq": 1, "kind": "started", "at": "2026-01-01T00:00:00+00:00", "data": {}}])
     messages.broker().lpush("training", "a message", "another")
     hearts.beat(messages.broker(), "training@far")
     found = read()
-    assert found["prove_jobs", "graph", "starting"] == found["prove_jobs", "run", "done"] == 1
+    assert (found["prove_jobs", "graph", "starting"], found["prove_jobs", "run", "done"]) == (1, 2)
     assert found["prove_jobs", "dataset", "queued"] == 0
     assert [found["prove_queue_length", queue] for queue in state.QUEUES] == [0, 0, 0, 0, 2]
     assert 0 <= found["prove_heartbeat_age_seconds", "training@far"] < 60
@@ -82,13 +85,61 @@ def test_the_speed_of_a_run_is_that_of_its_newest_step(project: Project, broker:
     assert found["prove_run_step", *at] == 3 and ("prove_run_tokens_per_second", *at) not in found
 
 
+def test_jobs_are_counted_by_the_queue_that_they_wait_in(project: Project, broker: str) -> None:
+    asked = [
+        *((Kind.RUN, {}), (Kind.DATASET, {}), (Kind.DATASET, {"curate": {}}), (Kind.EVALUATE, {"source": "folder"})),
+        *((Kind.EVALUATE, {"source": "oracle"}), (Kind.EVALUATE, {}), (Kind.OUTSIDE, {})),
+    ]
+    made = [Job.objects.create(project=project, kind=kind, title="Job", spec=spec) for kind, spec in asked]
+    Job.objects.create(project=project, kind=Kind.RUN, title="Run", state=State.RUNNING)
+    found = read()
+    for queue in state.QUEUES[1:]:
+        assert found["prove_queue_jobs", queue, "queued"] == sum(job.queue == queue for job in made), queue
+    assert found["prove_queue_jobs", "training", "running"] == 1
+
+
+def test_workers_and_their_gpus_are_measured(db: None, broker: str) -> None:
+    told = {"queues": ["training"], "gpus": [{"name": "H200", "memory_gb": 140.0}], "gpu": [0.5], "gpu_memory": [0.25]}
+    hearts.beat(messages.broker(), "training@far", told | {"gpu_celsius": [61.0]})
+    hearts.beat(messages.broker(), "training@old", {"queues": ["training"], "gpus": told["gpus"]})
+    hearts.drain(messages.broker(), "training@old")
+    found = read()
+    assert (found["prove_workers", "training", "free"], found["prove_workers", "training", "draining"]) == (1, 1)
+    assert found["prove_gpu_busy_ratio", "0", "training@far"] == 0.5
+    assert found["prove_gpu_memory_used_ratio", "0", "training@far"] == 0.25
+    assert found["prove_gpu_temperature_celsius", "0", "training@far"] == 61.0
+    assert not [key for key in found if "training@old" in key and key[0].startswith("prove_gpu")], "it told nothing"
+
+
+def test_names_and_descriptions_are_as_prometheus_asks(db: None, broker: str) -> None:
+    answer = Client().get("/metrics").text
+    families = [one for one in text_string_to_metric_families(answer) if one.name.startswith("prove_")]
+    assert families and all(one.documentation.endswith(".") and one.type != "unknown" for one in families)
+    assert answer.count("# HELP prove_") == answer.count("# TYPE prove_") == len({one.name for one in families})
+    for one in families:
+        assert re.fullmatch(r"prove_[a-z_]+[a-z]", one.name), one.name
+        assert one.type != "counter" or all(s.name.endswith(("_total", "_created")) for s in one.samples), one.name
+
+
+def test_the_dashboard_asks_for_what_is_measured_and_the_page_tells_of_all_of_it(db: None, broker: str) -> None:
+    board = json.loads((ROOT / "docs" / "grafana.json").read_text())
+    families = {one.name: one for one in text_string_to_metric_families(Client().get("/metrics").text)}
+    measured = {"prove_http_request_seconds_bucket", *(f"{name}_total" for name in families), *families}
+    asked = {name for panel in board["panels"] for name in re.findall(r"prove_[a-z_]+", panel["targets"][0]["expr"])}
+    assert asked and asked <= measured, asked - measured
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+    told = set(re.findall(r"`(prove_[a-z_]+)`", (ROOT / "docs" / "deploying.md").read_text()))
+    ours = {f"{one.name}_total" if one.type == "counter" else one.name for one in families.values()}
+    assert {name for name in ours if name.startswith("prove_") and not name.endswith("_created")} <= told
+
+
 def test_a_broker_that_is_away_leaves_the_rest_measured(db: None, settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     messages.broker.cache_clear()
     found = read()
     messages.broker.cache_clear()
     unknown = {key[1] for key, value in found.items() if key[0] == "prove_unknown" and value}
-    assert unknown == {"queues", "heartbeats"}
+    assert unknown == {"queues", "heartbeats", "workers"}
     assert ("prove_jobs", "run", "done") in found
 
 

@@ -35,6 +35,7 @@ MORE_THAN_LOOKING = {
     "job-move": Action.LAUNCH,
     "enrolment-new": Action.MANAGE,
     "enrolment-revoke": Action.MANAGE,
+    "enrolment-drain": Action.MANAGE,
     "graph-prove": Action.LAUNCH,
     "graph-open": Action.ANNOTATE,
     "dataset-new": Action.LAUNCH,

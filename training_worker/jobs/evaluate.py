@@ -1,11 +1,14 @@
 """Work: a policy on a benchmark, judged by the benchmark's own code. What is finished is kept and never asked again.
 
-Results belong to a project, so that two evaluations of the same policy there, asked alike, share them.
+Results belong to a project, so that two evaluations of the same policy there, asked alike, share them. A job that
+has a folder RESULTS of its own, as on a machine that joined, keeps them there: it begins with what is shared, and
+nobody else goes on from what it finds.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -19,7 +22,8 @@ from ..prove.benchmarks.protocol import Benchmark, Policy, identity_of
 from ..prove.benchmarks.protocol import Result as Finished
 from ..prove.benchmarks.reach import ENDPOINTS, URL, endpoints, leads_out
 from ..prove.benchmarks.report import Report
-from ..prove.benchmarks.results import folder_of
+from ..prove.benchmarks.results import IDENTITY, RESULTS, folder_of
+from ..prove.benchmarks.results import ITEMS as FINISHED
 from ..prove.trajectory import dumps, loads
 from .policies import policy_folder
 from .settings import job_id
@@ -36,8 +40,9 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     tell.progress(0, 0, "opening the benchmark and the policy")
     try:
         asked, data = settings(spec, folder), folder.absolute().parents[1]
-        kept = data / "benchmarks" / "projects" / str(whole(spec, "project", 1))
-        items = Items(tell, data, kept)
+        shared, own = data / "benchmarks" / "projects" / str(whole(spec, "project", 1)), folder / "out" / RESULTS
+        kept = own.absolute() if own.is_dir() else shared
+        items = Items(tell, data, kept, shared)
         counted = tell.counting(f"items of {catalogue.known(asked.benchmark).title}")
 
         def progress(done: int, total: int) -> None:
@@ -123,8 +128,8 @@ def why_given_up(report: Report) -> str:
 class Items:
     """Tells finished items in batches, with what identifies the evaluation."""
 
-    def __init__(self, tell: Tell, data: Path, kept: Path):
-        self.tell, self.data, self.kept = tell, data, kept
+    def __init__(self, tell: Tell, data: Path, kept: Path, shared: Path):
+        self.tell, self.data, self.kept, self.shared = tell, data, kept, shared
         self.about: dict[str, Any] = {}
         self.waiting: list[dict[str, Any]] = []
         self.told_at = -OFTEN
@@ -133,6 +138,7 @@ class Items:
         identity = identity_of(benchmark, policy)
         told = {name: getattr(identity, name) for name in ("benchmark", "version", "settings", "model")}
         folder = folder_of(self.kept, identity).relative_to(self.data)
+        begin_with(folder_of(self.shared, identity), self.data / folder)
         self.about = {"identity": told, "folder": str(folder)}
         self.tell("items", **self.about, items=[])
 
@@ -147,6 +153,14 @@ class Items:
         if self.waiting:
             self.tell("items", **self.about, items=self.waiting)
             self.waiting = []
+
+
+def begin_with(shared: Path, own: Path) -> None:
+    """Take over what is shared, unless there are results of its own already."""
+    if shared != own and not (own / FINISHED).exists() and (shared / FINISHED).is_file():
+        own.mkdir(parents=True, exist_ok=True)
+        for name in (IDENTITY, FINISHED):
+            shutil.copy(shared / name, own / name)
 
 
 def told_of(result: Finished, line: int) -> dict[str, Any]:

@@ -13,10 +13,10 @@ DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"), Path("/dev/kfd"))  # NVIDIA
 
 
 def machine_of(order: Mapping[str, Any], folder: Path, drivers: Sequence[Path] = DRIVERS) -> str:
-    """`cpu`, or the name of the GPU. torch is imported only for what trains, and where there is a driver of a GPU."""
+    """`cpu`, or the name of the GPU. torch is imported only for what loads a model, and where a GPU has a driver."""
     kind, spec = order.get("kind"), order.get("spec", {})
-    trains = kind in ("run", "sft", "trial") and spec.get("device", "auto") != "cpu"
-    if not trains or not any(driver.exists() for driver in drivers):
+    loads = kind in ("run", "sft", "trial") or (kind == "evaluate" and spec.get("source") == "folder")
+    if not loads or spec.get("device", "auto") == "cpu" or not any(driver.exists() for driver in drivers):
         return "cpu"
     try:
         return gpu_of(str(kind), spec, folder)
@@ -25,9 +25,11 @@ def machine_of(order: Mapping[str, Any], folder: Path, drivers: Sequence[Path] =
 
 
 def gpu_of(kind: str, spec: Mapping[str, Any], folder: Path) -> str:
-    """The name of the GPU that a run takes, or `cpu`. Raises Refused, UnreadableData and ImportError."""
-    from ..trainer.placing import device_of, name_of
+    """The name of the GPU that the work takes, or `cpu`. Raises Refused, UnreadableData and ImportError."""
+    from ..trainer.placing import device_of, is_there, name_of
     from . import run, sft
 
+    if kind == "evaluate":
+        return name_of("cuda" if is_there() else "cpu")
     config = run.settings(spec, folder) if kind != "sft" else sft.settings(spec, folder)
     return name_of(device_of(config))

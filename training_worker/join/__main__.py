@@ -1,7 +1,7 @@
 """Join a site as a worker: `python -m training_worker.join https://site.example.com TOKEN`.
 
-An owner makes the token on the site's page of workers. The machine fetches what a job needs, trains, and sends back
-what comes of it, all over https; it needs neither the site's broker nor its database.
+An owner makes the token on the site's page of workers. The machine fetches what a job needs, trains or evaluates, and
+sends back what comes of it, all over https; it needs neither the site's broker nor its database.
 """
 
 from __future__ import annotations
@@ -13,22 +13,25 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from .. import facts
 from ..jobs.delivery import BEAT
+from ..jobs.lifeline import die_with_parent
 from ..jobs.parent import Attempt
-from .carrying import bring
+from ..prove.benchmarks.results import RESULTS
+from ..prove.events import now
+from . import slots
+from .able import able
+from .carrying import OUT, bring
 from .line import Away, Line, NotTaken, Refused
-from .speech import versions
+from .speech import MOST_SKEW, SKEWED, skew, versions
 from .telling import Telling
 
 EVERY = 3.0  # seconds between two questions for work
-MOST_SKEW = 300.0  # seconds that the clocks may differ
 FOLDER = Path("~/.prove-worker")
-TOKEN = "PROVE_JOIN_TOKEN"
+TOKEN = slots.TOKEN
 
 
 def main() -> int:
@@ -36,7 +39,10 @@ def main() -> int:
     parser.add_argument("url", help="the site's address")
     parser.add_argument("token", nargs="?", default=os.environ.get(TOKEN, ""), help=f"or in {TOKEN}")
     parser.add_argument("--data", type=Path, help=f"folder for its files (default: PROVE_DATA or {FOLDER})")
+    parser.add_argument("--slots", type=int, default=1, help="jobs at once, each on its share of the GPUs (default: 1)")
     given = parser.parse_args()
+    if given.slots < 1:
+        parser.error("--slots must be at least 1.")
     data = (given.data or Path(os.environ.get("PROVE_DATA") or FOLDER)).expanduser().resolve()
     closing = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -45,7 +51,12 @@ def main() -> int:
         data.mkdir(parents=True, exist_ok=True)
         os.environ["PROVE_DATA"] = str(data)  # by which the child finds its models
         os.environ.pop("REDIS_URL", None)
-        return work(Line(given.url, given.token), data, closing)
+        line = Line(given.url, given.token)
+        if given.slots > 1:
+            return slots.serve(given.url, given.token, given.slots, closing)
+        if slots.PARENT in os.environ:
+            die_with_parent(int(os.environ[slots.PARENT]))
+        return work(line, data, closing)
     except (Refused, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -53,14 +64,18 @@ def main() -> int:
 
 def work(line: Line, data: Path, closing: threading.Event) -> int:
     """Do one job after another until asked to stop. Raises Refused."""
-    known = facts.machine(["training"], 1)
-    name = joined(line, known, closing)
+    known = {**facts.machine(["training"], slots.of_all()), **able(data), **slots.told()}
+    name, drains = joined(line, known, closing), False
     while not closing.is_set():
         try:
-            order = line.ask("next/", {"facts": {**known, **facts.load()}})
-            if order:
+            told = {**known, **able(data), **facts.load()}
+            order = line.ask("next/", {"facts": told, "versions": versions(), "time": now()})
+            if "job" in order:
                 do(line, data / "jobs", name, order, known, closing)
                 continue
+            if order.get("draining") and not drains:
+                print("It takes no more jobs, as was asked for at the site. Stop it when you like.", flush=True)
+            drains = bool(order.get("draining"))
         except (Away, NotTaken) as error:
             print(f"{error} Asking again.", flush=True)
         closing.wait(EVERY)
@@ -73,17 +88,14 @@ def joined(line: Line, known: dict[str, Any], closing: threading.Event) -> str:
     """Introduce this machine; what it is called there. A site that is away is waited for. Raises Refused."""
     while True:
         try:
-            heard = line.ask("hello/", {"facts": known, "versions": versions()})
+            heard = line.ask("hello/", {"facts": known, "versions": versions(), "time": now()})
             break
         except Away as error:
             print(f"{error} Trying again.", flush=True)
             if closing.wait(EVERY):
                 raise Refused("Stopped before the site answered.") from None
-    skew = abs((datetime.now(UTC) - datetime.fromisoformat(heard["time"])).total_seconds())
-    if skew > MOST_SKEW:
-        raise Refused(
-            f"This machine's clock differs from the site's by {skew:.0f} seconds. Set it right and join again."
-        )
+    if (behind := skew(heard["time"])) > MOST_SKEW:
+        raise Refused(SKEWED.format(behind))
     gpus = ", ".join(gpu["name"] for gpu in known["gpus"]) or f"{known['cores']} cores, no GPU"
     print(f"Joined {heard['team']} as {heard['worker']}: {gpus}. Versions and clock are those of the site.", flush=True)
     return str(heard["worker"])
@@ -95,7 +107,8 @@ def do(
     """One attempt at a job. Raises Refused, once it was let go of."""
     files = order.pop("files")
     print(f"{order['kind']} {order['job']}, attempt {order['attempt']}", flush=True)
-    (jobs / order["job"]).mkdir(parents=True, exist_ok=True)
+    folder = jobs / order["job"]
+    (folder / OUT / RESULTS if order["kind"] == "evaluate" else folder).mkdir(parents=True, exist_ok=True)
     tellings: list[Telling] = []
 
     def telling(app: Any, job: str, attempt: int, reader: Any) -> Telling:

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from ..prove.synthesis.shards import own_code
+from ..jobs.environment import ROOMS, ROOT, code_digest
 
 PINS = ("torch", "transformers", "trl", "peft", "accelerate", "pyarrow")
 DIFFERS = "This machine has other versions than the site: {}. Bring both to the same version and join again."
+MOST_SKEW = 300.0  # seconds that the clocks may differ
+SKEWED = "This machine's clock differs from the site's by {:,.0f} seconds. Set it right and join again."
 
 
+@cache
 def versions() -> dict[str, str]:
-    """The digest of the code, and of each package the version that is installed; "" for none."""
-    return {"code": own_code(), **{name: installed(name) for name in PINS}}
+    """The digest of the code, and of each package the version that is installed; "" for none.
+
+    It is that which this process found when it first asked, before it could change on the disk.
+    """
+    return {"code": code_digest(ROOT, ROOMS), **{name: installed(name) for name in PINS}}
+
+
+def skew(theirs: str) -> float:
+    """Seconds between a time, in ISO 8601, and this machine's. Raises ValueError."""
+    told = datetime.fromisoformat(theirs)
+    return abs((datetime.now(UTC) - (told if told.tzinfo else told.replace(tzinfo=UTC))).total_seconds())
 
 
 def installed(name: str) -> str:

@@ -24,16 +24,20 @@ class Impossible(UnreadableData):
 
 def device_of(config: GRPORun | SupervisedRun) -> str:
     """`cuda` or `cpu`; left to us, a GPU where there is one and the model is not tiny. Raises Impossible."""
-    there = torch.cuda.is_available()
     require_device(config.device)
     if config.device != "auto":
         return config.device
-    return "cuda" if there and sum(map(prod, shapes(config.policy).values())) > TINY else "cpu"
+    return "cuda" if is_there() and sum(map(prod, shapes(config.policy).values())) > TINY else "cpu"
+
+
+def is_there() -> bool:
+    """Whether there is a GPU that torch can use."""
+    return bool(torch.cuda.is_available())
 
 
 def require_device(device: str) -> None:
     """Raises Impossible for a GPU that is not there."""
-    if device == "cuda" and not torch.cuda.is_available():
+    if device == "cuda" and not is_there():
         raise Impossible("There is no GPU that torch can use on this worker. Set device to auto or cpu.")
 
 

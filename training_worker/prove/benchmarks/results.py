@@ -16,6 +16,7 @@ from ..trajectory import UnreadableData, dumps, each_line, loads
 from .protocol import Identity, Result
 
 IDENTITY, ITEMS, REPORT, LOCK = "evaluation.json", "items.jsonl", "report.json", "lock"
+RESULTS = "results"  # in a job's `out`: what is that job's alone
 
 
 class ResultsTaken(Exception):
@@ -25,8 +26,19 @@ class ResultsTaken(Exception):
 def folder_of(root: Path, identity: Identity) -> Path:
     """Where the results of this identity are kept, a folder of its own."""
     digest = hashlib.sha256(dumps(identity).encode()).hexdigest()[:12]
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", identity.model)[:60].strip("-.") or "model"
-    return root / identity.benchmark / f"{name}-{digest}"
+    return root / identity.benchmark / f"{plain(identity.model)}-{digest}"
+
+
+def plain(model: str) -> str:
+    """A model's name as part of a folder's."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", model)[:60].strip("-.") or "model"
+
+
+def folders_of(root: Path, benchmark: str, model: str) -> list[Path]:
+    """The folders of results of a model on a benchmark, whatever else identifies them, the newest first."""
+    named = re.compile(re.escape(plain(model)) + "-[0-9a-f]{12}")
+    found = [file.parent for file in (root / benchmark).glob(f"*/{ITEMS}") if named.fullmatch(file.parent.name)]
+    return sorted(found, key=lambda folder: ((folder / ITEMS).stat().st_mtime, folder.name), reverse=True)
 
 
 def identity_in(folder: Path) -> Identity:

@@ -1,0 +1,30 @@
+"""Which jobs an enrolled machine can do, by what it tells of itself; what it lacks, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prove_web.experiments.starting import WARM
+from prove_web.live.models import Job, Kind
+from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.models import OF_RUN
+
+from .carrying import ground_of
+
+DOES = (Kind.RUN, Kind.SFT, Kind.TRIAL, Kind.EVALUATE)
+MODEL = "folder"  # of an evaluation: its policy is a model that is loaded
+
+
+def lacks(job: Job, told: dict[str, Any]) -> str:
+    """What of a job the machine cannot do; "" when it can. `told` is as facts.py has it."""
+    if job.kind not in DOES or (job.kind == Kind.EVALUATE and job.spec.get("source") != MODEL):
+        return "work of this kind is done by the site's own workers"
+    if job.kind == Kind.EVALUATE and (benchmark := job.spec.get("benchmark")) not in told.get("benchmarks", ()):
+        return f"it does not have {KNOWN[benchmark].title if benchmark in KNOWN else benchmark}"
+    if (name := ground_of(job)) != WARM and not OF_RUN.fullmatch(name) and name not in told.get("models", ()):
+        return f"it does not have the model {name}"
+    if job.spec.get("device") == "cuda" and not told.get("gpus"):
+        return "it has no GPU"
+    if job.spec.get("backend") == "vllm" and not told.get("vllm"):
+        return "it does not have vLLM"
+    return ""

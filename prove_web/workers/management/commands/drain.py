@@ -1,0 +1,38 @@
+"""`manage.py drain`: have a worker finish what it is at and take no more jobs, as before an update or a restart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from prove_web.live import messages
+from prove_web.workers.working import workers
+from training_worker import hearts
+
+
+class Command(BaseCommand):
+    help = "Have a worker finish what it is at and take no more jobs. Started anew, it takes jobs again."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", nargs="?", help="the worker, as the page of workers has it; none: which there are")
+        parser.add_argument("--undo", action="store_true", help="have it take jobs again")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = workers()
+        if found is None:
+            raise CommandError("The broker does not answer. Start the site, or see REDIS_URL.")
+        there = {one.name: one for one in found if one.told}
+        if (name := options["name"]) is None:
+            for one in there.values():
+                self.stdout.write(f"{one.name}  {one.state.lower()}")
+        elif name not in there:
+            raise CommandError(f"There is no worker {name!r}; there are {', '.join(there) or 'none'}.")
+        elif options["undo"]:
+            hearts.take_again(messages.broker(), name)
+            self.stdout.write(f"{name} takes jobs again.")
+        else:
+            hearts.drain(messages.broker(), name)
+            jobs = len(there[name].jobs)
+            left = f"It is at {jobs} job{'s' * (jobs != 1)}." if jobs else "It is free."
+            self.stdout.write(f"{name} takes no more jobs within seconds. {left}")

@@ -1,0 +1,291 @@
+"""How workers stand: those that take no more, those turned away, their GPUs and last hour, and jobs they lost."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from django.conf import LazySettings
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from prove_web.accounts.models import Entry, Project, User
+from prove_web.live import messages
+from prove_web.live.advice import advice
+from prove_web.live.attempts import attempts
+from prove_web.live.jobs import resume
+from prove_web.live.models import JobEvent, State
+from prove_web.live.reconcile import reconcile
+from prove_web.workers.enrolling import drain, enrol, revoke
+from prove_web.workers.models import Enrolment
+from prove_web.workers.working import workers
+from tests.waiting import eventually
+from training_worker import facts, hearts
+from training_worker.join.carrying import Mirror
+from training_worker.join.line import Line
+from training_worker.join.slots import shares
+from training_worker.join.speech import versions
+
+from .joining import CAN, Machine, evaluation, fresh, joining, over_http, run
+from .story import event
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("broker")]
+GPUS = {"gpus": [{"name": "H200", "memory_gb": 140.0}] * 2, "gpu": [0.5, 1.0], "gpu_memory": [0.25, 0.0]}
+
+
+@pytest.fixture(autouse=True)
+def data(settings: LazySettings, tmp_path: Path) -> None:
+    settings.PROVE_DATA = tmp_path
+
+
+@pytest.fixture
+def enrolment(project: Project, alice: User) -> tuple[Enrolment, str]:
+    return enrol(project.organisation, alice, "GPU box", 1)
+
+
+@pytest.fixture
+def machine(enrolment: tuple[Enrolment, str]) -> Machine:
+    return Machine(enrolment[1])
+
+
+@pytest.fixture
+def alices(alice: User, as_user: Callable[[User], Client]) -> Client:
+    return as_user(alice)
+
+
+def page(client: Client) -> str:
+    return client.get("/acme/demo/workers/").content.decode()
+
+
+def drain_url(project: Project, enrolment: Enrolment) -> str:
+    return reverse("enrolment-drain", args=[*project.path, enrolment.pk])
+
+
+def test_a_machine_that_drains_finishes_its_job_and_gets_no_other_until_it_may_or_starts_anew(
+    project: Project, machine: Machine, enrolment: tuple[Enrolment, str], alices: Client
+) -> None:
+    first, second, third = run(project), run(project), run(project)
+    assert machine.next()["job"] == str(first.pk)
+    alices.post(drain_url(project, enrolment[0]), {"on": "1"})
+    assert machine.next() == {"draining": True}
+    told = machine.ask("tell", job=str(first.pk), attempt=1, events=[event(1, "started")]).json()
+    assert told == {"attempt": 1, "seq": 1, "stop": ""}, "what it is at goes on"
+    assert "Draining" in page(alices) and "Take jobs again" in page(alices)
+    alices.post(drain_url(project, enrolment[0]), {"on": "0"})
+    assert machine.next()["job"] == str(second.pk)
+    drain(enrolment[0], True)
+    assert machine.ask("hello", versions=versions()).status_code == 200
+    assert machine.next()["job"] == str(third.pk), "it was started anew"
+    assert [one.did for one in Entry.objects.filter(did__in=("drained", "let go on")).order_by("pk")] == [
+        *("drained", "let go on", "drained")
+    ]
+
+
+def test_a_team_does_not_see_machines_of_another_and_has_no_say_over_them(
+    project: Project, machine: Machine, enrolment: tuple[Enrolment, str], charlie: User, as_user: Any
+) -> None:
+    machine.ask("next", versions=versions(), facts={"host": "secret-host"})
+    theirs = Project.objects.get(organisation__slug="other")
+    answer = as_user(charlie).get(reverse("workers", args=theirs.path)).content.decode()
+    assert "secret-host" not in answer and enrolment[0].worker not in answer
+    assert as_user(charlie).post(drain_url(theirs, enrolment[0]), {"on": "1"}).status_code == 404
+    assert hearts.draining(messages.broker()) == set()
+    assert [one.name for one in workers(project.organisation) or []] == [enrolment[0].worker]
+    assert workers(theirs.organisation) == []
+
+
+def test_the_command_drains_a_worker_by_name_and_says_which_there_are(db: None, capsys: Any) -> None:
+    hearts.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
+    call_command("drain")
+    assert capsys.readouterr().out == "training@here  free\n"
+    call_command("drain", "training@here")
+    assert "takes no more jobs" in capsys.readouterr().out and hearts.draining(messages.broker()) == {"training@here"}
+    assert [one.state for one in workers() or []] == ["Draining"]
+    call_command("drain", "training@here", "--undo")
+    assert hearts.draining(messages.broker()) == set()
+    with pytest.raises(CommandError, match="no worker 'nobody'; there are training@here"):
+        call_command("drain", "nobody")
+
+
+@pytest.mark.parametrize("asked", ["hello", "next"])
+def test_a_machine_of_another_version_is_told_to_update_and_gets_no_job(
+    project: Project, machine: Machine, alices: Client, asked: str
+) -> None:
+    job = run(project)
+    for other in ({**versions(), "code": "old"}, {**versions(), "torch": "1.0"}, {}):
+        answer = machine.ask(asked, versions=other)
+        assert answer.status_code == 409 and "Bring both to the same version and join again" in answer.json()["error"]
+    assert fresh(job).state == State.QUEUED
+    assert "Turned away" in page(alices) and "Until then it gets no jobs" in page(alices)
+    turns = alices.get("/acme/demo/queue/").content.decode()
+    assert "No worker serves this queue" in turns, "it is none that takes jobs"
+
+
+@pytest.mark.parametrize("asked", ["hello", "next"])
+def test_a_machine_whose_clock_is_wrong_is_told_so(project: Project, machine: Machine, asked: str) -> None:
+    run(project)
+    for hours in (-1, 1):
+        time = (datetime.now(UTC) + timedelta(hours=hours)).isoformat()
+        answer = machine.ask(asked, versions=versions(), time=time)
+        assert answer.status_code == 409 and "clock differs from the site's by 3,600 seconds" in answer.json()["error"]
+    assert machine.ask(asked, versions=versions(), time="noon").status_code == 400
+    assert machine.ask(asked, versions=versions(), time=datetime.now(UTC).isoformat()).status_code == 200
+
+
+def test_what_a_machine_tells_of_the_future_happens_now(project: Project, machine: Machine) -> None:
+    job = run(project)
+    machine.next()
+    ahead = (timezone.now() + timedelta(minutes=4)).isoformat()
+    machine.ask("tell", job=str(job.pk), attempt=1, events=[{**event(1, "started"), "at": ahead}])
+    assert JobEvent.objects.get(job=job).at <= timezone.now() and fresh(job).started_at <= timezone.now()
+
+
+def test_a_job_whose_worker_fell_silent_waits_again_and_says_why(
+    project: Project, machine: Machine, alices: Client, settings: LazySettings
+) -> None:
+    job = run(project)
+    machine.next()
+    machine.ask("tell", job=str(job.pk), attempt=1, events=[event(1, "started", host="far")])
+    settings.LOST_AFTER_SECONDS = 0
+    reconcile()
+    assert (fresh(job).state, job.attempt) == (State.QUEUED, 2)
+    assert "The worker has not been heard of for 0 seconds." in str(advice(job))
+    for address in (job.run.get_absolute_url(), job.get_absolute_url()):
+        assert "The worker has not been heard of" in alices.get(address).content.decode(), address
+    machine.next()
+    machine.ask("tell", job=str(job.pk), attempt=2, events=[event(1, "started", host="far")])
+    now, before = attempts(fresh(job))
+    assert (before.number, before.state, now.number) == (1, "lost", 2)
+    assert before.error.startswith("The worker has not been heard of")
+    late = machine.ask("tell", job=str(job.pk), attempt=1, events=[event(3, "started")]).json()
+    assert late["attempt"] == 2, "it hears that another is at it"
+
+
+def test_who_is_revoked_is_named_as_the_reason_on_the_page_of_its_job(
+    project: Project, machine: Machine, enrolment: tuple[Enrolment, str]
+) -> None:
+    job = run(project)
+    machine.next()
+    revoke(enrolment[0])
+    assert "may no longer work for this team" in str(advice(fresh(job)))
+    job.state = State.STOPPED
+    job.save()
+    resume(job)
+    assert fresh(job).line == "", "who asks anew is told nothing old"
+
+
+def test_a_job_that_no_machine_of_the_team_can_do_says_what_they_lack(
+    project: Project, machine: Machine, alices: Client
+) -> None:
+    evaluation(project, benchmark="bfcl", options={})
+    machine.next(**CAN)
+    shown = alices.get("/acme/demo/queue/").content.decode()
+    assert "“GPU box”: it does not have BFCL multi-turn" in shown
+    hearts.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
+    assert "No worker that is here can do it" not in alices.get("/acme/demo/queue/").content.decode()
+
+
+def test_a_machine_with_several_gpus_shows_each(project: Project, machine: Machine, alices: Client) -> None:
+    machine.ask("next", versions=versions(), facts={**GPUS, "gpu_celsius": [61.0, 0], "slots": 2, "cpu": 0.1})
+    [worker] = workers() or []
+    assert worker.slots == 2
+    assert [(one["number"], one["busy"], one["used_gb"], one["celsius"]) for one in worker.devices] == [
+        *((0, 0.5, 35.0, 61.0), (1, 1.0, 0.0, 0.0))
+    ]
+    shown = page(alices)
+    assert "0 · H200" in shown and "35.0 of 140.0 GB · 61 °C" in shown and "1 · H200" in shown
+    assert "0 °C" not in shown.replace("140.0 GB · 61 °C", "")
+
+
+@pytest.mark.parametrize("slots", [0, -3, 10**9, "many", None, True])
+def test_a_machine_has_a_sane_number_of_slots_whatever_it_says(machine: Machine, slots: Any) -> None:
+    machine.ask("next", versions=versions(), facts={"slots": slots})
+    [worker] = workers() or []
+    assert 1 <= worker.slots <= facts.MOST_SLOTS
+
+
+def test_the_last_hour_has_a_sample_a_minute_and_no_more(db: None) -> None:
+    broker, name = messages.broker(), "training@here"
+    for _ in range(3):
+        hearts.beat(broker, name, {"queues": ["training"], "slots": 1, "cpu": 0.5})
+    assert len(hearts.loads(broker, name)) == 1
+    for busy in range(70):
+        broker.delete(f"prove:sampled:{name}")
+        hearts.beat(broker, name, {"cpu": 0.5, "gpu": [busy / 100, busy / 100]})
+    assert [share for _, share in hearts.loads(broker, name)] == [busy / 100 for busy in range(10, 70)]
+    broker.lset(hearts.loads_key(name), -1, json.dumps([hearts.now(broker) - 3700, 1.0]))
+    assert len(hearts.loads(broker, name)) == 59, "what is older than an hour is not drawn"
+
+
+def test_a_worker_draws_its_hour_between_idle_and_busy(db: None) -> None:
+    broker = messages.broker()
+    for share in (0.0, 0.5):
+        broker.delete("prove:sampled:training@here")
+        hearts.beat(broker, "training@here", {"queues": ["training"], "slots": 1, "cpu": share})
+    [worker] = workers() or []
+    [(_, low), (_, half)] = [point.split(",") for point in worker.curve.points.split()]  # type: ignore[union-attr]
+    assert float(half) > 0.4 * float(low), "half is half-way up, and not the top"
+    assert worker.hour_title == "CPU over the last hour, 25% busy on average"
+
+
+SMI = "NVIDIA H200, 143771, 71885, 37, 54"
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (SMI, {"name": "NVIDIA H200", "memory_gb": 150.8, "used": 0.5, "busy": 0.37, "celsius": 54.0}),
+        ("Tegra, [N/A], [N/A], [N/A], [N/A]", {"name": "Tegra", "memory_gb": 0, "used": 0, "busy": 0, "celsius": 0}),
+        ("NVIDIA H200, 1, 2", None),
+        ("", None),
+    ],
+)
+def test_a_line_of_the_drivers_tool_is_a_gpu(line: str, found: dict[str, Any] | None) -> None:
+    assert facts.read(line) == found
+
+
+@pytest.mark.parametrize(
+    ("devices", "slots", "expected"),
+    [
+        ([], 2, [[], []]),
+        (["0", "1", "2", "3"], 2, [["0", "2"], ["1", "3"]]),
+        (["0", "1", "2"], 2, [["0", "2"], ["1"]]),
+        (["0", "1"], 3, [["0"], ["1"], ["0"]]),
+        (["GPU-a"], 1, [["GPU-a"]]),
+    ],
+)
+def test_slots_share_out_all_devices(devices: list[str], slots: int, expected: list[list[str]]) -> None:
+    assert [[*share] for share in shares(devices, slots)] == expected
+
+
+def test_a_large_file_of_lines_is_not_sent_again_with_each_line(tmp_path: Path) -> None:
+    mirror = Mirror(Line("http://localhost:1", "x"), tmp_path, 1)
+    mirror.sent = {"log.txt": (2_000_000, 1), "model": (2_000_000, 1)}
+    assert not mirror.is_due("log.txt", 2_100_000, over=False) and mirror.is_due("log.txt", 2_200_001, over=False)
+    assert mirror.is_due("log.txt", 2_000_001, over=True) and mirror.is_due("log.txt", 1_000, over=False)
+    assert mirror.is_due("model", 2_000_000, over=False) and mirror.is_due("new.jsonl", 2_000_000, over=False)
+
+
+def test_a_machine_with_slots_is_one_worker_whose_processes_end_together(
+    enrolment: tuple[Enrolment, str], tmp_path: Path
+) -> None:
+    def told() -> dict[str, Any]:
+        return hearts.told(messages.broker()).get(enrolment[0].worker, {})
+
+    with over_http() as url, joining(url, enrolment[1], tmp_path / "far", "--slots=2") as process:
+        log = tmp_path / "far.log"
+        eventually(lambda: log.read_text().count("Joined") == 2 or process.poll() is not None, "both slots")
+        assert (told()["slots"], told()["pid"]) == (2, process.pid), log.read_text()
+        slots = psutil.Process(process.pid).children()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0 and len(slots) == 2
+    assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in slots)
+    assert told() == {}, "it said goodbye"

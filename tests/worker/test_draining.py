@@ -1,0 +1,32 @@
+"""A real worker that is to take no more jobs leaves them in the queue, until it may take them again."""
+
+from __future__ import annotations
+
+import json
+
+from tests.waiting import eventually
+from training_worker import hearts
+
+from .conftest import Web, Workers
+
+WRONG = {"colour": "red"}  # refused at once, so that nothing takes long
+
+
+def test_a_worker_that_drains_leaves_what_comes_until_it_is_let_go_on(web: Web, worker: Workers) -> None:
+    worker()
+    [name] = eventually(lambda: web.broker.hkeys(hearts.WORKERS), "a heartbeat")
+
+    def drained() -> bool:
+        return bool(json.loads(web.broker.hget(hearts.WORKERS, name) or "{}")["drained"])
+
+    before = web.send("graph", WRONG)
+    web.until_ended(before)
+    hearts.drain(web.broker, name)
+    eventually(drained, "the worker to heed it")
+    job = web.send("graph", WRONG)
+    at = web.broker.hget(hearts.HEARTS, name)
+    eventually(lambda: web.broker.hget(hearts.HEARTS, name) != at, "its next heartbeat")
+    assert web.events[job] == [] and web.broker.llen("synthesis") == 1
+    hearts.take_again(web.broker, name)
+    assert web.until_ended(job)["state"] == "failed"
+    assert not drained()

@@ -1,0 +1,61 @@
+"""Several jobs at once on one machine: a process for each, which sees its share of the GPUs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from .. import facts
+
+TOKEN = "PROVE_JOIN_TOKEN"
+PARENT, SLOTS = "PROVE_JOIN_PARENT", "PROVE_JOIN_SLOTS"  # in a slot's environment: who started it, and how many are
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+EVERY = 0.5  # seconds between two looks at the slots
+
+
+def serve(url: str, token: str, number: int, closing: threading.Event) -> int:
+    """Keep the slots until asked to stop, or until one of them ends; the largest of their exit codes."""
+    devices = devices_here()
+    running = [started(url, token, number, share) for share in shares(devices, number)]
+    while not closing.wait(EVERY) and all(one.poll() is None for one in running):
+        pass
+    for one in running:
+        if one.poll() is None:
+            one.send_signal(signal.SIGTERM)
+    return max(abs(one.wait()) for one in running)
+
+
+def started(url: str, token: str, number: int, share: Sequence[str]) -> subprocess.Popen[bytes]:
+    given = {TOKEN: token, PARENT: str(os.getpid()), SLOTS: str(number)}
+    given |= {VISIBLE: ",".join(share)} if share else {}
+    command = [sys.executable, "-m", "training_worker.join", url]
+    return subprocess.Popen(command, env={**os.environ, **given}, start_new_session=True)
+
+
+def devices_here() -> list[str]:
+    """The GPUs that this process may use, as CUDA numbers or names them."""
+    if VISIBLE in os.environ:
+        return [name for name in os.environ[VISIBLE].split(",") if name]
+    return [str(number) for number in range(len(facts.gpus()))]
+
+
+def shares(devices: Sequence[str], number: int) -> list[Sequence[str]]:
+    """Which GPUs each slot sees: none is in two shares, unless there are more slots than GPUs."""
+    if not devices:
+        return [()] * number
+    return [devices[slot::number] or (devices[slot % len(devices)],) for slot in range(number)]
+
+
+def of_all() -> int:
+    """How many slots this machine has."""
+    return int(os.environ.get(SLOTS, "1"))
+
+
+def told() -> dict[str, Any]:
+    """What the slots of a machine say alike: it is one worker, whose process is the one that was started."""
+    return {"pid": int(os.environ[PARENT])} if PARENT in os.environ else {}
