@@ -14,6 +14,7 @@ urlpatterns = [
     path("<slug:organisation>/members/add/", views.member_add, name="member-add"),
     path("<slug:organisation>/members/<int:member>/change/", views.member_change, name="member-change"),
     path("<slug:organisation>/members/<int:member>/remove/", views.member_remove, name="member-remove"),
+    path("<slug:organisation>/members/leave/", views.leave, name="leave"),
     path("<slug:organisation>/members/invite/", invitation_pages.invitation_new, name="invitation-new"),
     path(
         "<slug:organisation>/members/invitations/<int:invitation>/withdraw/",

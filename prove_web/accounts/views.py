@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from .departing import ending, told
 from .forms import AddMember, ChangeRole, NewProject, SignIn
 from .invitation_forms import Invite
 from .invitations import listed
@@ -101,11 +102,12 @@ def member_change(request: Any, member: int) -> HttpResponse:
         messages.error(request, "There is no such role.")
         return redirect(request.organisation)
     try:
-        change(membership, form.cleaned_data["role"])
+        ended = change(membership, form.cleaned_data["role"])
     except LastOwner as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{membership.user} is now {membership.get_role_display().lower()}.")
+        role = membership.get_role_display().lower()
+        messages.success(request, f"{membership.user} is now {role}.{told(ended)}")
     return redirect(request.organisation)
 
 
@@ -114,12 +116,30 @@ def member_change(request: Any, member: int) -> HttpResponse:
 def member_remove(request: Any, member: int) -> HttpResponse:
     membership = one_of(request.organisation, member)
     try:
-        remove(membership)
+        ended = remove(membership)
     except LastOwner as error:
         messages.error(request, str(error))
         return redirect(request.organisation)
-    messages.success(request, f"{membership.user} is no longer a member of {request.organisation}.")
+    messages.success(request, f"{membership.user} is no longer a member of {request.organisation}.{told(ended)}")
     return redirect("start" if membership.user == request.user else request.organisation)
+
+
+@in_organisation(Action.VIEW)
+@require_http_methods(["GET", "POST"])
+def leave(request: Any) -> HttpResponse:
+    """One's own way out; the form says which team is meant."""
+    membership = request.organisation.memberships.select_related("user", "organisation").get(user=request.user)
+    fault = ""
+    if request.POST.get("leave") == request.organisation.slug:
+        try:
+            ended = remove(membership)
+        except LastOwner as error:
+            fault = str(error)
+        else:
+            messages.success(request, f"You are no longer a member of {request.organisation}.{told(ended, 'yours')}")
+            return redirect("start")
+    context = {"ending": ending(membership), "fault": fault}
+    return render(request, "accounts/leave.html", context, status=422 if request.method == "POST" else 200)
 
 
 def one_of(organisation: Organisation, member: int) -> Membership:
