@@ -12,12 +12,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from . import second_factor
 from .departing import ending, told
 from .forms import AddMember, ChangeRole, NewProject, SignIn
 from .invitation_forms import Invite
 from .invitations import listed
 from .models import Membership, Organisation, Project
 from .permissions import Action, in_organisation, signed_in
+from .requiring import DAYS
 from .roles import Role
 from .team import Added, LastOwner, add, change, remove
 
@@ -65,7 +67,12 @@ def members_page(
     """The page, with what was just made on it: a member's first password, an invitation's link."""
     order = Case(*(When(role=role, then=Value(-place)) for place, role in enumerate(Role)))
     context = {
-        "members": request.organisation.memberships.select_related("user").order_by(order, "user__username"),
+        "members": request.organisation.memberships.select_related("user")
+        .annotate(secured=second_factor.exists("user"))
+        .order_by(order, "user__username"),
+        "second_factor_days": DAYS,
+        "second_factor_on": request.organisation.second_factor_from,
+        "secured": second_factor.owned(request.user).exists() if request.role == Role.OWNER else False,
         "projects": request.organisation.projects.select_related("organisation"),
         "roles": [
             {"role": role, "may": [(action, role.covers(action)) for action in Action]} for role in reversed(Role)

@@ -25,6 +25,7 @@ MORE_THAN_LOOKING = {
     "member-add": Action.MANAGE,
     "member-change": Action.MANAGE,
     "member-remove": Action.MANAGE,
+    "second-factor-require": Action.MANAGE,
     "invitation-new": Action.MANAGE,
     "invitation-withdraw": Action.MANAGE,
     "audit": Action.MANAGE,
