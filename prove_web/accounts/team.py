@@ -86,9 +86,14 @@ def hold(organisation: Organisation) -> None:
     Organisation.objects.select_for_update().get(pk=organisation.pk)
 
 
-def refuse_last_owner(membership: Membership) -> None:
+def is_last_owner(membership: Membership) -> bool:
+    """Whether nobody else owns the team; another role than owner leaves it one."""
     others = Membership.objects.filter(organisation=membership.organisation, role=Role.OWNER).exclude(pk=membership.pk)
-    if not others.exists():
+    return not others.exists()
+
+
+def refuse_last_owner(membership: Membership) -> None:
+    if is_last_owner(membership):
         raise LastOwner("A team needs an owner. Make someone else an owner first.")
 
 

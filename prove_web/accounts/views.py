@@ -37,7 +37,7 @@ def start(request: Any) -> HttpResponse:
 @signed_in
 @require_GET
 def password_changed(request: HttpRequest) -> HttpResponse:
-    messages.success(request, "Your password is changed.")
+    messages.success(request, "Your password is changed; other browsers are signed out.")
     return redirect("start")
 
 

@@ -34,6 +34,7 @@ from training_worker.prove.store.cache import is_digest
 from .carrying import PIECE, NotTaken, keep, needed, path_of, take
 from .enrolling import admitted
 from .models import Enrolment
+from .quota import DiskFull, Full, admit, low, tidy
 
 DOES = (Kind.RUN, Kind.SFT, Kind.TRIAL)
 QUEUE = "training"
@@ -99,9 +100,10 @@ def hello(request: Any) -> HttpResponse:
 def next_job(request: Any) -> HttpResponse:
     """The job whose turn it is, which is then this machine's, with the files that it takes; {} when there is none."""
     alive(request.enrolment, said(request))
-    job = begun(request.enrolment)
+    job = None if low() else begun(request.enrolment)
     if job is None:
         return JsonResponse({})
+    tidy(job)
     files = [{"job": of, "name": name, "size": size(of, name)} for of, name in needed(job)]
     order = {"job": str(job.pk), "attempt": job.attempt, "kind": job.kind, "spec": job.spec}
     return JsonResponse({**order, "files": files})
@@ -195,10 +197,14 @@ def put_file(request: Any) -> HttpResponse:
     """A piece of a result: `?job=`, `attempt`, `name`, `at` (its first byte) and `last` (1 for the last piece)."""
     asked = request.GET
     job = at_work(request.enrolment, asked["job"], asked["attempt"])
-    if not 0 <= int(request.headers.get("Content-Length") or 0) <= PIECE:
+    size = int(request.headers.get("Content-Length") or 0)
+    if not 0 <= size <= PIECE:
         raise NotTaken(f"A piece has at most {PIECE:,} bytes.")
     try:
+        admit(job, request.enrolment, size)
         take(job, asked["name"], int(asked["at"]), iter(lambda: request.read(1 << 16), b""), asked.get("last") == "1")
+    except (Full, DiskFull) as error:
+        return JsonResponse({"error": str(error)}, status=507)
     except OSError as error:
         return JsonResponse({"error": f"The site cannot keep it ({error.strerror})."}, status=507)
     return JsonResponse({})
