@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +18,7 @@ from .departing import ending, told
 from .forms import AddMember, ChangeRole, NewProject, SignIn
 from .invitation_forms import Invite
 from .invitations import listed
-from .models import Membership, Organisation, Project
+from .models import Invitation, Membership, Organisation, Project
 from .permissions import Action, in_organisation, signed_in
 from .requiring import DAYS
 from .roles import Role
@@ -61,7 +62,7 @@ def members_page(
     adding: AddMember | None = None,
     added: Added | None = None,
     inviting: Invite | None = None,
-    invited: dict[str, Any] | None = None,
+    invited: Sequence[tuple[Invitation, str]] = (),
     status: int = 200,
 ) -> HttpResponse:
     """The page, with what was just made on it: a member's first password, an invitation's link."""

@@ -74,7 +74,7 @@ def test_a_stranger_joins_by_a_link_and_then_sets_up_a_second_factor(page: Page,
     expect(page.get_by_text("Nina Novak set up a second factor of")).to_be_visible()
 
 
-def test_a_passkey_is_added_and_then_signs_in_with_the_password_and_alone(site: Site, page: Page, stranger: Page) -> None:
+def test_a_passkey_signs_in_after_the_password_and_alone(site: Site, page: Page, stranger: Page) -> None:
     key = stranger.context.new_cdp_session(stranger)
     key.send("WebAuthn.enable")
     kind = {"protocol": "ctap2", "transport": "internal", "hasUserVerification": True, "isUserVerified": True}

@@ -32,7 +32,7 @@ def sent(client: Client, **form: str) -> Any:
 def test_a_team_gets_another_name_and_keeps_its_address(as_user: AsUser, alice: User, project: Project) -> None:
     assert sent(as_user(alice), do="rename", name="Zenith").status_code == 302
     page = as_user(alice).get("/acme/").content.decode()
-    assert "Members of Zenith" in page and Entry.objects.get().changes == {"name": ["Acme", "Zenith"]}
+    assert "Members of Zenith" in page and Entry.objects.first().changes == {"name": ["Acme", "Zenith"]}
     assert sent(as_user(alice), do="rename", name=" ").status_code == 422
 
 
