@@ -53,8 +53,13 @@ def test_a_team_is_deleted_once_nothing_is_left_in_it(as_user: AsUser, alice: Us
 @pytest.fixture
 def closer(alice: User, bob: User) -> Client:
     """Bob, who has just shown that it is still him."""
-    client = Client()
-    client.post(reverse("sign-in"), {"username": "bob", "password": PASSWORD})
+    return sure(Client(), "bob")
+
+
+def sure(client: Client, name: str) -> Client:
+    """Somebody who has just signed in, and shown once more that it is them."""
+    client.post(reverse("sign-in"), {"username": name, "password": PASSWORD})
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
     return client
 
 
@@ -75,8 +80,7 @@ def test_who_has_not_just_signed_in_is_asked_for_the_password_first(as_user: AsU
 
 
 def test_the_only_owner_hands_the_team_over_first(alice: User, bob: User, project: Project) -> None:
-    client = Client()
-    client.post(reverse("sign-in"), {"username": "alice", "password": PASSWORD})
+    client = sure(Client(), "alice")
     refused = client.post(reverse(CLOSE), {"typed": "alice"})
     assert refused.status_code == 422 and "Acme would have no owner" in refused.content.decode()
     Membership.objects.filter(user=bob).update(role=Role.OWNER)
@@ -106,3 +110,20 @@ def test_what_a_former_member_said_stays_and_nobody_learns_who_it_was(
 def test_the_name_and_address_of_a_closed_account_are_free_again(bob: User, alice: User) -> None:
     close(bob)
     User.objects.create_user("bob", "bob@example.com", PASSWORD)
+
+
+def test_a_person_takes_along_what_the_site_knows_of_them_and_no_secret(
+    as_user: AsUser, alice: User, bob: User, project: Project
+) -> None:
+    item = queue_of(project, alice).items.get(position=1)
+    finish(item, bob, given(item, bob, "accept", comment="said by bob"))
+    made, token = issue(bob, project.organisation, "Loop", ["view"])
+    answer = as_user(bob).get(reverse("account-data"))
+    told = answer.json()
+    assert answer["Content-Disposition"].startswith("attachment") and told["account"]["email"] == "bob@example.com"
+    assert [each["organisation__name"] for each in told["teams"]] == ["Acme"]
+    assert [each["comment"] for each in told["reviews"]] == ["said by bob"]
+    for secret in (token, made.hash, bob.password, "alice@example.com"):
+        assert secret not in answer.content.decode()
+    Membership.objects.filter(user=bob).delete()
+    assert as_user(bob).get(reverse("account-data")).json()["reviews"] == []

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Entry, Project, User
-from prove_web.accounts.signing_in.sessions import device, note, noted
+from prove_web.accounts.signing_in.sessions import device, how, note, noted
 
 PASSWORD = "correct horse battery"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
@@ -117,6 +117,20 @@ def test_owners_read_there_of_too_many_wrong_passwords_and_of_no_single_one(
         deeds.append([*Entry.objects.filter(content_type__model="user").values_list("did", flat=True)])
     assert deeds == [[], [], ["locked for a while"]]
     assert Entry.objects.get(content_type__model="user").actor is None
+
+
+@pytest.mark.parametrize(
+    ("records", "told"),
+    [
+        ([], "password"),
+        ([{"method": "mfa", "type": "totp"}], "password and second factor"),
+        ([{"method": "mfa", "type": "webauthn", "passwordless": True}], "passkey alone"),
+        ([{"method": "socialaccount"}, {"method": "mfa"}], "another site and second factor"),
+        ([{"method": "socialaccount"}], "another site"),
+    ],
+)
+def test_how_somebody_signed_in_is_told_in_words(records: list[dict[str, Any]], told: str) -> None:
+    assert how(records) == told
 
 
 @pytest.mark.parametrize(

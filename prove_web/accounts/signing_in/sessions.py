@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -33,7 +33,6 @@ SYSTEMS = (
     *(("Mac OS X", "a Mac"), ("CrOS", "ChromeOS"), ("Linux", "Linux")),
 )
 METHODS_KEY = "account_authentication_methods"  # of a session, where allauth writes how it was begun
-METHODS = {"password": "password", "mfa": "second factor", "socialaccount": "another site"}
 
 
 class Noted:
@@ -89,13 +88,17 @@ def signed_in(request: Any, user: User, **rest: Any) -> None:
     noted.due(request.session.session_key)
     if "REMOTE_ADDR" in request.META:
         note(request, user)
-        told = [way(one) for one in request.session.get(METHODS_KEY, ())]
-        tell(user, "signed in as", by=" and ".join(filter(None, told)) or "password")
+        tell(user, "signed in as", by=how(request.session.get(METHODS_KEY, ())))
 
 
-def way(record: dict[str, Any]) -> str:
-    """What allauth wrote down of one step of signing in, in words."""
-    return "passkey alone" if record.get("passwordless") else METHODS.get(record.get("method", ""), "")
+def how(records: Iterable[dict[str, Any]]) -> str:
+    """The steps of signing in, as allauth wrote them down, in words; it writes none for a password of our form."""
+    known = list(records)
+    if any(one.get("passwordless") for one in known):
+        return "passkey alone"
+    methods = {one.get("method") for one in known}
+    first = "another site" if "socialaccount" in methods else "password"
+    return f"{first} and second factor" if "mfa" in methods else first
 
 
 @receiver(user_logged_out)
