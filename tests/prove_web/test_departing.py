@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
@@ -271,3 +273,16 @@ def test_who_is_given_another_role_is_told_of_it(as_user: AsUser, alice: User, b
     told = [each.text for each in Notification.objects.filter(user=bob)]
     assert len(told) == 1 and told[0].startswith("You are maintainer of Acme now: you may see everything")
     assert escape(told[0]) in as_user(bob).get(reverse("notifications")).content.decode()
+
+
+def test_what_people_left_behind_before_this_was_seen_to_is_ended_once(
+    project: Project, ann: User, mary: User, names: dict[str, Any]
+) -> None:
+    kinds = (machine, share_link, session_token, api_token)
+    theirs = {make.__name__: make(project, ann, names) for make in kinds}
+    others = {make.__name__: make(project, mary, names) for make in kinds[1:]}
+    Membership.objects.filter(user=ann).delete()
+    migration = import_module("prove_web.accounts.migrations.0007_end_what_acts_for_who_left")
+    migration.end(apps, None)
+    Membership.objects.create(organisation=project.organisation, user=ann, role=Role.OWNER)
+    assert good(theirs) == set() and good(others) == {*others}
