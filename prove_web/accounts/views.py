@@ -38,7 +38,7 @@ def start(request: Any) -> HttpResponse:
 @signed_in
 @require_GET
 def password_changed(request: HttpRequest) -> HttpResponse:
-    messages.success(request, "Your password is changed; other browsers are signed out.")
+    messages.success(request, "Your password is changed. Other browsers are signed out.")
     return redirect("start")
 
 
