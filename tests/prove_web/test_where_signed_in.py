@@ -32,7 +32,7 @@ def signed_in(client: Client, project: Project) -> bool:
 def test_the_page_lists_every_browser_with_its_address(bob: User, project: Project) -> None:
     browser(SAFARI, "192.0.2.7")
     here = browser(FIREFOX)
-    page = here.get(reverse("sessions")).content.decode()
+    page = here.get(reverse("account-sessions")).content.decode()
     for told in ("Firefox on Linux", "Safari on an iPhone", "192.0.2.7", "192.0.2.1", "this one"):
         assert told in page
     assert "In 2 browsers" in here.get(reverse("account")).content.decode()
@@ -41,9 +41,9 @@ def test_the_page_lists_every_browser_with_its_address(bob: User, project: Proje
 def test_one_browser_or_all_others_are_signed_out_from_here(bob: User, project: Project) -> None:
     here, first, second = browser(FIREFOX), browser(SAFARI, "192.0.2.7"), browser(SAFARI, "192.0.2.8")
     one = UserSession.objects.get(ip="192.0.2.7")
-    here.post(reverse("sessions"), {"session": str(one.pk)})
+    here.post(reverse("account-sessions"), {"session": str(one.pk)})
     assert [signed_in(each, project) for each in (here, first, second)] == [True, False, True]
-    here.post(reverse("sessions"), {"others": "1"})
+    here.post(reverse("account-sessions"), {"others": "1"})
     assert [signed_in(each, project) for each in (here, first, second)] == [True, False, False]
     assert Entry.objects.filter(actor=bob, did="signed out elsewhere as").count() == 2
 
@@ -51,16 +51,16 @@ def test_one_browser_or_all_others_are_signed_out_from_here(bob: User, project: 
 def test_nobody_signs_another_person_out(bob: User, alice: User, project: Project) -> None:
     mine, theirs = browser(FIREFOX), browser(SAFARI, name="alice")
     for session in UserSession.objects.filter(user=alice):
-        mine.post(reverse("sessions"), {"session": str(session.pk)})
-    mine.post(reverse("sessions"), {"others": "1"})
+        mine.post(reverse("account-sessions"), {"session": str(session.pk)})
+    mine.post(reverse("account-sessions"), {"others": "1"})
     assert signed_in(theirs, project)
-    assert "Safari" not in mine.get(reverse("sessions")).content.decode()
+    assert "Safari" not in mine.get(reverse("account-sessions")).content.decode()
 
 
 @pytest.mark.parametrize("sent", [{}, {"session": "x"}, {"session": "-1"}, {"session": "9" * 30}, {"session": "0"}])
 def test_nonsense_signs_nobody_out(sent: dict[str, str], bob: User, project: Project) -> None:
     here, other = browser(FIREFOX), browser(SAFARI)
-    assert here.post(reverse("sessions"), sent).status_code == 302
+    assert here.post(reverse("account-sessions"), sent).status_code == 302
     assert signed_in(other, project) and signed_in(here, project)
 
 
@@ -69,7 +69,7 @@ def test_a_new_password_signs_the_others_out(bob: User, project: Project) -> Non
     form = {"old_password": PASSWORD, "new_password1": "staple battery horse", "new_password2": "staple battery horse"}
     assert here.post(reverse("password"), form).status_code == 302
     assert signed_in(here, project) and not signed_in(other, project)
-    page = here.get(reverse("sessions")).content.decode()
+    page = here.get(reverse("account-sessions")).content.decode()
     assert "Firefox" in page and "Safari" not in page and "this one" in page
 
 
@@ -80,7 +80,7 @@ def test_a_password_that_the_operator_sets_ends_what_is_listed(bob: User, projec
     assert not signed_in(other, project)
     client = Client()
     client.force_login(bob)
-    assert "Safari" not in client.get(reverse("sessions")).content.decode()
+    assert "Safari" not in client.get(reverse("account-sessions")).content.decode()
 
 
 def test_signing_out_takes_the_browser_off_the_list(bob: User, project: Project) -> None:
@@ -98,7 +98,7 @@ def test_a_session_of_before_is_listed_once_it_is_used(bob: User, project: Proje
 
 def test_over_a_socket_file_there_is_no_address(bob: User, rf: Any) -> None:
     client = browser(SAFARI, "")
-    assert "0.0.0.0" not in client.get(reverse("sessions")).content.decode()
+    assert "0.0.0.0" not in client.get(reverse("account-sessions")).content.decode()
 
 
 def test_owners_read_in_the_audit_log_who_signed_in_and_how(bob: User, project: Project) -> None:

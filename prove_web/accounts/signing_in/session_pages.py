@@ -30,5 +30,5 @@ def sessions(request: Any) -> HttpResponse:
             messages.success(request, f"Signed out in {ended} other browser{'s' * (ended != 1)}.")
         else:
             messages.info(request, "Nobody was signed out: that browser was not signed in any more.")
-        return redirect("sessions")
+        return redirect("account-sessions")
     return render(request, "accounts/sessions.html", {"places": places(request.user, here)})
