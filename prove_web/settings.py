@@ -16,6 +16,9 @@ PROVE_EVALUATE_ENDPOINTS  endpoints that evaluations may ask beside PROVE_LLM_UR
 PROVE_WEBHOOK_HOSTS  hosts inside the network that webhooks may tell, host or host:port, with commas (default: none)
 PROVE_LOST_AFTER  seconds without a word from a worker after which its job is lost and tried again (default: 60)
 PROVE_GRACE_DAYS  how long what was deleted can be restored (default: 14)
+PROVE_JOB_GB   gigabytes that an enrolled machine may leave of one job (default: 50)
+PROVE_MACHINE_GB  gigabytes that the jobs of one enrolled machine may take here (default: 200)
+PROVE_FREE_GB  gigabytes of the disk below which machines' files are refused (default: 2)
 PROVE_OIDC_URL  the site that people may also sign in by, with OpenID Connect (default: none)
 PROVE_OIDC_CLIENT_ID  what this site is called there
 PROVE_OIDC_SECRET  what proves there that it is this site
@@ -64,6 +67,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
+    "prove_web.accounts.signing_in.apps.SessionsConfig",
     "auditlog",
     "axes",
     "channels",
@@ -99,6 +103,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "axes.middleware.AxesMiddleware",
+    "prove_web.accounts.signing_in.sessions.seen",
 ]
 
 ROOT_URLCONF = "prove_web.urls"
@@ -162,6 +167,7 @@ ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_REAUTHENTICATION_REQUIRED = True  # before an identity of another site is connected
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "PROVE Studio"
 MFA_TOTP_TOLERANCE = 1  # clocks that are half a minute apart
 MFA_FORMS = {
@@ -169,6 +175,7 @@ MFA_FORMS = {
     "reauthenticate": "prove_web.accounts.signing_in.codes.Reauthenticate",
     "activate_totp": "prove_web.accounts.signing_in.codes.Activate",
     "add_webauthn": "prove_web.accounts.signing_in.passkeys.AddPasskey",
+    "login_webauthn": "prove_web.accounts.signing_in.passkeys.SignInByPasskey",
     "authenticate_webauthn": "prove_web.accounts.signing_in.passkeys.AuthenticatePasskey",
     "reauthenticate_webauthn": "prove_web.accounts.signing_in.passkeys.ReauthenticatePasskey",
 }
@@ -227,6 +234,10 @@ LOST_AFTER_SECONDS = envint("PROVE_LOST_AFTER", 60)
 WEBHOOK_HOSTS = frozenset(filter(None, (one.strip().lower() for one in envstr("PROVE_WEBHOOK_HOSTS", "").split(","))))
 # What was deleted waits in the bin for so long.
 GRACE_DAYS = envint("PROVE_GRACE_DAYS", 14)
+
+# What enrolled machines may leave here, in GB of 10**9 bytes, and what of the disk stays free.
+JOB_GB, MACHINE_GB = envint("PROVE_JOB_GB", 50), envint("PROVE_MACHINE_GB", 200)
+FREE_GB = envint("PROVE_FREE_GB", 2)
 
 # Measurements are read by programs.
 METRICS_TOKEN = envstr("PROVE_METRICS_TOKEN", "")

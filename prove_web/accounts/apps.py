@@ -9,6 +9,6 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         from .audit.watched import watch
-        from .signing_in import noted  # noqa: F401  # whose receivers listen from now on
+        from .signing_in import noted, sessions  # noqa: F401  # whose receivers listen from now on
 
         watch()

@@ -12,6 +12,7 @@ from prove_web.alerts.counting import open_alerts
 
 from .models import Organisation, Project
 from .roles import Action, Role
+from .second_factor import due
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "projects": projects,
         "role": role,
         "may": may,
+        "second_factor_due": due(user, organisation) if role else None,
         "unread": sum(each.unread for each in projects),
         "page": page,
         "sections": [

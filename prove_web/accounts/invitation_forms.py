@@ -2,42 +2,81 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django import forms
 from django.contrib.auth.password_validation import validate_password
+from django.core.validators import validate_email
 
 from .invitations import Asked, suits
-from .models import Invitation, User
+from .models import Invitation, Organisation, User
 from .roles import Role
 
 PLAIN = {"autocapitalize": "none", "spellcheck": "false"}
 DAYS = ((1, "1 day"), (7, "7 days"), (30, "30 days"))
 MOST = 100  # people by one link
+AT_ONCE = 50  # links
+
+
+class Addresses(forms.CharField):
+    """E-mail addresses with commas, semicolons or white space between them; each once, whatever its case."""
+
+    def to_python(self, value: Any) -> list[str]:
+        words = re.split(r"[\s,;]+", super().to_python(value))
+        return [*{word.casefold(): word for word in words if word}.values()]
+
+    def validate(self, value: Any) -> None:
+        if len(value) > AT_ONCE:
+            raise forms.ValidationError(f"These are {len(value)} addresses. Invite at most {AT_ONCE} at once.")
+        for one in value:
+            try:
+                validate_email(one)
+            except forms.ValidationError:
+                raise forms.ValidationError(f"“{one[:80]}” is no e-mail address.") from None
+
+    def run_validators(self, value: Any) -> None:
+        """They are for text."""
 
 
 class Invite(forms.Form):
     role = forms.ChoiceField(label="Role", choices=Role.choices, initial=Role.VIEWER)
     days = forms.TypedChoiceField(label="Good for", choices=DAYS, coerce=int, initial=7)
     most = forms.IntegerField(label="People who may use it", min_value=1, max_value=MOST, initial=1)
-    email = forms.EmailField(
-        label="Only for this e-mail address",
+    email = Addresses(
+        label="Only for these e-mail addresses",
         required=False,
-        widget=forms.EmailInput(attrs={"autocomplete": "off", **PLAIN}),
-        help_text="Left empty, whoever has the link joins by it. No mail is sent: pass the link on yourself.",
+        widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off", **PLAIN}),
+        help_text="A link for each; several with commas or on lines of their own. Left empty, whoever has the one link "
+        "joins by it. No mail is sent: pass the links on yourself.",
     )
     note = forms.CharField(
         label="Note", required=False, max_length=120, help_text="Who it is for; only owners see it.", strip=True
     )
 
+    def __init__(self, *args: Any, organisation: Organisation | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.organisation = organisation
+
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean()
+        self.refuse_members(given.get("email") or [])
         if given.get("email") and given.get("most", 1) > 1:
             self.add_error("most", "An address belongs to one person. Leave the address empty to invite several.")
         return given
 
-    def asked(self) -> Asked:
-        return Asked(**self.cleaned_data)
+    def refuse_members(self, addresses: list[str]) -> None:
+        """Who is in the team already needs no link to it."""
+        if self.organisation is None:
+            return
+        here = {one.casefold() for one in self.organisation.members.values_list("email", flat=True)}
+        if known := [one for one in addresses if one.casefold() in here]:
+            self.add_error("email", f"{', '.join(known)}: in the team already. Leave out who is, or change their role.")
+
+    def asked(self) -> list[Asked]:
+        """One invitation, or one for each address."""
+        rest = {name: value for name, value in self.cleaned_data.items() if name != "email"}
+        return [Asked(email=address, **rest) for address in self.cleaned_data["email"] or [""]]
 
 
 class SignUp(forms.Form):

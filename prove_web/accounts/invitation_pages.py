@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import login
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -27,13 +28,14 @@ STATUS = {"unknown": 404, "address": 403}
 @never_cache
 @require_POST
 def invitation_new(request: Any) -> HttpResponse:
-    """The answer to the form itself shows the link: once, and it is kept nowhere."""
-    form = Invite(request.POST, auto_id="invite_%s")
+    """The answer to the form itself shows the links: once, and they are kept nowhere."""
+    form = Invite(request.POST, auto_id="invite_%s", organisation=request.organisation)
     if not form.is_valid():
         return members_page(request, inviting=form, status=422)
-    made, text = invite(request.organisation, request.user, form.asked())
-    link = request.build_absolute_uri(reverse("join", args=[text]))
-    return members_page(request, invited={"invitation": made, "link": link})
+    with transaction.atomic():
+        made = [invite(request.organisation, request.user, asked) for asked in form.asked()]
+    links = [(one, request.build_absolute_uri(reverse("join", args=[text]))) for one, text in made]
+    return members_page(request, invited=links)
 
 
 @in_organisation(Action.MANAGE)

@@ -17,6 +17,7 @@ from django.shortcuts import get_object_or_404
 
 from .models import Membership, Organisation, Project, User
 from .roles import LEAST, Action, Role
+from .second_factor import SecondFactorNeeded, lacks
 
 __all__ = ["Action", "ProjectRequest", "Role", "anyone", "can", "in_organisation", "in_project", "role_in", "signed_in"]
 
@@ -102,6 +103,8 @@ def admit(request: Any, action: Action, organisation: Organisation) -> None:
     role = role_in(request.user, organisation)
     if role is None:
         raise Http404
+    if lacks(request.user, organisation):
+        raise SecondFactorNeeded(organisation)
     request.organisation, request.role = organisation, role
     if not role.covers(action):
         least = LEAST[action].label

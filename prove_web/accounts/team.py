@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.crypto import get_random_string
 
+from prove_web.review.notifying import notify
+
+from .departing import Ended, end_all
 from .models import Membership, Organisation, User
-from .roles import Role
+from .roles import Action, Role
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
@@ -46,30 +48,37 @@ def add(organisation: Organisation, person: str, role: str) -> Added:
 
 
 @transaction.atomic
-def change(membership: Membership, role: str) -> None:
-    """Raises LastOwner."""
+def change(membership: Membership, role: str) -> Ended:
+    """What ended with it, of what the person had made. They are told of another role. Raises LastOwner."""
     hold(membership.organisation)
-    if Role(role) != Role.OWNER:
+    before, new = membership.role, Role(role)
+    if new != Role.OWNER:
         refuse_last_owner(membership)
-        withdraw_all(membership)
-    membership.role = role
+    membership.role = new
     membership.save(update_fields=["role"])
+    if before == new:
+        return []
+    tell_role(membership)
+    return end_all(membership, new)
 
 
 @transaction.atomic
-def remove(membership: Membership) -> None:
-    """Raises LastOwner. What the person made stays."""
+def remove(membership: Membership) -> Ended:
+    """What ended with it; whatever else the person made stays. Raises LastOwner."""
     hold(membership.organisation)
     refuse_last_owner(membership)
-    withdraw_all(membership)
+    ended = end_all(membership, None)
     membership.delete()
+    return ended
 
 
-def withdraw_all(membership: Membership) -> None:
-    """Who is no owner any more lets nobody in."""
-    for invitation in membership.organisation.invitations.open().filter(made_by=membership.user_id):
-        invitation.withdrawn_at = timezone.now()
-        invitation.save(update_fields=["withdrawn_at"])
+def tell_role(membership: Membership) -> None:
+    """A notification in the team's newest project, where it has one."""
+    team, role = membership.organisation, Role(membership.role)
+    if project := team.projects.order_by("-pk").first():
+        may = "; ".join(action.label for action in Action if role.covers(action))
+        told = f"You are {role.label.lower()} of {team} now: you may {may}."
+        notify([membership.user], project, told, team.get_absolute_url())
 
 
 def hold(organisation: Organisation) -> None:
@@ -77,9 +86,14 @@ def hold(organisation: Organisation) -> None:
     Organisation.objects.select_for_update().get(pk=organisation.pk)
 
 
-def refuse_last_owner(membership: Membership) -> None:
+def is_last_owner(membership: Membership) -> bool:
+    """Whether nobody else owns the team; another role than owner leaves it one."""
     others = Membership.objects.filter(organisation=membership.organisation, role=Role.OWNER).exclude(pk=membership.pk)
-    if not others.exists():
+    return not others.exists()
+
+
+def refuse_last_owner(membership: Membership) -> None:
+    if is_last_owner(membership):
         raise LastOwner("A team needs an owner. Make someone else an owner first.")
 
 

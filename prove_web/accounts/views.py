@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -12,11 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from . import second_factor
+from .departing import ending, told
 from .forms import AddMember, ChangeRole, NewProject, SignIn
 from .invitation_forms import Invite
 from .invitations import listed
-from .models import Membership, Organisation, Project
+from .models import Invitation, Membership, Organisation, Project
 from .permissions import Action, in_organisation, signed_in
+from .requiring import DAYS
 from .roles import Role
 from .team import Added, LastOwner, add, change, remove
 
@@ -34,7 +38,7 @@ def start(request: Any) -> HttpResponse:
 @signed_in
 @require_GET
 def password_changed(request: HttpRequest) -> HttpResponse:
-    messages.success(request, "Your password is changed.")
+    messages.success(request, "Your password is changed. Other browsers are signed out.")
     return redirect("start")
 
 
@@ -58,13 +62,18 @@ def members_page(
     adding: AddMember | None = None,
     added: Added | None = None,
     inviting: Invite | None = None,
-    invited: dict[str, Any] | None = None,
+    invited: Sequence[tuple[Invitation, str]] = (),
     status: int = 200,
 ) -> HttpResponse:
     """The page, with what was just made on it: a member's first password, an invitation's link."""
     order = Case(*(When(role=role, then=Value(-place)) for place, role in enumerate(Role)))
     context = {
-        "members": request.organisation.memberships.select_related("user").order_by(order, "user__username"),
+        "members": request.organisation.memberships.select_related("user")
+        .annotate(secured=second_factor.exists("user"))
+        .order_by(order, "user__username"),
+        "second_factor_days": DAYS,
+        "second_factor_on": request.organisation.second_factor_from,
+        "secured": second_factor.owned(request.user).exists() if request.role == Role.OWNER else False,
         "projects": request.organisation.projects.select_related("organisation"),
         "roles": [
             {"role": role, "may": [(action, role.covers(action)) for action in Action]} for role in reversed(Role)
@@ -101,11 +110,12 @@ def member_change(request: Any, member: int) -> HttpResponse:
         messages.error(request, "There is no such role.")
         return redirect(request.organisation)
     try:
-        change(membership, form.cleaned_data["role"])
+        ended = change(membership, form.cleaned_data["role"])
     except LastOwner as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{membership.user} is now {membership.get_role_display().lower()}.")
+        role = membership.get_role_display().lower()
+        messages.success(request, f"{membership.user} is now {role}.{told(ended)}")
     return redirect(request.organisation)
 
 
@@ -114,12 +124,30 @@ def member_change(request: Any, member: int) -> HttpResponse:
 def member_remove(request: Any, member: int) -> HttpResponse:
     membership = one_of(request.organisation, member)
     try:
-        remove(membership)
+        ended = remove(membership)
     except LastOwner as error:
         messages.error(request, str(error))
         return redirect(request.organisation)
-    messages.success(request, f"{membership.user} is no longer a member of {request.organisation}.")
+    messages.success(request, f"{membership.user} is no longer a member of {request.organisation}.{told(ended)}")
     return redirect("start" if membership.user == request.user else request.organisation)
+
+
+@in_organisation(Action.VIEW)
+@require_http_methods(["GET", "POST"])
+def leave(request: Any) -> HttpResponse:
+    """One's own way out; the form says which team is meant."""
+    membership = request.organisation.memberships.select_related("user", "organisation").get(user=request.user)
+    fault = ""
+    if request.POST.get("leave") == request.organisation.slug:
+        try:
+            ended = remove(membership)
+        except LastOwner as error:
+            fault = str(error)
+        else:
+            messages.success(request, f"You are no longer a member of {request.organisation}.{told(ended, 'yours')}")
+            return redirect("start")
+    context = {"ending": ending(membership), "fault": fault}
+    return render(request, "accounts/leave.html", context, status=422 if request.method == "POST" else 200)
 
 
 def one_of(organisation: Organisation, member: int) -> Membership:

@@ -11,6 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, RawPos
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+from prove_web.accounts.second_factor import DO, SecondFactorNeeded
+
 log = logging.getLogger(__name__)
 DOCUMENTS = "/api/v1/docs/"
 WHERE = {"body": "the body", "query": "the query", "path": "the address", "header": "the headers"}
@@ -85,7 +87,7 @@ def of_missing(request: HttpRequest, error: Http404) -> HttpResponse:
 
 
 def of_denial(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
-    do = "Ask an owner of the team for another role."
+    do = DO if isinstance(error, SecondFactorNeeded) else "Ask an owner of the team for another role."
     return Refused(403, str(error) or "You may not do this.", request.path, do).answer()
 
 

@@ -8,6 +8,7 @@ from django.core.exceptions import ObjectDoesNotExist, ValidationError
 
 from prove_web.accounts.models import Membership, Organisation
 from prove_web.accounts.roles import Action, Role
+from prove_web.accounts.second_factor import exists, open_now
 
 Topic = tuple[str, str]  # ("job", id), ("project", id), ("session", id) or ("trajectory", id)
 OWNER_OF = {
@@ -30,5 +31,6 @@ def permitted(topic: Topic, people: Iterable[int]) -> set[int] | None:
         organisation = Organisation.objects.get(**{OWNER_OF[kind]: key}, **kept)
     except (ObjectDoesNotExist, ValidationError):
         return None
-    roles = Membership.objects.filter(organisation=organisation, user__in=set(people), user__is_active=True)
+    entered = open_now("organisation") | exists("user")
+    roles = Membership.objects.filter(entered, organisation=organisation, user__in=set(people), user__is_active=True)
     return {user for user, role in roles.values_list("user", "role") if Role(role).covers(Action.VIEW)}

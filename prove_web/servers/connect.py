@@ -37,7 +37,10 @@ from .worlds import moments
 
 LARGEST = 1_000_000  # bytes of a request
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
-NOBODY = "This token lets nobody in: it was revoked, or never was. Make one on the session's page, under Connect."
+NOBODY = (
+    "This token lets nobody in: it was revoked, never was, or its maker needs a second factor. "
+    "Make one on the session's page, under Connect."
+)
 READS = "This token lets only read; its maker can make another that lets call what writes."
 BUSY = "Others are calling in this session at the same time. Call again."
 FULL = f"This session has {calls.MOST_CALLS:,} calls, the most there may be. Go on in a fork of it."

@@ -12,6 +12,7 @@ from django.utils import timezone
 from prove_web.accounts import audit
 from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, can
+from prove_web.accounts.second_factor import lacks
 
 from .models import ConnectToken, LiveSession
 
@@ -36,6 +37,8 @@ def admitted(text: str) -> ConnectToken | None:
     related = ("session__project__organisation", "made_by")
     found = ConnectToken.objects.filter(hash=hashed(text), revoked_at=None).select_related(*related).first()
     if found is None or not found.made_by.is_active or not can(found.made_by, Action.ANNOTATE, found.session.project):
+        return None
+    if lacks(found.made_by, found.session.project.organisation):
         return None
     now = timezone.now()
     stale = ConnectToken.objects.filter(Q(used_at=None) | Q(used_at__lt=now - NOTED), pk=found.pk)

@@ -76,6 +76,8 @@ def forget(thing: Thing) -> None:
     about = Q(url__startswith=places[0]) | Q(url__startswith=places[1])
     if isinstance(thing, Run):
         about |= Q(url__in=[reverse("alert", args=[*thing.project.path, key]) for key in alerts_of(thing)])
+    if isinstance(thing, Dataset):
+        about |= Q(text__endswith=f"on your data set “{thing}”")  # that a queue has verdicts
     Notification.objects.filter(about, project=thing.project).delete()
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from prove_web.accounts import audit
 from prove_web.accounts.models import Project, User
+from prove_web.accounts.permissions import Action, can
 
 from .models import Share
 from .shown import Shown
@@ -42,8 +43,12 @@ def hashed(secret: str) -> str:
 
 
 def admitted(secret: str) -> Share | None:
-    """The link of this secret, as long as it lets somebody in."""
-    return Share.objects.open().filter(hash=hashed(secret)).select_related("project__organisation").first()
+    """The link of this secret, as long as it lets somebody in and its maker may share what is in this project."""
+    related = ("project__organisation", "made_by")
+    found = Share.objects.open().filter(hash=hashed(secret)).select_related(*related).first()
+    if found is None or found.made_by is None or not found.made_by.is_active:
+        return None
+    return found if can(found.made_by, Action.LAUNCH, found.project) else None
 
 
 def count(share: Share) -> None:
@@ -51,7 +56,7 @@ def count(share: Share) -> None:
     Share.objects.filter(pk=share.pk).update(opened=F("opened") + 1, opened_at=timezone.now())
 
 
-def withdraw(share: Share) -> None:
-    """Let nobody in by it any more; it stays in the list."""
-    if Share.objects.filter(pk=share.pk, withdrawn_at=None).update(withdrawn_at=timezone.now()):
+def withdraw(share: Share, why: str = "") -> None:
+    """Let nobody in by it any more; it stays in the list, with `why` where it was nobody's choice."""
+    if Share.objects.filter(pk=share.pk, withdrawn_at=None).update(withdrawn_at=timezone.now(), why=why):
         audit.note(None, "withdrew", share, share.project.organisation)

@@ -40,6 +40,7 @@ class Share(models.Model):
     made_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    why = models.CharField(max_length=80, blank=True)  # it was withdrawn, unless somebody chose to
     opened_at = models.DateTimeField(null=True, blank=True)
     opened = models.PositiveIntegerField(default=0)  # how often
 

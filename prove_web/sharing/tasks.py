@@ -1,4 +1,4 @@
-"""The task that removes for good what was in the bin for long enough."""
+"""The hourly task that removes for good what was in the bin for long enough, and what machines left half-sent."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from django.db import close_old_connections
 
 from prove_web.celery import app
 from prove_web.live import messages
+from prove_web.workers.quota import tidy_all
 
 from .purging import purge as purge_all
 
@@ -29,6 +30,7 @@ def purge() -> None:
     if lock.acquire():
         try:
             purge_all()
+            tidy_all()
         finally:
             with suppress(LockError):  # a pass that took longer than the lock lasts
                 lock.release()

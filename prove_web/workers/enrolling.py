@@ -18,6 +18,7 @@ from prove_web.live.models import AT_WORK, Job, State
 from training_worker import hearts
 
 from .models import Enrolment
+from .quota import tidy
 
 BYTES = 32
 WHY = "The machine that was at it may no longer work for this team."
@@ -68,6 +69,7 @@ def taken_away(job_id: object, worker: str) -> bool:
     if job.worker != worker or job.state not in AT_WORK:
         return False
     give_up(job, WHY, fault=False)
+    tidy(job)
     job.save()
     if job.state == State.QUEUED:
         enqueue(job)

@@ -36,6 +36,7 @@ from .enrolling import admitted
 from .fitting import DOES, lacks
 from .hearing import events
 from .models import Enrolment
+from .quota import DiskFull, Full, admit, low, tidy
 
 QUEUE = "training"
 LOOKED_AT = 50  # jobs that wait
@@ -125,9 +126,10 @@ def next_job(request: Any) -> HttpResponse:
     known = alive(enrolment, told)
     if enrolment.worker in hearts.draining(messages.broker()):
         return JsonResponse({"draining": True})
-    job = begun(enrolment, known)
+    job = None if low() else begun(enrolment, known)
     if job is None:
         return JsonResponse({})
+    tidy(job)
     files = [file(job, of, name) for of, name in needed(job)]
     order = {"job": str(job.pk), "attempt": job.attempt, "kind": job.kind, "spec": job.spec}
     return JsonResponse({**order, "files": files})
@@ -209,10 +211,14 @@ def put_file(request: Any) -> HttpResponse:
     """A piece of a result: `?job=`, `attempt`, `name`, `at` (its first byte) and `last` (1 for the last piece)."""
     asked = request.GET
     job = at_work(request.enrolment, asked["job"], asked["attempt"])
-    if not 0 <= int(request.headers.get("Content-Length") or 0) <= PIECE:
+    size = int(request.headers.get("Content-Length") or 0)
+    if not 0 <= size <= PIECE:
         raise NotTaken(f"A piece has at most {PIECE:,} bytes.")
     try:
+        admit(job, request.enrolment, size)
         take(job, asked["name"], int(asked["at"]), iter(lambda: request.read(1 << 16), b""), asked.get("last") == "1")
+    except (Full, DiskFull) as error:
+        return JsonResponse({"error": str(error)}, status=507)
     except OSError as error:
         return JsonResponse({"error": f"The site cannot keep it ({error.strerror})."}, status=507)
     return JsonResponse({})

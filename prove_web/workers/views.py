@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
@@ -19,6 +20,7 @@ from prove_web.live.views import back
 
 from .enrolling import drain, enrol, revoke
 from .forms import EnrolForm
+from .quota import low
 from .turns import cancelled, counts, explained, line
 from .working import QUEUES, workers
 
@@ -86,6 +88,7 @@ def listed(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
         "heard": {worker.name for worker in found or [] if worker.alive},
         "draining": {worker.name for worker in found or [] if worker.draining},
         "form": form,
+        "disk_low": settings.FREE_GB if low() else 0,
     }
 
 

@@ -74,10 +74,11 @@ def test_a_stranger_joins_by_a_link_and_then_sets_up_a_second_factor(page: Page,
     expect(page.get_by_text("Nina Novak set up a second factor of")).to_be_visible()
 
 
-def test_a_passkey_is_added_and_then_signs_in(site: Site, page: Page, stranger: Page) -> None:
+def test_a_passkey_signs_in_after_the_password_and_alone(site: Site, page: Page, stranger: Page) -> None:
     key = stranger.context.new_cdp_session(stranger)
     key.send("WebAuthn.enable")
     kind = {"protocol": "ctap2", "transport": "internal", "hasUserVerification": True, "isUserVerified": True}
+    kind["hasResidentKey"] = True
     key.send("WebAuthn.addVirtualAuthenticator", {"options": {**kind, "automaticPresenceSimulation": True}})
     here = site.url.replace("127.0.0.1", "localhost")  # no browser makes passkeys for a number
     join(page, stranger, "Pia Passmore", here)
@@ -88,5 +89,12 @@ def test_a_passkey_is_added_and_then_signs_in(site: Site, page: Page, stranger: 
     stranger.get_by_role("button", name="Add it").click()
     expect(stranger.locator("#recovery-codes")).to_be_visible()
     sign_out_and_in(stranger, "pia@example.com")
+    stranger.wait_for_url("**/sign-in/code/")
     stranger.get_by_role("button", name="Use a passkey").click()
     stranger.wait_for_url("**/my-team/demo/")
+    stranger.get_by_role("button", name="Signed in as").click()
+    stranger.get_by_role("button", name="Sign out").click()
+    stranger.wait_for_url("**/sign-in/")
+    stranger.goto(f"{here}/sign-in/?next=/my-team/")
+    stranger.get_by_role("button", name="Use a passkey").click()
+    expect(stranger.get_by_role("heading", name="Members of My team")).to_be_visible()

@@ -128,13 +128,14 @@ def test_a_stranger_who_joins_is_the_one_who_did_it(alice: User, organisation: O
     link = reverse("join", args=[text])
     form = {"name": "Nina", "email": "nina@example.com", "password": "staple battery horse"}
     Client().post(link, form)
-    found = newest()
+    signed_in, found, made, *_ = Entry.objects.all()
     assert (found.did, found.actor.email, found.additional_data) == (
         "joined",
         form["email"],
         {"invitation": "For Nina"},
     )
-    assert [(entry.did, entry.object_repr) for entry in Entry.objects.all()][1] == ("made", "For Nina")
+    assert (made.did, made.object_repr) == ("made", "For Nina")
+    assert (signed_in.did, signed_in.actor) == ("signed in as", found.actor)
 
 
 def test_what_people_change_in_how_they_sign_in_is_told_to_the_owners_of_their_teams(

@@ -21,7 +21,8 @@ from prove_web.experiments.launching import next_number
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, State
 from prove_web.live.seeing import Topic, permitted
-from prove_web.review.models import Queue
+from prove_web.review.models import Notification, Queue
+from prove_web.review.notifying import notify
 from prove_web.sharing import numbers, purging
 from prove_web.sharing.deleting import InUse, TooLate, delete, restore
 from prove_web.sharing.models import Deletion
@@ -188,6 +189,17 @@ def test_an_open_queue_keeps_its_data_set(project: Project, mary: User, names: d
     Queue.objects.filter(project=project).update(closed_at=None)
     with pytest.raises(InUse, match="review queue 1"):
         delete(dataset_of(project), mary)
+
+
+def test_no_notification_names_a_deleted_data_set(project: Project, mary: User, names: dict[str, Any]) -> None:
+    queue, dataset = Queue.objects.get(project=project), Dataset.objects.get(number=names["dataset"], project=project)
+    queue.closed_at = timezone.now()
+    queue.save()
+    for told in (str(dataset), f"{dataset} 2"):
+        notify([mary], project, f"“{queue}” has verdicts on your data set “{told}”", queue.get_absolute_url())
+    delete(dataset, mary)
+    left = [each.text for each in Notification.objects.filter(url=queue.get_absolute_url()) if "data set" in each.text]
+    assert left == [f"“{queue}” has verdicts on your data set “{dataset} 2”"]
 
 
 def test_deleting_offers_to_undo_it_and_twice_is_once(

@@ -246,3 +246,33 @@ def test_whatever_happens_to_invitations_nobody_gets_in_beyond_them(
         assert dict(organisation.memberships.values_list("user", "role")) == expected
         is_open = {pk for pk in texts if left[pk] and now < closes[pk] and pk not in withdrawn}
         assert {*organisation.invitations.open().values_list("pk", flat=True)} == is_open
+
+
+def test_several_people_are_invited_at_once_each_by_a_link_of_their_own(
+    as_user: AsUser, alice: User, organisation: Organisation, project: Project
+) -> None:
+    form = {"role": "viewer", "days": "7", "most": "1", "email": "nina@example.com, olga@example.com\nNINA@example.com"}
+    shown = as_user(alice).post(reverse("invitation-new", args=["acme"]), form).content.decode()
+    links = re.findall(r'id="invitation-link[-0-9]*">https?://[^/]+(/[^<]+)<', shown)
+    assert "2 invitations are ready" in shown and len({*links}) == 2
+    asked = [Client().get(link).content.decode() for link in links]
+    assert ["NINA@example.com" in asked[0], "olga@example.com" in asked[1]] == [True, True]
+    assert Client().post(links[1], {**NEW, "email": "nina@example.com"}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("email", "told"),
+    [
+        ("nina@example.com, nobody", "“nobody” is no e-mail address."),
+        ("nina@example.com bob@example.com", "bob@example.com: in the team already."),
+        (" ".join(f"n{number}@example.com" for number in range(51)), "Invite at most 50 at once."),
+    ],
+)
+def test_one_wrong_address_of_several_makes_no_invitation_and_loses_none(
+    email: str, told: str, as_user: AsUser, alice: User, bob: User, organisation: Organisation
+) -> None:
+    form = {"role": "viewer", "days": "7", "most": "1", "email": email}
+    answer = as_user(alice).post(reverse("invitation-new", args=["acme"]), form)
+    page = answer.content.decode()
+    assert answer.status_code == 422 and told in page and email.split()[0].rstrip(",") in page
+    assert not Invitation.objects.exists()

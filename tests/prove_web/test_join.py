@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from uuid import uuid4
 import pytest
 from django.conf import LazySettings
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts.models import Project, User
@@ -25,6 +27,7 @@ from prove_web.live.models import Job, Kind, State, StopLevel
 from prove_web.workers.carrying import needed
 from prove_web.workers.enrolling import enrol, revoke
 from prove_web.workers.models import Enrolment
+from prove_web.workers.quota import tidy_all
 from prove_web.workers.working import workers
 from tests.waiting import eventually
 from training_worker.join.speech import versions
@@ -185,6 +188,82 @@ def test_only_who_is_at_a_job_tells_of_it(
     assert fresh(job).worker == enrolment[0].worker, "who it is is not for it to say"
     request_stop(job, StopLevel.AFTER_STEP)
     assert machine.ask("tell", job=str(job.pk), attempt=1, events=[]).json()["stop"] == "after_step"
+
+
+def test_a_job_that_leaves_more_than_it_may_fails_and_says_so(
+    project: Project, machine: Machine, settings: LazySettings
+) -> None:
+    settings.JOB_GB = 1e-6
+    job = run(project)
+    machine.next()
+    job.refresh_from_db()
+    assert machine.put(job, "out/first.bin", b"x" * 600) == 200
+    assert machine.put(job, "out/second.bin", b"x" * 300, last=0) == 200
+    assert machine.put(job, "out/second.bin", b"x" * 300, at=300) == 507
+    job.refresh_from_db()
+    assert job.state == State.FAILED and "the most that a job may" in job.error and "PROVE_JOB_GB" in job.error
+    assert {file.name for file in job.out.iterdir()} == {"first.bin"}
+    assert machine.put(job, "out/third.bin", b"x") == 400, "it is not at the job any more"
+
+
+def test_a_file_that_takes_the_place_of_another_is_not_counted_twice(
+    project: Project, machine: Machine, settings: LazySettings
+) -> None:
+    settings.JOB_GB = 2e-6
+    job = run(project)
+    machine.next()
+    job.refresh_from_db()
+    assert [machine.put(job, "log.txt", b"x" * 900) for _ in range(9)] == [200] * 9
+
+
+def test_what_all_jobs_of_a_machine_leave_is_bounded(
+    project: Project, machine: Machine, settings: LazySettings
+) -> None:
+    settings.MACHINE_GB = 1e-6
+    answers = []
+    for _ in range(2):
+        job = run(project)
+        machine.next()
+        job.refresh_from_db()
+        answers.append(machine.put(job, "out/first.bin", b"x" * 600))
+        Job.objects.filter(pk=job.pk, state=State.STARTING).update(state=State.DONE)
+    job.refresh_from_db()
+    assert answers == [200, 507] and "the most that a machine may" in job.error
+
+
+def test_the_last_of_the_disk_is_left_alone_and_the_machine_waits(
+    project: Project, machine: Machine, alice: User, as_user: Callable[[User], Client], settings: LazySettings
+) -> None:
+    job = run(project)
+    machine.next()
+    job.refresh_from_db()
+    settings.FREE_GB = 10**9
+    assert machine.put(job, "out/first.bin", b"x") == 507
+    job.refresh_from_db()
+    assert job.state == State.STARTING
+    run(project)
+    assert machine.next() == {}
+    assert "disk are free" in as_user(alice).get(reverse("workers", args=project.path)).content.decode()
+    settings.FREE_GB = 0
+    assert machine.put(job, "out/first.bin", b"x") == 200 and machine.next() != {}
+
+
+def test_what_a_dead_machine_left_half_sent_is_removed(
+    project: Project, machine: Machine, enrolment: tuple[Enrolment, str]
+) -> None:
+    job = run(project)
+    machine.next()
+    job.refresh_from_db()
+    for name in ("out/first.bin", "log.txt"):
+        machine.put(job, name, b"half", last=0)
+    halves = [job.out / "first.bin.partial", job.folder / "log.txt.partial"]
+    assert tidy_all() == 0 and all(half.exists() for half in halves), "somebody may go on with it"
+    revoke(enrolment[0])
+    assert not any(half.exists() for half in halves)
+    old = job.out / "old.bin.partial"
+    old.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    assert tidy_all() == 1 and not old.exists()
 
 
 def test_an_adapter_is_on_the_policy_that_its_run_started_from_whatever_a_machine_says(

@@ -25,6 +25,8 @@ MORE_THAN_LOOKING = {
     "member-add": Action.MANAGE,
     "member-change": Action.MANAGE,
     "member-remove": Action.MANAGE,
+    "second-factor-require": Action.MANAGE,
+    "team-edit": Action.MANAGE,
     "invitation-new": Action.MANAGE,
     "invitation-withdraw": Action.MANAGE,
     "audit": Action.MANAGE,
@@ -194,7 +196,8 @@ def test_only_signing_in_and_out_and_how_the_site_does_is_for_anyone() -> None:
     assert {name for name, rule in RULES.items() if rule == "anyone"} == {
         *("sign-in", "sign-out"),
         "join",  # whoever has the link of an invitation
-        *("account_login", "mfa_authenticate"),  # the second step of signing in, after the password
+        *("account_login", "mfa_login_webauthn"),
+        "mfa_authenticate",  # the second step of signing in, after the password
         *("openid_connect_login", "openid_connect_callback", "socialaccount_login_cancelled"),
         *("health", "ready", "metrics"),  # the last asks for a token, or for this machine
         *("shared", "shared-part", "shared-live"),  # whoever has the link

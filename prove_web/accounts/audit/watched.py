@@ -37,7 +37,7 @@ class Place:
 
 
 MODELS = {
-    "accounts.Organisation": Watched("name", way=""),
+    "accounts.Organisation": Watched("name second_factor_from", way=""),
     "accounts.Membership": Watched("role", way="organisation", made="added", changed="changed the role of"),
     "accounts.Invitation": Watched("role email note most expires_at withdrawn_at", way="organisation"),
     "accounts.User": Watched("", way=""),
@@ -68,6 +68,7 @@ MOMENTS = {
     "withdrawn_at": ("withdrew", "gave back"),
     "closed_at": ("closed", "opened again"),
     "removed_at": ("removed", "put back"),
+    "second_factor_from": ("asked for a second factor in", "asks for no second factor in"),
 }
 
 

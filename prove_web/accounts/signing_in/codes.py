@@ -12,6 +12,7 @@ from django import forms
 from django.contrib.auth.signals import user_login_failed
 
 from ..models import User
+from .noted import tell
 
 EITHER = "Of your authenticator app, or one of your recovery codes."
 PLAIN = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
@@ -30,6 +31,7 @@ def counted(user: User, look: Callable[[], str]) -> str:
         return look()
     except forms.ValidationError:
         user_login_failed.send(__name__, credentials=name, request=context.request)
+        tell(user, "typed a wrong code for")
         raise forms.ValidationError("This code is wrong, or too old: type the one that is shown now.") from None
 
 

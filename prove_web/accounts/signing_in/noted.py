@@ -7,6 +7,7 @@ from typing import Any
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_removed
 from allauth.socialaccount.signals import social_account_added
+from axes.signals import user_locked_out
 from django.dispatch import receiver
 
 from .. import audit
@@ -15,9 +16,9 @@ from ..models import User
 SECOND = "a second factor of"
 
 
-def tell(user: User, did: str) -> None:
+def tell(user: User, did: str, **details: Any) -> None:
     for organisation in user.organisations.all():
-        audit.note(user, did, user, organisation)
+        audit.note(user, did, user, organisation, **details)
 
 
 @receiver(authenticator_added)
@@ -30,6 +31,14 @@ def second_factor_on(user: User, authenticator: Authenticator, **rest: Any) -> N
 def second_factor_off(user: User, authenticator: Authenticator, **rest: Any) -> None:
     if authenticator.type != Authenticator.Type.RECOVERY_CODES:
         tell(user, f"took away {SECOND}")
+
+
+@receiver(user_locked_out)
+def locked(username: str, **rest: Any) -> None:
+    """Too many wrong passwords or codes. A single one is not told: the time it takes would tell who has an account."""
+    if user := User.objects.filter(username__iexact=username or "").first():
+        for organisation in user.organisations.all():
+            audit.note(None, "locked for a while", user, organisation)
 
 
 @receiver(social_account_added)

@@ -25,6 +25,7 @@ from ..forms import SignIn
 from ..permissions import anyone, signed_in
 from .noted import tell
 from .oidc import ID, PROVIDER
+from .sessions import end, note, places
 
 ELSEWHERE = ("cross-site", "same-site")  # what a browser says of a request that another page began
 
@@ -44,7 +45,7 @@ class SignInPage(LoginView):
 
 
 class PasswordPage(PasswordChangeView):
-    """The old password is asked for where there is one."""
+    """The old password is asked for where there is one; with a new one, all other browsers are signed out."""
 
     template_name = "accounts/password.html"
     success_url = reverse_lazy("password-changed")
@@ -54,7 +55,10 @@ class PasswordPage(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         tell(self.request.user, "changed the password of")
-        return super().form_valid(form)
+        answer = super().form_valid(form)
+        end(self.request.user, self.request.session.session_key)
+        note(self.request, self.request.user)
+        return answer
 
 
 def other_site(after: str = "", **more: str) -> dict[str, str] | None:
@@ -78,6 +82,7 @@ def account(request: Any) -> HttpResponse:
         "codes_left": len(codes.wrap().get_unused_codes()) if codes else 0,
         "identities": SocialAccount.objects.filter(user=request.user).order_by("pk"),
         "other": other_site(reverse("account"), process="connect"),
+        "places": places(request.user, request.session.session_key),
     }
     return render(request, "accounts/account.html", context)
 

@@ -10,13 +10,15 @@ from django.urls import path
 
 from ..permissions import anyone, signed_in
 from ..views import password_changed
-from . import pages
+from . import closing_page, data_page, pages, session_pages
+from .passkeys import PasskeySignInPage
 
 sign_in = anyone(pages.SignInPage.as_view())
 
 urlpatterns = [
     path("sign-in/", sign_in, name="sign-in"),
     path("sign-in/", sign_in, name="account_login"),
+    path("sign-in/passkey/", anyone(PasskeySignInPage.as_view()), name="mfa_login_webauthn"),
     path("sign-in/code/", anyone(mfa.authenticate), name="mfa_authenticate"),
     path("sign-in/by/<slug:provider_id>/", pages.begin, name="openid_connect_login"),
     path("sign-in/by/<slug:provider_id>/back/", pages.back, name="openid_connect_callback"),
@@ -25,6 +27,9 @@ urlpatterns = [
     path("account/", pages.account, name="account"),
     path("account/", pages.account, name="mfa_index"),
     path("account/", pages.account, name="mfa_list_webauthn"),
+    path("account/sessions/", session_pages.sessions, name="account-sessions"),
+    path("account/data/", data_page.account_data, name="account-data"),
+    path("account/close/", closing_page.account_close, name="account-close"),
     path("account/password/", signed_in(pages.PasswordPage.as_view()), name="password"),
     path("account/password/changed/", password_changed, name="password-changed"),
     path("account/confirm/", signed_in(reauthenticate), name="account_reauthenticate"),

@@ -1,11 +1,22 @@
 // Passkeys: <form data-passkey="create|get" data-options="id of the JSON"> asks the browser for one, and then sends itself.
+// With data-options-at="address" the options are fetched when the button is pressed.
+const passkeyOptions = async ({ options, optionsAt }) => {
+  const told = optionsAt
+    ? await (await fetch(optionsAt, { headers: { Accept: "application/json" } })).json()
+    : JSON.parse(document.getElementById(options).textContent);
+  return Object.values(told)[0].publicKey;
+};
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-passkey] button[type=button]");
   if (!button) return;
   const form = button.form, told = form.querySelector("[data-passkey-told]");
-  const given = Object.values(JSON.parse(document.getElementById(form.dataset.options).textContent))[0].publicKey;
   told.hidden = true;
   try {
+    const given = await passkeyOptions(form.dataset);
+    if (form.elements.passwordless?.checked) {
+      const asked = { residentKey: "required", requireResidentKey: true, userVerification: "required" };
+      given.authenticatorSelection = { ...given.authenticatorSelection, ...asked };
+    }
     const credential = form.dataset.passkey === "create"
       ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(given) })
       : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(given) });

@@ -1,0 +1,127 @@
+"""How much enrolled machines may leave at the site: so much a job, so much a machine, never the last of the disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from prove_web.live.jobs import finish, locked, tell
+from prove_web.live.models import AT_WORK, Job, State
+
+from .carrying import OUT, PARTIAL, NotTaken
+from .models import Enrolment
+
+GB = 10**9  # bytes
+MEASURED = 60.0  # seconds for which a measurement holds, to which what comes meanwhile is added
+STALE = 3600.0  # seconds after which nobody goes on with a file that was begun
+RECENT = timedelta(days=2)
+
+
+class Full(NotTaken):
+    """The job or the machine has left as much as it may; the message says how much and what to do."""
+
+
+class DiskFull(NotTaken):
+    """The site's disk is nearly full; the machine asks again later."""
+
+
+class Tally:
+    """Bytes by what left them, measured now and then."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.known: dict[str, tuple[float, int]] = {}
+
+    def over(self, key: str, more: int, most: int, measure: Callable[[], int]) -> bool:
+        """Whether with so many more bytes it is over the most; measured anew before that is said."""
+        now = time.monotonic()
+        with self.lock:
+            at, size = self.known.get(key, (0.0, most))
+        if now - at > MEASURED or size + more > most:
+            at, size = now, measure()
+        with self.lock:
+            if len(self.known) > 10_000:
+                self.known.clear()
+            self.known[key] = (at, size + more)
+        return size + more > most
+
+
+tally = Tally()
+
+
+def admit(job: Job, enrolment: Enrolment, size: int) -> None:
+    """Let a piece of so many bytes in. Raises DiskFull, and Full, by which the job has failed."""
+    if low():
+        raise DiskFull(
+            f"Less than {settings.FREE_GB} GB of the site's disk are free. It asks again once there is room."
+        )
+    most = (settings.JOB_GB * GB, settings.MACHINE_GB * GB)
+    if tally.over(f"job {job.pk}", size, most[0], lambda: size_of([job.folder])):
+        why = f"“{enrolment}” left more than {settings.JOB_GB} GB of this job at the site, the most that a job may."
+        fail(job, f"{why} Keep fewer checkpoints or rollouts; who runs the site can allow more (PROVE_JOB_GB).")
+    if tally.over(f"machine {enrolment.pk}", size, most[1], lambda: size_of(folders(enrolment))):
+        why = f"“{enrolment}” left more than {settings.MACHINE_GB} GB at the site, the most that a machine may."
+        fail(job, f"{why} Delete runs that it did; who runs the site can allow more (PROVE_MACHINE_GB).")
+
+
+def low() -> bool:
+    """Whether the site's disk is so full that machines have to wait."""
+    folder = Path(settings.PROVE_DATA)
+    return folder.exists() and shutil.disk_usage(folder).free < settings.FREE_GB * GB
+
+
+def folders(enrolment: Enrolment) -> Iterator[Path]:
+    """Those of the jobs that the machine did last."""
+    for job in Job.objects.filter(project__organisation=enrolment.organisation_id, worker=enrolment.worker):
+        yield job.folder
+
+
+def size_of(places: Iterable[Path]) -> int:
+    return sum(
+        os.lstat(os.path.join(folder, name)).st_size
+        for place in places
+        for folder, _, names in os.walk(place)
+        for name in names
+        if os.path.lexists(os.path.join(folder, name))
+    )
+
+
+@transaction.atomic
+def end(job_id: object, why: str) -> None:
+    job = locked(job_id)
+    if job.state in AT_WORK:
+        finish(job, State.FAILED, why)
+        job.save()
+        transaction.on_commit(lambda: tell(job))
+
+
+def fail(job: Job, why: str) -> None:
+    """End the job, of which the machine hears at its next word, and which says why on its page. Raises Full."""
+    end(job.pk, why)
+    tidy(job)
+    raise Full(why)
+
+
+def tidy(job: Job, age: float = 0.0) -> int:
+    """Remove files that were begun and never ended, untouched for so many seconds; how many they were."""
+    before, found = time.time() - age, [*job.folder.glob(f"*{PARTIAL}"), *(job.folder / OUT).rglob(f"*{PARTIAL}")]
+    stale = [file for file in found if file.is_file() and not file.is_symlink() and file.stat().st_mtime <= before]
+    for file in stale:
+        file.unlink(missing_ok=True)
+    return len(stale)
+
+
+def tidy_all() -> int:
+    """What machines left half-sent that died: of the jobs of lately, in teams that have machines."""
+    jobs = Job.objects.filter(project__organisation__enrolments__isnull=False).distinct()
+    lately = jobs.exclude(ended_at__lt=timezone.now() - RECENT)
+    return sum(tidy(job, STALE) for job in lately.only("id"))
