@@ -113,7 +113,7 @@ def why_missing(run: Run, step: int) -> str:
 
 def examples_of(run: Run, names: Sequence[str]) -> dict[str, Example]:
     """What the rollouts were asked, by the example's id; those of a data set that was made anew are missing."""
-    found = run.dataset.trajectories.filter(example__in=set(names)).values_list("example", "record")
+    found = run.conversations.filter(example__in=set(names)).values_list("example", "record")
     return {name: adapter(Example).validate_json(as_json(record)) for name, record in found}
 
 

@@ -167,6 +167,10 @@ class Project:
         """`points` and `held_out`, each a list of {step, metrics, time}; without any, that it is alive."""
         return self.post(f"/runs/{number}/tell", told)
 
+    def tell_rollouts(self, number: int, step: int, groups: Sequence[Mapping[str, Any]]) -> Json:
+        """The rollouts of a step by group, {prompt, rollouts: [{completion, reward}]}, in place of any told before."""
+        return self.put(f"/runs/{number}/outside/rollouts/{step}", {"groups": list(groups)})
+
     def end_run(self, number: int, state: str = "done", **told: Any) -> Json:
         return self.post(f"/runs/{number}/end", {"state": state, **told})
 
