@@ -16,6 +16,7 @@ from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.models import Run
 from prove_web.experiments.stored import StoredRun
 from prove_web.live.models import JobEvent
+from training_worker.client.project import pieces
 from training_worker.prove.store.folder import read_one
 
 from .asked_api import with_token
@@ -31,7 +32,9 @@ def api(mary: User, organisation: Organisation, project: Project, settings: Lazy
 
 
 def tell(api: Client, run: Run, step: int, groups: Any, status: int = 200) -> Told:
-    answer = api.put(f"{RUNS}/{run.number}/outside/rollouts/{step}", {"groups": groups}, content_type="application/json")
+    address = f"{RUNS}/{run.number}/outside/rollouts/{step}"
+    told = groups if isinstance(groups, dict) else {"groups": groups}
+    answer = api.put(address, told, content_type="application/json")
     assert answer.status_code == status, answer.content
     found: Told = answer.json()
     return found
@@ -56,9 +59,7 @@ CONVERSED = {
 }
 
 
-def test_they_are_on_every_page_that_shows_rollouts(
-    api: Client, as_user: Callable[[User], Client], mary: User
-) -> None:
+def test_they_are_on_every_page_that_shows_rollouts(api: Client, as_user: Callable[[User], Client], mary: User) -> None:
     run = made(api)
     weather = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "How warm is Paris?"}]
     plain = {"completion": "No idea <script>", "reward": 0.0}
@@ -119,6 +120,32 @@ def test_told_again_they_replace_what_was_told_and_the_same_is_stored_once(api: 
         assert [row.rollouts["reward"] for row in rows] == rewards
         one = read_one(StoredRun(run), step, 1)
         assert one is not None and one.reward is not None and one.reward.total == rewards[0][0]
+
+
+def test_a_large_step_comes_in_pieces_each_of_which_replaces_what_is_after_it(api: Client) -> None:
+    run = made(api)
+    tell(api, run, 1, [group(f"Q{at}", float(at), 0.0) for at in range(5)])
+    tell(api, run, 1, {"first": 3, "groups": [{"prompt": "New", "rollouts": [CONVERSED]}]})
+    names = [*run.groups.order_by("number").values_list("example", flat=True)]
+    assert [name.split("-")[0] for name in names] == ["q0", "q1", "new"]
+    assert [row.rollouts["reward"] for row in run.groups.order_by("number")] == [[0.0, 0.0], [1.0, 0.0], [0.75]]
+    tell(api, run, 1, {"first": 4, "groups": [group("Last", 1.0)]})
+    assert [row.rollouts["model_tokens"] for row in run.groups.order_by("number")] == [
+        [None] * 2,
+        [None] * 2,
+        [31],
+        [None],
+    ]
+    for step, first in ((1, 6), (2, 2)):
+        refusal = tell(api, run, step, {"first": first, "groups": [group("x", 1.0)]}, status=422)
+        assert "Begin with the first" in refusal["error"] and refusal["where"] == "body.first"
+
+
+def test_the_client_sends_so_much_at_once_as_the_site_reads() -> None:
+    groups = [group("é" * size, 1.0) for size in (400_000, 100, 40_000, 430_000, 10)]
+    found = [*pieces(groups)]
+    assert [len(one) for one in found] == [3, 2] and [each for one in found for each in one] == groups
+    assert [*pieces([])] == []
 
 
 def test_a_rollout_without_a_reward_makes_its_group_void_and_advantages_are_as_told(api: Client) -> None:

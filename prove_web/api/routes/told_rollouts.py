@@ -62,6 +62,9 @@ class GroupIn(Strict):
 
 
 class StepRollouts(Strict):
+    """Groups of a step. One request has a megabyte at most: what is more comes in further ones, with their `first`."""
+
+    first: int = Field(1, ge=1, le=MOST_ROLLOUTS, description="The number of the first of these groups.")
     groups: list[GroupIn] = Field(min_length=1, max_length=MOST_ROLLOUTS)
 
 
@@ -72,10 +75,10 @@ class Stored(Schema):
 @router.put(f"{RUN}/outside/rollouts/{{int:step}}", response=Stored)
 @in_project(Action.LAUNCH)
 def tell_rollouts_of_step(request: Any, run: Number, step: Step, body: StepRollouts) -> Any:
-    """Tell the rollouts of a step of a run trained elsewhere, all together; told again they replace those of before."""
+    """Tell rollouts of a run trained elsewhere: a step's groups from `first` on, in place of all that were there."""
     groups = [Asked(prompt=said(one.prompt, "user"), name=one.name, attempts=attempts(one)) for one in body.groups]
     with explained():
-        return {"stored": tell_rollouts(run_of(request.project, run), step, groups)}
+        return {"stored": tell_rollouts(run_of(request.project, run), step, groups, body.first)}
 
 
 def attempts(group: GroupIn) -> list[Attempt]:

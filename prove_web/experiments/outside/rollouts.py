@@ -1,6 +1,7 @@
 """What the program of a run trained elsewhere tells of a step's rollouts: kept as our own are, and indexed as they are.
 
-The rollouts of a step are told together, and told again they replace those told before.
+The groups of a step are told from its first on, in as many pieces as it takes: a piece replaces what was told of its
+first group and of all after that.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from prove_web.live import messages
 from prove_web.live.jobs import locked
 from prove_web.live.record import pass_on
 from training_worker.prove.store.courier import bring
-from training_worker.prove.store.elsewhere import NAME, Asked, kept_of
+from training_worker.prove.store.elsewhere import NAME, Asked, kept_before, kept_of
 from training_worker.prove.store.folder import RolloutFolder
+from training_worker.prove.store.kept import Kept
 from training_worker.prove.store.storage import StorageFailed, configured
+from training_worker.prove.trajectory import UnreadableData
 
 from ..models import Run, RunKind
+from ..stored import StoredRun
 from .names import NotTold
 from .telling import NotOutside, goes_on, put
 
@@ -34,8 +38,8 @@ LARGEST = 2 << 30  # bytes of a run's rollouts, as they are kept
 log = logging.getLogger(__name__)
 
 
-def tell_rollouts(run: Run, step: int, groups: Sequence[Asked]) -> int:
-    """Keep the rollouts of a step; how many are new, which is none where the same were told before.
+def tell_rollouts(run: Run, step: int, groups: Sequence[Asked], first: int = 1) -> int:
+    """Keep rollouts of a step, whose groups are numbered from `first`; how many, none where just these were known.
 
     Raises NotOutside and NotTold; then nothing is stored.
     """
@@ -51,8 +55,11 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[Asked]) -> int:
                 f"This run has {others:,} bytes of rollouts, and no more are kept. Tell of fewer steps.", "step"
             )
         known = run.kept.filter(step=step).values_list("digest", flat=True).first()
+        whole = [*(before(run, step, first) if first > 1 else ()), *kept_of(groups, first)]
+        if len(whole) > MOST_ROLLOUTS:
+            raise NotTold(f"A step has at most {MOST_ROLLOUTS:,} rollouts. Tell of a share of them.", "groups")
         folder.path.mkdir(parents=True, exist_ok=True)
-        told = folder.keep(step, kept_of(groups), tokens="none")
+        told = folder.keep(step, whole, tokens="none")
         fresh = told["digest"] != known
         opened = goes_on(job, fresh)
         job.beat_at, job.done = timezone.now(), max(job.done, step)
@@ -66,10 +73,22 @@ def tell_rollouts(run: Run, step: int, groups: Sequence[Asked]) -> int:
     return sum(len(one.attempts) for one in groups) if fresh else 0
 
 
+def before(run: Run, step: int, first: int) -> list[Kept]:
+    """What was told of the groups before `first`. Raises NotTold where that is not all of them."""
+    try:
+        found = kept_before(StoredRun(run).file(step), first)
+    except FileNotFoundError:
+        found = []
+    except (StorageFailed, UnreadableData, OSError) as why:
+        log.warning("Rollouts of run %s, step %s, cannot be read: %s", run.pk, step, why)
+        found = []
+    if len({one.group for one in found}) < first - 1:
+        raise NotTold(f"Not all groups of step {step} before group {first} are known. Begin with the first.", "first")
+    return found
+
+
 def check(groups: Sequence[Asked]) -> None:
     """Raises NotTold."""
-    if sum(len(one.attempts) for one in groups) > MOST_ROLLOUTS:
-        raise NotTold(f"A step has at most {MOST_ROLLOUTS:,} rollouts. Tell of a share of them.", "groups")
     for number, group in enumerate(groups):
         where = f"groups.{number}"
         if group.name and not NAME.fullmatch(group.name):

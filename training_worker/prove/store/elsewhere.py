@@ -7,10 +7,12 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
 
 from ..trajectory import End, ExecutedCall, Message, Reward, Rollout
 from .kept import ELSEWHERE, Kept
+from .steps import read_step, read_summaries
 
 NO_REWARD = "Its program told no reward of it."
 NAME = re.compile(r"[A-Za-z0-9_.:@%+-]{1,80}")  # of an example, as addresses and searches have it
@@ -40,11 +42,11 @@ class Asked:
     name: str = ""
 
 
-def kept_of(groups: Sequence[Asked]) -> list[Kept]:
-    """The rollouts of a step in the order told, as they are kept."""
+def kept_of(groups: Sequence[Asked], first: int = 1) -> list[Kept]:
+    """The rollouts of a step in the order told, as they are kept; their groups are numbered from `first`."""
     return [
         kept(one, number, group, advantage)
-        for number, group in enumerate(groups, 1)
+        for number, group in enumerate(groups, first)
         for one, advantage in zip(group.attempts, advantages(group.attempts), strict=True)
     ]
 
@@ -61,6 +63,15 @@ def kept(one: Attempt, number: int, group: Asked, advantage: float | None) -> Ke
         error=one.error if scored else one.error or NO_REWARD,
     )
     return Kept(rollout=rollout, group=number, advantage=advantage, tokens=None, model_tokens=one.tokens)
+
+
+def kept_before(file: Path, first: int) -> list[Kept]:
+    """What a file has of the groups before `first`. Raises DamagedFile, FileNotFoundError."""
+    return [
+        Kept(rollout=rollout, group=one.group, advantage=one.advantage, tokens=None, model_tokens=one.model_tokens)
+        for rollout, one in zip(read_step(file), read_summaries(file), strict=True)
+        if one.group < first
+    ]
 
 
 def advantages(attempts: Sequence[Attempt]) -> list[float | None]:
