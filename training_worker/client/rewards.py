@@ -105,7 +105,8 @@ def message(told: Mapping[str, Any]) -> Json:
 
 
 def call(told: Mapping[str, Any]) -> Json:
-    function = told.get("function") if isinstance(told.get("function"), dict) else told
+    named = told.get("function")
+    function = named if isinstance(named, dict) else told
     arguments = function.get("arguments")
     return {
         "tool": str(function.get("name") or "")[:200],
