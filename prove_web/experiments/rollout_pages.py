@@ -25,8 +25,8 @@ from .scored import said, scored_at, top
 
 
 def neighbours(run: Run, step: int) -> list[tuple[str, int | None, str]]:
-    """The steps before and after this one, as links have them."""
-    steps = run.points.order_by("step").values_list("step", flat=True)
+    """The steps before and after this one, as links have them; of a run trained elsewhere, those with rollouts."""
+    steps = (run.kept if run.kind == RunKind.OUTSIDE else run.points).order_by("step").values_list("step", flat=True)
     return [
         ("prev", steps.filter(step__lt=step).last(), "Previous"),
         ("next", steps.filter(step__gt=step).first(), "Next"),

@@ -100,6 +100,10 @@ def test_they_are_on_every_page_that_shows_rollouts(api: Client, as_user: Callab
     for format in ("jsonl", "csv"):
         sent = client.get(reverse("rollouts-export", args=[*place, 7, format]))
         assert sent.status_code == 200 and b"look_up" in b"".join(sent.streaming_content)
+    assert reverse("rollouts", args=[*place, 7]) in client.get(run.get_absolute_url()).content.decode()
+    tell(api, run, 12, groups)
+    assert reverse("rollouts", args=[*place, 12]) in page("rollouts", 7)
+    assert "told no rollouts of step 9" in page("rollouts", 9, status=404)
     assert "run-collect" not in first and client.get(reverse("run-collect", args=place)).status_code == 200
     asked = {"name": "Mine", "steps": "7", "groups": "", "low": "", "high": ""}
     refused = client.post(reverse("run-collect", args=place), asked)
