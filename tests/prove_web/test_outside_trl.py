@@ -31,6 +31,7 @@ def knows(prompts: Any, completions: Sequence[str], **rest: Any) -> list[float |
     return [float(text.count("knows")) if text else None for text in completions]
 
 
+@pytest.mark.filterwarnings("ignore:.*gradient_checkpointing.*:FutureWarning")  # TRL asks transformers by an old name
 @pytest.mark.django_db(transaction=True)
 def test_grpo_of_trl_tells_its_metrics_and_its_rollouts(
     connect: Connect, live_server: Any, settings: LazySettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
