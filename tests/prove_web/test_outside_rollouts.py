@@ -13,6 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
+from prove_web.alerts.looking import look
 from prove_web.experiments.models import Run
 from prove_web.experiments.stored import StoredRun
 from prove_web.live.models import JobEvent
@@ -108,6 +109,13 @@ def test_they_are_on_every_page_that_shows_rollouts(api: Client, as_user: Callab
     asked = {"name": "Mine", "steps": "7", "groups": "", "low": "", "high": ""}
     refused = client.post(reverse("run-collect", args=place), asked)
     assert refused.status_code == 422 and b"trained elsewhere" in refused.content
+
+
+def test_alerts_look_at_them_as_at_any(api: Client) -> None:
+    run = made(api)
+    tell(api, run, 1, [{"prompt": "x", "rollouts": [CONVERSED]}, group("What now", 0.5, None)])
+    look(run)
+    assert [*run.patterns.values_list("step", flat=True)] == [1]
 
 
 def test_told_again_they_replace_what_was_told_and_the_same_is_stored_once(api: Client) -> None:
