@@ -41,6 +41,8 @@ OUTSIDE = {
     "training_worker.client.callback": {"transformers"},
     "training_worker.trackers.tensorboard": {"tensorboard"},
     "training_worker.trackers.mlflow": {"mlflow"},
+    "training_worker.trackers.wandb": {"wandb"},
+    "training_worker.trackers.wandb_file": {"google", "wandb"},
     "training_worker.prove": {"networkx", "pydantic"},
     "training_worker.prove.synthesis.endpoint": {"httpx2", "openai", "pydantic", "pyrate_limiter"},
     "training_worker.prove.synthesis.agreement": {"networkx", "sklearn"},
@@ -121,6 +123,12 @@ def test_each_room_takes_from_outside_only_what_it_may(graph: grimp.ImportGraph)
     }
     assert taken, "the graph must know the packages from outside, or this test sees nothing"
     assert sorted(one for one in taken if one[1] not in allowance(one[0])) == []
+
+
+def test_the_libraries_of_trackers_are_loaded_by_name_and_by_their_child_alone(graph: grimp.ImportGraph) -> None:
+    loading = {f"training_worker.trackers.{name}" for name in ("tensorboard", "mlflow", "wandb")}
+    assert loading <= graph.modules
+    assert {who for module in loading for who in graph.find_modules_that_directly_import(module)} == set()
 
 
 def allowance(module: str) -> set[str]:

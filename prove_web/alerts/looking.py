@@ -51,5 +51,5 @@ def seen(run: Run, step: int) -> dict[str, Pattern]:
 def worlds_of(run: Run, rollouts: list[Rollout]) -> dict[str, WorldRef]:
     """The worlds of what the rollouts were asked, by the example's id; those of others' servers are left out."""
     names = {one.example for one in rollouts}
-    told = run.dataset.trajectories.filter(example__in=names).values_list("example", "record__world")
+    told = run.conversations.filter(example__in=names).values_list("example", "record__world")
     return {name: adapter(WorldRef).validate_python(world) for name, world in told if world and world["servers"]}

@@ -30,6 +30,7 @@ from .routes import (
     runs,
     servers,
     sessions,
+    told_rollouts,
     trajectories,
 )
 from .rules import signed_in
@@ -47,6 +48,7 @@ ROUTERS = (
     reviews.router,
     runs.router,
     outside.router,
+    told_rollouts.router,
     marks.router,
     curves.router,
     evaluations.router,

@@ -10,7 +10,7 @@ from typing import Any
 from prove_web.accounts.roles import LEAST, Action
 
 Schema = Mapping[str, Any]
-DEEPEST = 3  # levels of a schema that are told
+DEEPEST = 4  # levels of a schema that are told
 EXAMPLES = {"integer": 1, "number": 0.5, "boolean": True, "object": {}, "null": None}
 NAMES = {"organisation": "acme", "project": "demo"}  # of an example's address
 

@@ -48,7 +48,7 @@ class Member:
     @property
     def undone(self) -> bool:
         """Whether no step of the ground truth was done, as far as its components tell."""
-        return bool(self.components) and not self.success and not self.components.get("coverage")
+        return self.components.get("coverage") == 0 and not self.success
 
     @property
     def y(self) -> float:

@@ -63,7 +63,7 @@ def row(run: Run, step: int, group: Mapping[str, Any]) -> RolloutGroup:
 
 def needed_by(run: Run, examples: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The tools that the ground truth of each example names; an example that is gone is missing."""
-    found = run.dataset.trajectories.filter(example__in=set(examples)).values_list("example", "tools")
+    found = run.conversations.filter(example__in=set(examples)).values_list("example", "tools")
     return {example: tuple(filter(None, tools.split(","))) for example, tools in found}
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from prove_web.accounts.kept import Kept
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job
-from prove_web.trajectories.models import Dataset
+from prove_web.trajectories.models import Dataset, Trajectory
 
 POINTS, HELD_OUT = "points", "held_out"  # what a metric is told of: each step, or measurements in between
 
@@ -90,6 +90,11 @@ class Run(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("run", args=[*self.project.path, self.number])
+
+    @property
+    def conversations(self) -> models.QuerySet[Trajectory]:
+        """What it trains on; of one that is trained elsewhere, none."""
+        return self.dataset.trajectories.all() if self.dataset else Trajectory.objects.none()
 
     @property
     def against(self) -> Run | None:

@@ -19,14 +19,14 @@ from training_worker.prove.trajectory import Example, Rollout, dumps
 from .detail import run_of
 from .groups import Group, Member
 from .ledger import ledger
-from .models import Run
+from .models import Run, RunKind
 from .rollouts import NoRollouts, examples_of, groups_in, rollout_of, table_of, truth
-from .scored import said, scored_at
+from .scored import said, scored_at, top
 
 
 def neighbours(run: Run, step: int) -> list[tuple[str, int | None, str]]:
-    """The steps before and after this one, as links have them."""
-    steps = run.points.order_by("step").values_list("step", flat=True)
+    """The steps before and after this one, as links have them; of a run trained elsewhere, those with rollouts."""
+    steps = (run.kept if run.kind == RunKind.OUTSIDE else run.points).order_by("step").values_list("step", flat=True)
     return [
         ("prev", steps.filter(step__lt=step).last(), "Previous"),
         ("next", steps.filter(step__gt=step).first(), "Next"),
@@ -65,9 +65,9 @@ def rollout(request: ProjectRequest, run: int, step: int, index: int) -> HttpRes
 
 
 def taken_apart(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:
-    """The conversation with all that is known of its calls; nothing without the example."""
+    """The conversation with all that is known of its calls; nothing where an example of ours is gone."""
     if example is None:
-        return {"turns": []}
+        return {"turns": of_rollout(rollout) if run.kind == RunKind.OUTSIDE else []}
     known = anatomy(of_rollout(rollout, example), rollout, example, scored_at(run, step))
     return {"turns": known.turns, "anatomy": known}
 
@@ -80,6 +80,8 @@ def opens(request: ProjectRequest, example: Example | None, *where: int) -> str:
 
 def earned(run: Run, step: int, rollout: Rollout, example: Example | None) -> dict[str, Any]:
     """Where the reward came from: by call where the paper's form says so, and by part where there is more to it."""
+    if run.kind == RunKind.OUTSIDE:
+        return {"most": top(run), "own": rollout.reward.terms if rollout.reward else {}}
     config, reward = scored_at(run, step), rollout.reward
     context: dict[str, Any] = {
         "most": config.largest,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from training_worker.prove.store.asked import StepTable
 from training_worker.prove.store.folder import OLD, grouped, read_one
@@ -21,7 +22,7 @@ from training_worker.prove.trajectory import Example, Rollout, ToolCall, Unreada
 
 from .forms import DEFAULTS
 from .groups import Group, group_of
-from .models import Run
+from .models import Run, RunKind
 from .scored import top
 from .stored import StoredRun
 
@@ -100,6 +101,8 @@ def explained(run: Run, step: int) -> Iterator[None]:
 
 
 def why_missing(run: Run, step: int) -> str:
+    if run.kind == RunKind.OUTSIDE and not run.kept.filter(step=step).exists():
+        return f"The program that trains run {run.number} told no rollouts of step {step}."
     reached = run.points.order_by("-step").values_list("step", flat=True).first() or 0
     if step > reached:
         return f"Run {run.number} has not done step {step} yet; it is at step {reached}."
@@ -113,7 +116,7 @@ def why_missing(run: Run, step: int) -> str:
 
 def examples_of(run: Run, names: Sequence[str]) -> dict[str, Example]:
     """What the rollouts were asked, by the example's id; those of a data set that was made anew are missing."""
-    found = run.dataset.trajectories.filter(example__in=set(names)).values_list("example", "record")
+    found = run.conversations.filter(example__in=set(names)).values_list("example", "record")
     return {name: adapter(Example).validate_json(as_json(record)) for name, record in found}
 
 
@@ -123,10 +126,14 @@ def as_json(record: Any) -> bytes:
 
 def notable(run: Run) -> list[tuple[str, int]]:
     """Steps worth a look: the first, the newest, the best, those with most failing calls and spread."""
-    points = run.points.all()
+    points: QuerySet[Any] = run.points.all()
+    told: QuerySet[Any] = points
+    if run.kind == RunKind.OUTSIDE:
+        told = run.kept.all()
+        points = points.filter(step__in=told.values("step"))
     ranked = {
-        "First": points.order_by("step"),
-        "Newest": points.order_by("-step"),
+        "First": told.order_by("step"),
+        "Newest": told.order_by("-step"),
         "Best reward": points.order_by("-metrics__reward", "-step"),
         "Most failing calls": points.order_by("-metrics__tool_failures", "-step"),
         "Widest spread": points.order_by("-metrics__reward_std", "-step"),

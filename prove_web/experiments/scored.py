@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from django.db.models import Max
+
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
 from .defaults import DEFAULTS
 from .inputs import plain
-from .models import Run
+from .models import Run, RunKind
 from .reward_fields import OWN, TITLES, RewardFields
 
 OF_FORMS = {  # the settings that one form alone has
@@ -42,7 +44,9 @@ def scored_at(run: Run, step: int) -> RewardConfig:
 
 
 def top(run: Run) -> float:
-    """The most that a rollout of the run can earn, be it by calls or by abstaining."""
+    """The most that a rollout of the run can earn, by calls or by abstaining; of one trained elsewhere, has earned."""
+    if run.kind == RunKind.OUTSIDE:
+        return max(1.0, run.groups.aggregate(most=Max("high"))["most"] or 0.0)
     return max(1.0, scored_by(run).largest)
 
 

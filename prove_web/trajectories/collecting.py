@@ -62,6 +62,8 @@ class Wanted:
 
 def collect(run: Run, user: User | None, name: str, wanted: Wanted) -> Dataset:
     """The data set of these rollouts. Raises NotMade, and NoRollouts where a step has none to show."""
+    if run.dataset is None:
+        raise NotMade("A run that is trained elsewhere has no conversations here, so its rollouts make no data set.")
     chosen = [
         (step, member.index)
         for step in wanted.steps
@@ -112,7 +114,7 @@ class Attempts:
             return [(index, rollout) for index, rollout in read if index in wanted]
 
     def examples(self, names: set[str]) -> dict[str, Example]:
-        found = self.run.dataset.trajectories.filter(example__in=names)
+        found = self.run.conversations.filter(example__in=names)
         return {row.example: example for row in found if (example := example_of(row))}
 
     def collected(self, step: int, index: int, rollout: Rollout, example: Example) -> Collected:

@@ -49,6 +49,7 @@ MORE_THAN_LOOKING = {
     "launch_run": Action.LAUNCH,
     "make_outside_run": Action.LAUNCH,
     "tell_run": Action.LAUNCH,
+    "tell_rollouts_of_step": Action.LAUNCH,
     "end_run": Action.LAUNCH,
     "stop_run": Action.LAUNCH,
     "resume_run": Action.LAUNCH,

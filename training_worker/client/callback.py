@@ -8,7 +8,8 @@
 
 It never stops or slows training: without the site it warns once, and keeps what was logged in `prove/` of the output
 folder, from where it goes to the site later. A run that people ask to stop on the site stops after its step. Metrics of
-evaluations, `eval_...`, are held-out ones.
+evaluations, `eval_...`, are held-out ones, and what TRL measures as this site does has the name that it has here. With
+`reward_funcs=callback.watched([...])` TRL's trainers tell the rollouts of each step, too: the main process's.
 """
 
 from __future__ import annotations
@@ -21,9 +22,24 @@ from typing import Any
 from transformers import TrainerCallback
 
 from .project import Project
+from .rewards import Watch
 from .telling import Teller
 
 HELD_OUT = "eval_"
+OURS = {  # what TRL calls a metric -> what this site calls the same
+    "reward_std": "reward_deviation",  # of all rewards of the step; ours of that name is of groups
+    "frac_reward_zero_std": "zero_variance",
+    "completions/mean_length": "completion_tokens",
+    "completions/max_length": "completion_tokens_max",
+    "completions/clipped_ratio": "truncated",
+    "clip_ratio/region_mean": "clipped",
+    "clip_ratio/low_mean": "clipped_low",
+    "clip_ratio/high_mean": "clipped_high",
+    "tools/call_frequency": "calls",
+    "tools/failure_frequency": "tool_failures",
+    "mean_token_accuracy": "token_accuracy",
+    "step_time": "step_s",
+}
 
 
 class ProveCallback(TrainerCallback):
@@ -32,10 +48,17 @@ class ProveCallback(TrainerCallback):
     def __init__(self, project: Project, name: str = "", config: dict[str, Any] | None = None, **fields: Any) -> None:
         self.project, self.name, self.config, self.fields = project, name, config or {}, fields
         self.teller: Teller | None = None
+        self.watch, self.weights = Watch(), dict[str, float]()
+
+    def watched(self, reward_funcs: Any) -> Any:
+        """TRL's `reward_funcs`, watched: the rollouts of each step are then told, with what each function gave."""
+        return self.watch.watched(reward_funcs)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        self.watch.clear()
         if not state.is_world_process_zero:
             return
+        self.weights = dict(zip(self.watch.names, getattr(args, "reward_weights", None) or (), strict=False))
         told = {**plain(args.to_dict()), **model_of(rest.get("model")), **self.config}
         fields = {"config": told, "host": platform.node()[:200], **self.fields}
         if state.max_steps > 0:
@@ -49,12 +72,17 @@ class ProveCallback(TrainerCallback):
         if self.teller is None or not logs:
             return
         measured = {name.removeprefix(HELD_OUT): value for name, value in logs.items() if name.startswith(HELD_OUT)}
-        self.teller.log(state.global_step, measured, held_out=True)
-        self.teller.log(
-            state.global_step, {name: value for name, value in logs.items() if not name.startswith(HELD_OUT)}
-        )
+        told = {name: value for name, value in logs.items() if not name.startswith(HELD_OUT)}
+        self.teller.log(state.global_step, named(measured), held_out=True)
+        self.teller.log(state.global_step, named(told))
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
+        self.watch.clear()  # what an evaluation asks is no rollout of a step
 
     def on_step_end(self, args: Any, state: Any, control: Any, **rest: Any) -> Any:
+        groups = self.watch.taken(self.weights)
+        if self.teller is not None and groups:
+            self.teller.rollouts(state.global_step, groups)
         if self.teller is not None and self.teller.stop.is_set():
             control.should_training_stop = True
         return control
@@ -62,6 +90,10 @@ class ProveCallback(TrainerCallback):
     def on_train_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:
         if self.teller is not None:
             self.teller.end("stopped" if self.teller.stop.is_set() else "done")
+
+
+def named(metrics: dict[str, Any]) -> dict[str, Any]:
+    return {OURS.get(name, name): value for name, value in metrics.items()}
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:

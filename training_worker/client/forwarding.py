@@ -36,14 +36,22 @@ def forward(project: Project, spool: Spool) -> Json:
 
 
 def send(project: Project, run: int, items: Sequence[Item]) -> Json:
-    """One request for all points, and one for the end where it is told."""
+    """One request for all points, one for each step of rollouts, and one for the end where it is told."""
     points = {kind: [item[kind] for item in items if kind in item] for kind in ("points", "held_out")}
     heard: Json = {}
+    refused: Invalid | None = None
     if points["points"] or points["held_out"]:
         heard = project.tell_run(run, **points)
     for item in items:
+        if "rollouts" in item:
+            try:
+                heard = {**heard, **project.tell_rollouts(run, **item["rollouts"])}
+            except Invalid as error:
+                refused = error
         if "end" in item:
             project.end_run(run, **item["end"])
+    if refused is not None:
+        raise refused
     return heard
 
 

@@ -6,6 +6,7 @@ of that page.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from .studio import Studio
 
+LARGEST_PIECE = 900_000  # bytes of groups in one request
 Json = dict[str, Any]
 Items = Iterator[Json]
 Level = Literal["after_step", "now"]
@@ -167,6 +169,14 @@ class Project:
         """`points` and `held_out`, each a list of {step, metrics, time}; without any, that it is alive."""
         return self.post(f"/runs/{number}/tell", told)
 
+    def tell_rollouts(self, number: int, step: int, groups: Sequence[Mapping[str, Any]]) -> Json:
+        """The rollouts of a step by group, {prompt, rollouts: [{completion, reward}]}, in place of any told before."""
+        address, first, stored = f"/runs/{number}/outside/rollouts/{step}", 1, 0
+        for piece in pieces(groups):
+            stored += self.put(address, {"first": first, "groups": piece})["stored"]
+            first += len(piece)
+        return {"stored": stored}
+
     def end_run(self, number: int, state: str = "done", **told: Any) -> Json:
         return self.post(f"/runs/{number}/end", {"state": state, **told})
 
@@ -253,3 +263,17 @@ class Project:
         while (found := self.job(job))["state"] not in ENDED:
             self.studio.pause(every)
         return found
+
+
+def pieces(groups: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Groups in order, as many at once as a request has room for, and one at least."""
+    piece: list[Mapping[str, Any]] = []
+    size = 0
+    for group in groups:
+        more = len(json.dumps(group, ensure_ascii=False).encode("utf-8", "replace"))
+        if piece and size + more > LARGEST_PIECE:
+            yield piece
+            piece, size = [], 0
+        piece, size = [*piece, group], size + more
+    if piece:
+        yield piece

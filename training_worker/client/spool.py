@@ -1,6 +1,7 @@
 """What a program has told of its run, kept on disk until the site has it: JSON lines, and how far they were sent.
 
-Lines are {"make": ...} first, then {"points": {...}}, {"held_out": {...}}, {"end": {...}}, each as the site takes it.
+Lines are {"make": ...} first, then {"points": {...}}, {"held_out": {...}}, {"rollouts": {...}}, {"end": {...}}, each as
+the site takes it.
 Whatever is sent twice is stored once, so a place that was not written down costs time and nothing else.
 """
 
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 LARGEST = 256 << 20  # bytes of a file
+LARGEST_PIECE = 16 << 20  # bytes read at once, and at most one item more
 Item = dict[str, Any]
 
 
@@ -57,14 +59,15 @@ class Spool:
         partial.replace(self.mark)
 
     def waiting(self, most: int) -> tuple[list[Item], int]:
-        """At most so many of the items that were not sent, and the place behind them."""
+        """At most so many of the items that were not sent, fewer where they are large, and the place behind them."""
         place, _ = self.place()
+        begun = place
         if not self.path.exists():
             return [], place
         found: list[Item] = []
         with self.path.open("rb") as file:
             file.seek(place)
-            while len(found) < most and (line := file.readline()).endswith(b"\n"):
+            while len(found) < most and place - begun < LARGEST_PIECE and (line := file.readline()).endswith(b"\n"):
                 found.append(json.loads(line))
                 place += len(line)
         return found, place

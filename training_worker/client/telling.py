@@ -7,13 +7,14 @@ from there; while the site is away it waits, and goes on later. Whatever goes wr
 from __future__ import annotations
 
 import atexit
+import json
 import logging
 import math
 import queue
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from .project import Project
 from .spool import Item, Spool
 
 MOST_WAITING = 10_000  # points in memory
+LARGEST_STEP = 7_000_000  # characters of a step's rollouts, as JSON; a request has room for some more
 EVERY = 2.0  # seconds between two batches
 BEAT = 30.0  # seconds of silence after which the site is told that the program is alive
 LONGEST_WAIT = 60.0  # seconds between two tries while the site is away
@@ -88,6 +90,16 @@ class Teller:
         if told:
             point = {"step": int(step), "metrics": told, "time": datetime.now(UTC).isoformat()}
             self.put({"held_out" if held_out else "points": point})
+
+    def rollouts(self, step: int, groups: Sequence[Mapping[str, Any]]) -> None:
+        """Tell the rollouts of a step, as Project.tell_rollouts takes them. Never raises, never waits."""
+        try:
+            text = json.dumps(list(groups), default=str, allow_nan=False)
+        except ValueError as error:
+            return self.warn(f"the rollouts of step {step} are left out: {error}")
+        if len(text) > LARGEST_STEP:
+            return self.warn(f"the rollouts of step {step} are left out: they have {len(text):,} characters")
+        self.put({"rollouts": {"step": int(step), "groups": json.loads(text)}})
 
     def end(self, state: str = "done", error: str = "", wait: float = LAST_WORDS) -> None:
         """Say how it ended, and wait so many seconds at most for the site; what it does not take stays in the spool."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .kept import NotRead, from_json
 
-PACKAGES = {"tensorboard": "tensorboard", "mlflow": "mlflow-skinny"}
+PACKAGES = {"tensorboard": "tensorboard", "mlflow": "mlflow-skinny", "wandb": "wandb"}
 MOST_MEMORY = 4 << 30  # bytes
 
 

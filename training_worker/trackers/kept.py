@@ -15,6 +15,7 @@ SOURCES: tuple[Source, ...] = ("points", "held_out")
 HELD_OUT = "held_out/"  # begins the name of a held-out metric in a tracker that has one list of them
 MOST_STEPS = 200_000
 MOST_RUNS = 50  # in one folder
+SELDOM = ("notes", "result", "remarks")
 Value = tuple[str, int, float, float | None]  # a metric by its name, with step, seconds since 1970, and value
 
 
@@ -24,7 +25,10 @@ class NotRead(ValueError):
 
 @dataclass(frozen=True)
 class Kept:
-    """`points` and `held_out` are lists of {step, time, metrics}, in order; `time` is in seconds since 1970."""
+    """`points` and `held_out` are lists of {step, time, metrics}, in order; `time` is in seconds since 1970.
+
+    `result` is what the run came to, and `remarks` say what of the tracker's file is not in it.
+    """
 
     name: str
     config: dict[str, Any] = field(default_factory=dict)
@@ -32,6 +36,9 @@ class Kept:
     state: str = "done"
     points: tuple[dict[str, Any], ...] = ()
     held_out: tuple[dict[str, Any], ...] = ()
+    notes: str = ""
+    result: dict[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     def values(self) -> Iterator[tuple[str, int, float, float]]:
         """Every number that there is, by step; held-out ones by a name that says so."""
@@ -42,12 +49,14 @@ class Kept:
                     yield f"{before}{name}", one["step"], one["time"], float(value)
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self), allow_nan=False)
+        """Equal runs give equal text, and so they always did: what few runs have is there only where they have it."""
+        told = {name: value for name, value in asdict(self).items() if value or name not in SELDOM}
+        return json.dumps(told, allow_nan=False)
 
 
 def from_json(text: str) -> Kept:
     told = json.loads(text)
-    return Kept(**told | {name: tuple(told[name]) for name in ("tags", *SOURCES)})
+    return Kept(**told | {name: tuple(told[name]) for name in ("tags", "remarks", *SOURCES) if name in told})
 
 
 def gathered(values: Iterable[Value]) -> dict[Source, tuple[dict[str, Any], ...]]:

@@ -23,6 +23,8 @@ from .names import NotTold
 from .trackers import bring, read_runs, write_run
 from .unpacking import unpack
 
+ALONE = {"tensorboard": "events.out.tfevents.sent", "wandb": "run-sent.wandb"}  # what a file alone is called
+MOST_REMARKED = 3  # runs whose remarks are told at once; the others have them in their notes
 LARGEST = MOST - (1 << 20)  # bytes of a file, so that the request around it fits
 
 
@@ -30,7 +32,8 @@ class ImportForm(forms.Form):
     format = forms.ChoiceField(label="Made by", choices=[*FORMATS.items()])
     file = forms.FileField(
         label="File",
-        help_text=f"A zip of the tracker's folder, or an event file of TensorBoard; at most {LARGEST >> 20} MB.",
+        help_text=f"A zip of the tracker's folder, or one file of TensorBoard or Weights & Biases; at most "
+        f"{LARGEST >> 20} MB.",
     )
 
     def clean_file(self) -> Any:
@@ -52,7 +55,7 @@ def run_import(request: ProjectRequest) -> HttpResponse:
         format = form.cleaned_data["format"]
         try:
             with tempfile.TemporaryDirectory(prefix="prove-import-") as folder:
-                place(form.cleaned_data["file"], Path(folder))
+                place(form.cleaned_data["file"], Path(folder, ALONE.get(format, "file")))
                 found = read_runs(format, Path(folder))
             made = [bring(request.project, request.user, one, format) for one in found]
         except NotTold as why:
@@ -60,18 +63,20 @@ def run_import(request: ProjectRequest) -> HttpResponse:
         else:
             news = [run for run, new in made if new]
             messages.success(request, said(len(news), len(made)))
+            for one, (run, _) in [pair for pair in zip(found, made, strict=True) if pair[0].remarks][:MOST_REMARKED]:
+                messages.warning(request, f"Run {run.number}: {' '.join(one.remarks)}")
             return redirect(made[0][0]) if len(made) == 1 else redirect("runs", *request.project.path)
     return render(request, "experiments/run_import.html", {"form": form}, status=422 if form.errors else 200)
 
 
-def place(file: Any, folder: Path) -> None:
+def place(file: Any, alone: Path) -> None:
     """Lay out what was sent: a zip unpacked, anything else as the one file that it is. Raises NotTold."""
     if file.read(4).startswith(b"PK"):
         file.seek(0)
-        unpack(file, folder)
+        unpack(file, alone.parent)
         return
     file.seek(0)
-    with (folder / "events.out.tfevents.sent").open("wb") as out:
+    with alone.open("wb") as out:
         shutil.copyfileobj(file, out)
 
 

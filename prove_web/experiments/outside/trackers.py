@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -18,8 +20,8 @@ from prove_web.live.models import Job, State
 from training_worker.prove.metrics.names import fitted
 from training_worker.trackers.kept import SOURCES, Kept, from_json
 
-from ..keeping import LONGEST_TAG, MOST_TAGS
-from ..models import Run
+from ..keeping import LONGEST_NOTES, LONGEST_TAG, MOST_TAGS
+from ..models import Run, RunKind
 from ..points import number
 from . import TRACKERS as FORMATS
 from .making import Wanted, make
@@ -72,7 +74,8 @@ def kept(run: Run) -> Kept:
     }
     state = run.job.state if run.job.state in ENDS else "done"
     config = run.config.get("given", run.config)
-    return Kept(run.name, config, tuple(run.tags), state, rows["points"], rows["held_out"])
+    result = dict(run.job.result or {}) if run.kind == RunKind.OUTSIDE else {}
+    return Kept(run.name, config, tuple(run.tags), state, rows["points"], rows["held_out"], run.notes, result)
 
 
 def numbers(metrics: dict[str, Any]) -> dict[str, float]:
@@ -81,14 +84,17 @@ def numbers(metrics: dict[str, Any]) -> dict[str, float]:
 
 def bring(project: Project, user: User | None, one: Kept, format: str) -> tuple[Run, bool]:
     """A run of what a tracker kept, and whether it is new: the same content is the same run. Raises NotTold."""
-    if not isinstance(one.name, str) or not isinstance(one.config, dict) or not all(map(whole, one.config)):
+    if not isinstance(one.name, str) or not isinstance(one.config, dict) or not storable(one):
         raise NotTold("What it says of its run is damaged.", "file")
     key = f"{format}:{sha256(one.as_json().encode()).hexdigest()}"
     times = {row["time"] for source in SOURCES for row in getattr(one, source)}
     began = moment(min(times, default=0.0)) if len(times) > 1 else None
     tags = [text for tag in one.tags[:MOST_TAGS] if (text := fitted(str(tag))[:LONGEST_TAG].strip())]
     name = " ".join("".join(each if each.isprintable() else " " for each in one.name).split())[:80].strip()
-    wanted = Wanted(name or f"From {FORMATS[format]}", key, one.config, tags, started_at=began, silent_after_s=3600)
+    notes = "\n\n".join(filter(None, [one.notes, *one.remarks]))[:LONGEST_NOTES]
+    wanted = Wanted(
+        name or f"From {FORMATS[format]}", key, one.config, tags, notes, started_at=began, silent_after_s=3600
+    )
     with transaction.atomic():
         run, new = make(project, user, wanted)
         if new:
@@ -112,7 +118,7 @@ def fill(run: Run, one: Kept, timed: bool) -> None:
                 Told(row["step"], row["metrics"], moment(row["time"]) if timed else None) for row in rows[at:][:BATCH]
             ]
             tell(run, {source: told})
-    end(run, ENDS.get(one.state, State.DONE))
+    end(run, ENDS.get(one.state, State.DONE), result=one.result)
 
 
 def moment(seconds: float) -> datetime:
@@ -122,5 +128,9 @@ def moment(seconds: float) -> datetime:
         raise NotTold("It has a time that is none.", "file") from None
 
 
-def whole(name: Any) -> bool:
-    return isinstance(name, str) and "\0" not in name
+def storable(one: Kept) -> bool:
+    """Whether its text is such as a database takes: no zero characters, and no halves of one."""
+    try:
+        return "\\u0000" not in json.dumps(asdict(one), ensure_ascii=False).encode().decode()
+    except ValueError:
+        return False

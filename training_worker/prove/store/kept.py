@@ -9,6 +9,7 @@ from ..outcomes import Outcome, outcomes
 from ..trajectory import Boundary, End, Reward, Rollout
 
 SUCCEEDED = 3  # the validity level of a call that did what it was asked
+ELSEWHERE = "elsewhere"  # the form of a reward that a program of somebody else gave: its parts are terms, by its names
 COMPONENTS = tuple(one.name for one in fields(Reward) if one.type == "float" and one.name != "total")
 
 
@@ -29,14 +30,16 @@ class Tokens:
 class Kept:
     """One rollout of a step. `group` counts the step's groups from 1; a void group's advantages are None.
 
-    `seconds` is how long it took, where the engine tells rollouts apart.
+    `seconds` is how long it took, where the engine tells rollouts apart. `tokens` is None where a program of somebody
+    else made it; then `model_tokens` is how many the model wrote, where that was told.
     """
 
     rollout: Rollout
     group: int
     advantage: float | None
-    tokens: Tokens
+    tokens: Tokens | None
     seconds: float | None = None
+    model_tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +47,9 @@ class Summary:
     """A rollout in short. `index` counts the rollouts of its step from 1, `place` those of its group.
 
     `tools` and `levels` say of each call its tool ("" where there was no name) and the validity level it reached.
-    Reward and components are None where a failure that was not the policy's left none; tokens are counts. `terms` is
-    what a reward is made of beside its components. `outcomes` says of each call what became of it (outcomes.py); there
-    are none without a reward, and None is of a file from before they were kept.
+    Reward and components are None where a failure that was not the policy's left none, and components where nobody told
+    them; tokens are counts. `terms` is what a reward is made of beside its components. `outcomes` says of each call
+    what became of it (outcomes.py); there are none without a reward, and None is of a file from before they were kept.
     """
 
     index: int
@@ -90,17 +93,24 @@ def summary(one: Kept, index: int, place: int) -> Summary:
         place=place,
         example=rollout.example,
         reward=reward.total if reward else None,
-        components={name: getattr(reward, name) if reward else None for name in COMPONENTS},
+        components={name: component(reward, name) for name in COMPONENTS},
         abstention=bool(reward and reward.abstention),
         advantage=one.advantage,
         end=rollout.end,
         failed_at=rollout.failed_at,
         tools=tuple(made.call.name for made in rollout.calls),
         levels=tuple(made.level for made in rollout.calls),
-        prompt_tokens=len(tokens.prompt_ids),
-        model_tokens=sum(tokens.env_mask),
-        completion_tokens=len(tokens.completion_ids),
+        prompt_tokens=len(tokens.prompt_ids) if tokens else None,
+        model_tokens=sum(tokens.env_mask) if tokens else one.model_tokens,
+        completion_tokens=len(tokens.completion_ids) if tokens else None,
         seconds=one.seconds,
         terms=dict(getattr(reward, "terms", None) or {}),  # what a form of reward has beside the components
         outcomes=outcomes(rollout),
     )
+
+
+def component(reward: Reward | None, name: str) -> float | None:
+    """One of the five of a reward; of one given elsewhere, the part that it calls so."""
+    if reward is None:
+        return None
+    return reward.terms.get(name) if reward.form == ELSEWHERE else getattr(reward, name)

@@ -48,7 +48,7 @@ class TokenRow:
 
 def write_tokens(path: Path, rollouts: Sequence[Kept], piece: Callable[[int], str]) -> str:
     """Write the tokens of a step; the file's SHA-256. `piece` tells the text of a token. Raises OSError."""
-    tokens = [one.tokens for one in rollouts]
+    tokens = [one.tokens for one in rollouts if one.tokens is not None]
     used = {id for one in tokens for id in (*one.prompt_ids, *one.completion_ids)}
     pieces = json.dumps({str(id): piece(id) for id in sorted(used)}, ensure_ascii=True)
     columns = {

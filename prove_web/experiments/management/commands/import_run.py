@@ -20,7 +20,7 @@ class Command(BaseCommand):
     help = "Bring the runs of another tracker's files into a project."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("path", type=Path, help="a folder, a zip of one, or an event file")
+        parser.add_argument("path", type=Path, help="a folder, a zip of one, or one file of a run")
         parser.add_argument("--project", required=True, help="organisation/project")
         parser.add_argument("--from", required=True, choices=[*FORMATS], help="whose files these are")
 
@@ -37,6 +37,6 @@ class Command(BaseCommand):
                 for one in read_runs(options["from"], path.resolve()):
                     run, new = bring(project, None, one, options["from"])
                     told = f"{len(one.points):,} steps" if new else "had been brought in before"
-                    self.stdout.write(f"Run {run.number}, {run.name}: {told}")
+                    self.stdout.write("\n  ".join([f"Run {run.number}, {run.name}: {told}", *one.remarks]))
         except NotTold as why:
             raise CommandError(str(why)) from None

@@ -1,0 +1,120 @@
+"""What the program of a run trained elsewhere tells of a step's rollouts: kept as our own are, and indexed as they are.
+
+The groups of a step are told from its first on, in as many pieces as it takes: a piece replaces what was told of its
+first group and of all after that.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Sum
+from django.utils import timezone
+
+from prove_web.live import messages
+from prove_web.live.jobs import locked
+from prove_web.live.record import pass_on
+from training_worker.prove.store.courier import bring
+from training_worker.prove.store.elsewhere import NAME, Asked, kept_before, kept_of
+from training_worker.prove.store.folder import RolloutFolder
+from training_worker.prove.store.kept import Kept
+from training_worker.prove.store.storage import StorageFailed, configured
+from training_worker.prove.trajectory import UnreadableData
+
+from ..models import Run, RunKind
+from ..stored import StoredRun
+from .names import NotTold
+from .telling import NotOutside, goes_on, put
+
+MOST_ROLLOUTS = 2_048  # of a step
+LONGEST_TEXT = 400_000  # characters of one rollout, its prompt included
+LARGEST = 2 << 30  # bytes of a run's rollouts, as they are kept
+log = logging.getLogger(__name__)
+
+
+def tell_rollouts(run: Run, step: int, groups: Sequence[Asked], first: int = 1) -> int:
+    """Keep rollouts of a step, whose groups are numbered from `first`; how many, none where just these were known.
+
+    Raises NotOutside and NotTold; then nothing is stored.
+    """
+    if run.kind != RunKind.OUTSIDE:
+        raise NotOutside(f"Run {run.number} is trained here, and only its worker tells of it.")
+    check(groups)
+    folder = RolloutFolder(run.job.out / "rollouts")
+    with transaction.atomic():
+        job = locked(run.job_id)
+        others = run.kept.exclude(step=step).aggregate(all=Sum("bytes"))["all"] or 0
+        if others > LARGEST:
+            raise NotTold(
+                f"This run has {others:,} bytes of rollouts, and no more are kept. Tell of fewer steps.", "step"
+            )
+        known = run.kept.filter(step=step).values_list("digest", flat=True).first()
+        whole = [*(before(run, step, first) if first > 1 else ()), *kept_of(groups, first)]
+        if len(whole) > MOST_ROLLOUTS:
+            raise NotTold(f"A step has at most {MOST_ROLLOUTS:,} rollouts. Tell of a share of them.", "groups")
+        folder.path.mkdir(parents=True, exist_ok=True)
+        told = folder.keep(step, whole, tokens="none")
+        fresh = told["digest"] != known
+        opened = goes_on(job, fresh)
+        job.beat_at, job.done = timezone.now(), max(job.done, step)
+        job.total = max(job.total, job.done) if job.total else 0
+        put(job, [{"kind": "rollouts", "at": timezone.now().isoformat(), "data": told}] if fresh else [])
+        transaction.on_commit(lambda: brought(folder.path, str(job.pk)))
+    if fresh:
+        pass_on(job)
+    elif opened:
+        messages.hint(job)
+    return sum(len(one.attempts) for one in groups) if fresh else 0
+
+
+def before(run: Run, step: int, first: int) -> list[Kept]:
+    """What was told of the groups before `first`. Raises NotTold where that is not all of them."""
+    try:
+        found = kept_before(StoredRun(run).file(step), first)
+    except FileNotFoundError:
+        found = []
+    except (StorageFailed, UnreadableData, OSError) as why:
+        log.warning("Rollouts of run %s, step %s, cannot be read: %s", run.pk, step, why)
+        found = []
+    if len({one.group for one in found}) < first - 1:
+        raise NotTold(f"Not all groups of step {step} before group {first} are known. Begin with the first.", "first")
+    return found
+
+
+def check(groups: Sequence[Asked]) -> None:
+    """Raises NotTold."""
+    for number, group in enumerate(groups):
+        where = f"groups.{number}"
+        if group.name and not NAME.fullmatch(group.name):
+            raise NotTold(f"“{group.name[:80]}” is no name of a prompt: letters, digits and _ . : @ % + -.", where)
+        prompt = sum(len(one.content) for one in group.prompt)
+        for place, one in enumerate(group.attempts):
+            texts = [*(each.content for each in one.transcript), *(each.observation for each in one.calls)]
+            if prompt + sum(map(len, texts)) > LONGEST_TEXT:
+                longest = f"A rollout has at most {LONGEST_TEXT:,} characters, its prompt included. Cut it."
+                raise NotTold(longest, f"{where}.rollouts.{place}")
+        if not storable(group):
+            raise NotTold("It has a character that no text has: zero, or half of a surrogate pair.", where)
+
+
+def storable(group: Asked) -> bool:
+    try:
+        return "\\u0000" not in json.dumps(asdict(group), ensure_ascii=False).encode().decode()
+    except ValueError:
+        return False
+
+
+def brought(folder: Path, job: str) -> None:
+    """Bring what waits to the storage, where the site has one; what it does not take waits for the next step."""
+    if (storage := configured(settings.PROVE_STORAGE)) is None:
+        return
+    try:
+        bring(folder, storage / job / "rollouts")
+    except StorageFailed as why:
+        log.warning("Rollouts of job %s wait in its folder: %s", job, why)

@@ -1,0 +1,124 @@
+"""Weights & Biases' run files, `run-ID.wandb`, by its own library. Numbers are kept with all their digits.
+
+What is written is a run that was made offline, and goes to an account by `wandb sync FOLDER`: its library's public way,
+which starts a helper process. Nothing here talks to a network.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+os.environ.update(WANDB_MODE="offline", WANDB_ERROR_REPORTING="false")  # before it is imported
+
+import wandb
+
+from .kept import MOST_RUNS, SOURCES, Kept, NotRead, gathered, plainly
+from .wandb_file import History, run_in
+
+PATTERN = "*.wandb"
+PROJECT = "prove-studio"
+OURS = "prove"  # begins, in their files, a name of ours that means something there
+THEIRS = ("_step", "_runtime", "_timestamp", "_wandb")
+OFFLINE = {f"WANDB_{name}": "true" for name in ("SILENT", "DISABLE_CODE", "DISABLE_GIT")} | {
+    "WANDB_MODE": "offline",
+    "WANDB_ERROR_REPORTING": "false",
+}
+FOLDERS = ("WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR")
+ENDS = {"done": 0, "failed": 1, "stopped": 255}  # exit codes; 255 is that of Ctrl-C
+STATES = {code: state for state, code in ENDS.items()}
+MOST_NAMED = 10  # names that are left out and told of, one by one
+
+
+def read(path: Path) -> list[Kept]:
+    """Each file is a run. Raises NotRead."""
+    files = [path] if path.is_file() else sorted(path.rglob(PATTERN))
+    if not files:
+        raise NotRead("There is no run of Weights & Biases in it: their files are called run-….wandb.")
+    if len(files) > MOST_RUNS:
+        raise NotRead(f"It has {len(files)} runs, and {MOST_RUNS} are the most that are read at once.")
+    return [kept(file) for file in files]
+
+
+def kept(file: Path) -> Kept:
+    known = run_in(file)
+    rows, called = known.history, plainly(known.history.names)
+    values = (
+        (called[name].removeprefix(f"{OURS}/") if theirs(called[name]) else called[name], step, time, value)
+        for name, step, time, value in rows.values()
+    )
+    points = gathered(values)
+    return Kept(
+        name=(known.name or known.id or file.stem)[:80],
+        config=known.config,
+        tags=tuple(known.tags),
+        state=STATES.get(known.exit_code, "failed") if known.exit_code is not None else "failed",
+        points=points["points"],
+        held_out=points["held_out"],
+        notes=known.notes,
+        result={name: value for name, value in known.summary.items() if name not in rows.tops},
+        remarks=tuple(remarks(rows, known.damaged, known.exit_code is not None)),
+    )
+
+
+def theirs(name: str) -> bool:
+    return name in {f"{OURS}/{one}" for one in THEIRS}
+
+
+def remarks(rows: History, damaged: str, ended: bool) -> Iterator[str]:
+    """What is not as it was in the file, in words."""
+    if rows.left_out:
+        often = sorted(rows.left_out.items())
+        named = ", ".join(f"{name[:80]} ({count:,} times)" for name, count in often[:MOST_NAMED])
+        more = f" and {len(often) - MOST_NAMED} others" if len(often) > MOST_NAMED else ""
+        yield f"Left out, since they are no numbers: {named}{more}."
+    if damaged:
+        yield damaged
+    if not ended:
+        yield "The file does not tell how the run ended, so it counts as failed."
+
+
+def write(run: Kept, folder: Path) -> None:
+    """A folder `wandb` with one offline run; `wandb sync wandb/offline-run-…` sends it to an account."""
+    with TemporaryDirectory(prefix="prove-wandb-") as scratch:
+        for setting in [setting for setting in os.environ if setting.startswith("WANDB_")]:
+            del os.environ[setting]  # whose machine this is may have an account, which has no part in this
+        os.environ.update(OFFLINE | dict.fromkeys(FOLDERS, scratch))
+        settings = wandb.Settings(
+            root_dir=scratch,
+            host=OURS,
+            console="off",
+            disable_git=True,
+            save_code=False,
+            x_disable_meta=True,
+            x_disable_stats=True,
+            x_disable_machine_info=True,
+            x_save_requirements=False,
+        )
+        about = {"id": sha256(run.as_json().encode()).hexdigest()[:16], "name": run.name, "notes": run.notes}
+        made = wandb.init(project=PROJECT, config=run.config, tags=run.tags, settings=settings, **about)
+        for step, row in rows_of(run):
+            made.log(row, step=step)
+        made.summary.update(run.result)
+        made.finish(exit_code=ENDS.get(run.state, 0))
+        wandb.teardown()
+        for written in Path(scratch, "wandb").glob("offline-run-*"):
+            for name in ("logs", "tmp"):  # which say where it was made
+                shutil.rmtree(written / name, ignore_errors=True)
+            shutil.move(written, folder / "wandb" / written.name)
+
+
+def rows_of(run: Kept) -> Iterator[tuple[int, dict[str, float]]]:
+    """All that was measured at a step, by step; a row has one time, which is that of the later of its two sources."""
+    times: dict[int, float] = {}
+    for source in SOURCES:
+        for one in getattr(run, source):
+            times[one["step"]] = max(one["time"], times.get(one["step"], one["time"]))
+    rows: dict[int, dict[str, float]] = {step: {"_timestamp": time} for step, time in times.items()}
+    for name, step, _, value in run.values():
+        rows[step][f"{OURS}/{name}" if name in THEIRS else name] = value
+    yield from sorted(rows.items())

@@ -1,0 +1,235 @@
+"""One file `run-ID.wandb`: a log of records, each with its checksum, read by Weights & Biases' own reader."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from math import isfinite, nan
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError
+from wandb.proto import wandb_internal_pb2
+from wandb.sdk.internal.datastore import (
+    LEVELDBLOG_BLOCK_LEN,
+    LEVELDBLOG_FIRST,
+    LEVELDBLOG_FULL,
+    LEVELDBLOG_HEADER_LEN,
+    LEVELDBLOG_LAST,
+    LEVELDBLOG_MIDDLE,
+    DataStore,
+)
+
+from .kept import NotRead, Value
+
+KIND = "_type"  # is in a value that is a picture, a table, a histogram: what wandb calls media
+HIDDEN = "_"  # begins what wandb counts itself
+WRAPPED = {"value", "desc"}  # what a setting is wrapped in by older versions
+Piece = tuple[int, bytes]  # what part of a record it is, and what it holds
+FOREIGN = "It is no run of Weights & Biases, or is damaged at its very beginning."
+
+
+@dataclass
+class History:
+    """Numbers by row, and how often each thing that is none was told. `step_of` are metrics that other ones go by."""
+
+    rows: list[tuple[int, float, dict[str, float]]] = field(default_factory=list)  # step, seconds since 1970, numbers
+    left_out: Counter[str] = field(default_factory=Counter)
+    step_of: dict[str, str] = field(default_factory=dict)
+
+    def add(self, items: Any, began: float, number: int) -> None:
+        told = {path_of(item): loaded(item.value_json) for item in items}
+        media = {path[:-1] for path in told if len(path) > 1 and path[-1] == KIND}
+        found: dict[str, float] = {}
+        odd: set[str] = set()
+        for path, value in told.items():
+            whole = next((path[:at] for at in range(1, len(path)) if path[:at] in media), path)
+            if whole == path and isinstance(value, int | float) and not isinstance(value, bool):
+                found[".".join(path)] = float(value)
+            elif value is not None:
+                odd.add(".".join(whole))
+        self.left_out.update(odd)
+        spent, at = found.pop("_runtime", 0.0), found.pop("_timestamp", nan)
+        time = at if isfinite(at) else began + (spent if isfinite(spent) else 0.0)
+        self.rows.append((int(found.pop("_step", number)), time, found))
+
+    @property
+    def names(self) -> list[str]:
+        steps = set(self.step_of.values())
+        return [name for name in dict.fromkeys(name for *_, row in self.rows for name in row) if name not in steps]
+
+    @property
+    def tops(self) -> set[str]:
+        """What the summary repeats of them."""
+        return {*self.left_out, *(name for *_, row in self.rows for name in row)}
+
+    def values(self) -> Iterator[Value]:
+        """Each by the step that its run says it goes by; where that was not told, by the row's own."""
+        chosen = {name: self.step_by(name) for name in self.names}
+        for step, time, row in self.rows:
+            for name in row:
+                if name in chosen:
+                    by = row.get(chosen[name], step)
+                    yield name, int(by) if isfinite(by) else step, time, row[name]
+
+    def step_by(self, name: str) -> str:
+        return next((by for glob, by in self.step_of.items() if glob == name or fnmatchcase(name, glob)), "")
+
+
+@dataclass
+class Known:
+    """What one file says of its run. `exit_code` is None where it says nothing, `damaged` says what was lost."""
+
+    id: str = ""
+    name: str = ""
+    notes: str = ""
+    tags: tuple[str, ...] = ()
+    began: float = 0.0
+    config: dict[str, Any] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    exit_code: int | None = None
+    damaged: str = ""
+
+    def learn(self, record: Any) -> None:
+        kind = record.WhichOneof("record_type")
+        if kind == "run":
+            run = record.run
+            self.id, self.name, self.notes, self.tags = run.run_id, run.display_name, run.notes, tuple(run.tags)
+            self.began = run.start_time.seconds + run.start_time.nanos / 1e9
+            change(self.config, run.config)
+            change(self.summary, run.summary)
+        elif kind in ("config", "summary"):
+            change(getattr(self, kind), getattr(record, kind))
+        elif kind == "history":
+            self.history.add(record.history.item, self.began, record.history.step.num)
+        elif kind == "metric" and record.metric.step_metric:
+            self.history.step_of[record.metric.name or record.metric.glob_name] = record.metric.step_metric
+        elif kind == "exit":
+            self.exit_code = record.exit.exit_code
+
+
+def run_in(file: Path) -> Known:
+    """All that is whole of a file. Raises NotRead where nothing is."""
+    known, whole, lost = Known(), 0, 0
+    for data in records(file):
+        try:
+            known.learn(wandb_internal_pb2.Record.FromString(data or b"\xff"))
+            whole += 1
+        except (DecodeError, ValueError, OverflowError, RecursionError):
+            lost += 1
+    if not known.id and not known.history.rows:
+        raise NotRead(FOREIGN)
+    if lost:
+        known.damaged = f"The file is damaged or was cut short: {whole:,} records are read, and some are lost."
+    known.config = plain(known.config)
+    known.summary = {
+        name: value
+        for name, value in known.summary.items()
+        if not name.startswith(HIDDEN) and isinstance(value, str | int | float)
+    }
+    return known
+
+
+def records(file: Path) -> Iterator[bytes | None]:
+    """What each record holds, None for what is damaged; after that, the next block is tried. Raises NotRead."""
+    store = DataStore()
+    try:
+        begin(store, file)
+        yield from joined(pieces(store, file.stat().st_size))
+    finally:
+        store.close()
+
+
+def begin(store: Any, file: Path) -> None:
+    try:
+        store.open_for_scan(str(file))
+    except OSError as error:
+        raise NotRead(f"It cannot be opened for reading and writing, as its reader does: {error.strerror}.") from None
+    except Exception:  # the reader raises nothing more special
+        raise NotRead(FOREIGN) from None
+
+
+def pieces(store: Any, size: int) -> Iterator[Piece | None]:
+    """Records as they lie in the blocks of the file, and None for the rest of a block that cannot be read."""
+    while (place := store.get_offset()) < size:
+        left = LEVELDBLOG_BLOCK_LEN - place % LEVELDBLOG_BLOCK_LEN
+        if left < LEVELDBLOG_HEADER_LEN:
+            store.seek(place + left)
+            continue
+        try:
+            piece = store.scan_record()
+        except (AssertionError, IndexError):
+            piece = (0, b"")
+        if piece is None:
+            return
+        if piece[0] not in (LEVELDBLOG_FULL, LEVELDBLOG_FIRST, LEVELDBLOG_MIDDLE, LEVELDBLOG_LAST):
+            yield None
+            store.seek(place + left)
+            continue
+        yield piece
+
+
+def joined(found: Iterator[Piece | None]) -> Iterator[bytes | None]:
+    """Records put together of their pieces."""
+    begun: list[bytes] | None = None
+    for piece in found:
+        kind, data = piece or (0, b"")
+        if begun is not None and kind in (LEVELDBLOG_MIDDLE, LEVELDBLOG_LAST):
+            begun.append(data)
+            if kind == LEVELDBLOG_LAST:
+                yield b"".join(begun)
+                begun = None
+            continue
+        if begun is not None or kind not in (LEVELDBLOG_FULL, LEVELDBLOG_FIRST):
+            yield None
+        begun = [data] if kind == LEVELDBLOG_FIRST else None
+        if kind == LEVELDBLOG_FULL:
+            yield data
+    if begun is not None:
+        yield None
+
+
+def change(target: dict[str, Any], told: Any) -> None:
+    """What was set and what was removed, in place."""
+    for item in told.update:
+        *parents, last = path_of(item)
+        place = target
+        for parent in parents:
+            below = place.get(parent)
+            place[parent] = place = below if isinstance(below, dict) else {}
+        place[last] = finite(loaded(item.value_json))
+    for item in told.remove:
+        target.pop(path_of(item)[0], None)
+
+
+def path_of(item: Any) -> tuple[str, ...]:
+    return tuple(item.nested_key) or (item.key,)
+
+
+def loaded(text: str) -> Any:
+    """A value; text that is no JSON stays as it is."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def finite(value: Any) -> Any:
+    """A value as JSON has it, which has neither NaN nor infinity."""
+    if isinstance(value, dict):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [finite(one) for one in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def plain(config: dict[str, Any]) -> dict[str, Any]:
+    """Settings without what wandb says of itself; unwrapped where all of them are {"value": …}."""
+    found = {name: value for name, value in config.items() if name != "_wandb"}
+    if found and all(isinstance(one, dict) and "value" in one and one.keys() <= WRAPPED for one in found.values()):
+        return {name: value["value"] for name, value in found.items()}
+    return found
