@@ -13,6 +13,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .accepting import Drifted, NotChecked
 from .beside import agreed, beside
+from .blind import blind_since
 from .item_page import (
     CONFLICTING,
     Refusal,
@@ -91,7 +92,7 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
     reviews = list(complete(item).order_by("done_at", "pk").select_related("reviewer"))
     posted = dict(request.POST.lists()) if refused else None if own else agreed(reviews)
     context = {
-        **shown_item(item, blind=False),
+        **shown_item(item, blind=blind_since(item.trajectory, request.user) is not None),
         "sheet": sheet(schema, shape, own, posted, refused.faults if refused else None),
         "review": own,
         "refused": refused,

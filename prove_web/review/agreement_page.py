@@ -15,6 +15,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .agreement import ENOUGH, START, Figures, Pair, Period, over_time, pairs, summary
 from .answers import collected
+from .blind import Blind
 from .coefficients import Estimate, reading
 from .models import Queue
 from .plot import Box, Plot, room
@@ -52,7 +53,7 @@ def agreement(request: ProjectRequest) -> HttpResponse:
     """`?queue=` one queue alone, `?question=` whose pairs and course are shown, `?by=` day or week, `?as=` which figure
     the pairs are compared by."""
     queue = queue_of(request.project, request.GET.get("queue", ""))
-    found = [each for each in collected(request.project, queue) if each.given]
+    found = [each for each in collected(request.project, queue, Blind(request.user, request.project)) if each.given]
     chosen = next((one for one in found if one.facet.key == request.GET.get("question")), found[0] if found else None)
     by = by if (by := request.GET.get("by", "")) in START else "week"
     statistic = named if (named := request.GET.get("as", "")) in STATISTICS else "ac1"

@@ -16,6 +16,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .accepting import Drifted, NotChecked
 from .beside import beside
+from .blind import blind_since
 from .holding import next_item, take
 from .item_page import Refusal, edit_address, given, item_of, refusal, shown_item, told, told_why, wants_json
 from .markdown import shown
@@ -109,7 +110,7 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
     own = mine(item, user)
     done = own is not None and own.state == Review.State.DONE
     held = not done and take(item, user)
-    blind = queue.blind and not done
+    blind = (queue.blind and not done) or blind_since(item.trajectory, user) is not None  # in another queue
     schema = read_schema(queue.schema)
     posted = dict(request.POST.lists()) if refused else None
     others = [] if blind else list(complete_of(item).exclude(reviewer=user).select_related("reviewer"))

@@ -12,7 +12,7 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.review.comments import blind_since
+from prove_web.review.blind import blind_since
 from training_worker.prove.synthesis.mending import Mended, Wanted, as_it_is, mended
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Example, Rollout

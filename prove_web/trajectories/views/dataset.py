@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.live.models import Job, JobEvent, State
+from prove_web.review.blind import Blind
 
 from ..asking import asked, tidy
 from ..card import card
@@ -39,9 +40,10 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
     if not request.htmx and "" in request.GET.values():
         return redirect(f"{request.path}?{tidy(request.GET.dict())}".removesuffix("?"))
     filled = stats(found, newest)
-    narrowed = TrajectoryFilter(request.GET, dataset=found)
+    blind = Blind(request.user, request.project)
+    narrowed = TrajectoryFilter(request.GET, dataset=found, blind=blind)
     narrowed.offer(steps=filled.steps.values, server=filled.servers.values, tool=sorted(filled.tools.values))
-    order = order_of(request.GET)
+    order = order_of(request.GET, blind=blind)
     page = page_of(request.project, narrowed.qs, request.GET, order)
     typed = asked(request.GET)
     context = {
@@ -51,10 +53,11 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
         "filter": narrowed,
         "query": typed,
         "fault": narrowed.fault,
+        "covered": narrowed.covered,
         "marked": narrowed.fault and narrowed.fault.around(typed),
         "narrowed": narrowed.narrowed,
         "page": page,
-        "lines": lines(page),
+        "lines": lines(page, blind),
         "order": order.name,
         "sorts": SORTS,
         "link": narrowed.address,
