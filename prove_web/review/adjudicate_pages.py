@@ -14,6 +14,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from .accepting import Drifted, NotChecked
 from .beside import agreed, beside
 from .blind import blind_since
+from .history import history
 from .item_page import (
     CONFLICTING,
     Refusal,
@@ -103,5 +104,6 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
         "conflicts": item.queue.items.filter(state=Item.State.CONFLICT).count(),
         "reason": request.POST.get("reason", ""),
         "kind": "adjudicate",
+        "history": history(item),
     }
     return render(request, "review/adjudicate.html", context, status=refused.status if refused else 200)

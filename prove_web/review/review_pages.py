@@ -17,6 +17,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from .accepting import Drifted, NotChecked
 from .beside import beside
 from .blind import blind_since
+from .history import history
 from .holding import next_item, take
 from .item_page import Refusal, edit_address, given, item_of, refusal, shown_item, told, told_why, wants_json
 from .markdown import shown
@@ -131,6 +132,7 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
         "reason": request.POST.get("reason", ""),
         "blind": blind,
         "kind": "review",
+        "history": [] if blind else history(item),
     }
     return render(request, "review/review.html", context, status=refused.status if refused else 200)
 
