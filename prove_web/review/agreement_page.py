@@ -79,7 +79,7 @@ def agreement(request: ProjectRequest) -> HttpResponse:
 
 
 def disagreement(chosen: Answers) -> dict[str, Any]:
-    """What is said in place of what, who stands apart, and about what: of a blind queue once an item has its reviews."""
+    """What is said in place of what, who stands apart, and about what: of blind queues once an item has all reviews."""
     counts, values, people = confusion(chosen), chosen.facet.values, apart(chosen)
     names = User.objects.in_bulk([one.person for one in people])
     told = items_told().filter(pk__in={item for item, _ in chosen.given})

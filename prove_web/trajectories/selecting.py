@@ -64,7 +64,7 @@ def selected(project: Project, given: Mapping[str, str], blind: Blind | None = N
     """As far as one may know of it. Raises Http404 for a data set or queue that is not there."""
     if given.get("queue"):
         return judged(project, given, blind)
-    whole = Dataset.objects.filter(project=project, job__state=State.DONE).select_related("job")
+    whole = Dataset.objects.filter(project=project, job__state=State.DONE, loading_at=None).select_related("job")
     dataset = one_of(whole, given.get("dataset"), "data set")
     query = given.get("q", "").replace("\0", "").strip()
     found = search(project, query, dataset, blind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from django.db import close_old_connections, transaction
@@ -10,7 +11,7 @@ from django.db import close_old_connections, transaction
 import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from prove_web.celery import app
 from prove_web.live.messages import broker
-from prove_web.live.models import WEB, Job, State
+from prove_web.live.models import CURATE, WEB, Job, State
 from prove_web.live.record import record
 from training_worker.prove.events import now
 from training_worker.prove.trajectory import UnreadableData
@@ -28,6 +29,7 @@ class Telling:
 
     def __init__(self, job: Job):
         self.job, self.seq, self.told_at = job, 0, -OFTEN
+        self.pace = Pace(passes(job.spec))
 
     def __call__(self, kind: str, **data: Any) -> None:
         """Raises Stopped."""
@@ -40,9 +42,34 @@ class Telling:
     def progress(self, done: int, total: int, line: str) -> None:
         """Raises Stopped."""
         at = time.monotonic()
+        left = self.pace.left(done, total, line, at)
         if at - self.told_at >= OFTEN:
             self.told_at = at
-            self("progress", done=done, total=total, line=line, seconds_left=None)
+            self("progress", done=done, total=total, line=line, seconds_left=left)
+
+
+class Pace:
+    """How long it takes yet, by what a row took so far: all rows are gone through in so many `passes`, each with a line
+    of its own."""
+
+    def __init__(self, passes: int):
+        self.passes, self.line, self.over, self.began = passes, "", 0, 0.0
+
+    def left(self, done: int, total: int, line: str, now: float) -> float | None:
+        """Seconds; None while too little is known."""
+        if not self.line:
+            self.began = now
+        if line != self.line:
+            self.over, self.line = self.over + bool(self.line), line
+        gone = self.over * total + done
+        if gone < max(1, total / 100):
+            return None
+        return (now - self.began) / gone * max(0, self.passes * total - gone)
+
+
+def passes(spec: Mapping[str, Any]) -> int:
+    """Rows are written to files and kept in the database; for a split or a mix they are read before that."""
+    return 3 if spec.get(CURATE, {}).get("how") in ("split", "mix") else 2
 
 
 @app.task(name="prove_web.trajectories.curate")
@@ -70,6 +97,7 @@ def work(job: Job) -> None:
     from prove_web.experiments.rollouts import NoRollouts
 
     from .curating import fill
+    from .loading import clear
     from .models import Dataset
     from .versions import NotMade
 
@@ -86,6 +114,6 @@ def work(job: Job) -> None:
         told = f"{error.filename or 'The data folder'}: {error.strerror}. Make room or put it right, then resume."
         over = {"state": State.FAILED, "error": told, "result": {}}
     if over["state"] != State.DONE and Job.objects.filter(pk=job.pk, attempt=job.attempt).exists():
-        dataset.trajectories.all().delete()
+        clear(dataset)
     tell.seq += 1
     record(str(job.pk), job.attempt, [{"seq": tell.seq, "at": now(), "kind": "ended", "data": over}])

@@ -115,6 +115,6 @@ def made(project: Project, number: int) -> Dataset:
     found = get_object_or_404(
         Dataset.objects.select_related("job", "parent__job", "project__organisation"), project=project, number=number
     )
-    if found.job.state != State.DONE or not found.trajectories.exists():
+    if found.job.state != State.DONE or found.loading_at or not found.trajectories.exists():
         raise Http404(f"Data set {number} is not made yet.")
     return found

@@ -1,4 +1,4 @@
-"""Where reviewers disagree: laws over random answers, against scikit-learn's and krippendorff's figures; and the page."""
+"""Where reviewers disagree: laws over random answers, beside scikit-learn's and krippendorff's figures; the page."""
 
 from __future__ import annotations
 

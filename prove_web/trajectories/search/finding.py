@@ -33,7 +33,9 @@ def search(project: Project, query: str, dataset: Dataset | None = None, blind: 
 
     What asks for a reward, or for what people say, finds nothing that this person has yet to review blind.
     """
-    whole = project.datasets.filter(job__state=State.DONE)  # while a job fills one, some of its rows are there
+    whole = project.datasets.filter(
+        job__state=State.DONE, loading_at=None
+    )  # while a job fills one, some of its rows are there
     among = [dataset.pk] if dataset else whole.order_by().values("pk")
     rows = Trajectory.objects.filter(dataset__in=among).defer("record", "rollout")
     try:

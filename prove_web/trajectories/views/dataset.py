@@ -31,7 +31,7 @@ from .finding import one_of
 def dataset(request: Any, dataset: int) -> HttpResponse:
     found = one_of(request.project, dataset)
     newest = found.trajectories.aggregate(newest=Max("pk"))["newest"]
-    if newest is None or found.job.state != State.DONE:  # while a job fills it, some of its rows are there
+    if newest is None or found.loading_at or found.job.state != State.DONE:  # while it is filled, some rows are there
         return unfinished(request, found)
     if request.GET.get("part") == "progress":
         return again()
@@ -78,6 +78,8 @@ def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
     made = mix(job.result)
     loading = job.state == State.DONE and not (made and made.train + made.held_out == 0)
     context = {"dataset": found, "job": job, "cursor": newest or 0, "loading": loading, **told_of(job)}
+    if loading:
+        context["kept"] = found.trajectories.count()
     if request.GET.get("part") != "progress":
         return render(request, "trajectories/dataset_unfinished.html", context)
     return again() if job.ended and not loading else render(request, "trajectories/progress.html", context)
