@@ -142,12 +142,13 @@ def complete_of(item: Item) -> Any:
 
 
 def around(item: Item) -> dict[str, int | None]:
-    """The positions before and after an item, and how many there are."""
-    count = item.queue.items.count()
+    """The positions before and after an item, past those whose data set was deleted, and how many there are."""
+    there = item.queue.items.filter(trajectory__dataset__deleted_at=None).order_by("position")
+    places = there.values_list("position", flat=True)
     return {
-        "before": item.position - 1 if item.position > 1 else None,
-        "after": item.position + 1 if item.position < count else None,
-        "count": count,
+        "before": places.filter(position__lt=item.position).last(),
+        "after": places.filter(position__gt=item.position).first(),
+        "count": item.queue.items.count(),
     }
 
 

@@ -1,5 +1,7 @@
 """What became of items is written down each time; of those that are settled already, how they stand."""
 
+from typing import Any
+
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
@@ -8,7 +10,7 @@ from django.utils import timezone
 BATCH = 1_000
 
 
-def as_they_stand(apps, schema_editor):
+def as_they_stand(apps: Any, schema_editor: Any) -> None:
     Item, Decision = apps.get_model("review", "Item"), apps.get_model("review", "Decision")
     items = Item.objects.exclude(state="open").values_list("pk", "state", "verdict", "settled_by", "settled_at")
     made = (
