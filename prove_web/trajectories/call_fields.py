@@ -10,6 +10,7 @@ from typing import Any
 from mcp_servers.catalogue import TOOLS
 from prove_web.servers.arguments import FORM, CallForm
 from prove_web.servers.faults import unfit
+from prove_web.servers.parameters import parameters
 
 from .typed import NotArguments, arguments_of
 
@@ -66,6 +67,7 @@ def read(form: CallForm, tool: str) -> Given:
     arguments = form.arguments()
     if arguments is None:
         return Given("{}", form, form.error or UNREAD)
+    arguments = {one.name: arguments[one.name] for one in parameters(form.tool) if one.name in arguments}
     found = as_json(spelled(arguments))
     if form.tool.name == tool or found.fault:
         return replace(found, form=form)
