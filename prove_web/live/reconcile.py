@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
+
+from prove_web.trajectories.loading import SILENT
+from prove_web.trajectories.models import Trajectory
 
 from . import messages
 from .jobs import dispatch, give_up, locked, ready
@@ -46,7 +49,9 @@ def bury(job: Job) -> None:
 def not_loaded() -> QuerySet[Job]:
     """Data sets that were made a while ago and are not in the database: what was said of their end is lost."""
     over = {"state": State.DONE, "ended_at__range": (timezone.now() - LOAD_UNTIL, timezone.now() - LOAD_AGAIN)}
-    return Job.objects.filter(**over, dataset__isnull=False, dataset__trajectories__isnull=True)
+    silent = Q(dataset__loading_at__lt=timezone.now() - SILENT)
+    empty = ~Exists(Trajectory.objects.filter(dataset__job=OuterRef("pk")))
+    return Job.objects.filter(silent | empty, **over, dataset__isnull=False)
 
 
 def unheard(job: Job) -> bool:

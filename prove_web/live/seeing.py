@@ -6,9 +6,11 @@ from collections.abc import Iterable
 
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 
-from prove_web.accounts.models import Membership, Organisation
+from prove_web.accounts.models import Membership, Organisation, User
 from prove_web.accounts.roles import Action, Role
 from prove_web.accounts.second_factor import exists, open_now
+from prove_web.review.blind import blind_since
+from prove_web.trajectories.models import Trajectory
 
 Topic = tuple[str, str]  # ("job", id), ("project", id), ("session", id) or ("trajectory", id)
 OWNER_OF = {
@@ -33,4 +35,15 @@ def permitted(topic: Topic, people: Iterable[int]) -> set[int] | None:
         return None
     entered = open_now("organisation") | exists("user")
     roles = Membership.objects.filter(entered, organisation=organisation, user__in=set(people), user__is_active=True)
-    return {user for user, role in roles.values_list("user", "role") if Role(role).covers(Action.VIEW)}
+    may = {user for user, role in roles.values_list("user", "role") if Role(role).covers(Action.VIEW)}
+    return may - blind_to(key, may) if kind == "trajectory" else may
+
+
+def blind_to(trajectory: str, people: Iterable[int]) -> set[int]:
+    """Those who have yet to review it blind: what others say of it is not told to them, nor that they do."""
+    row = (
+        Trajectory.objects.select_related("dataset__project__organisation")
+        .defer("record", "rollout")
+        .get(pk=trajectory)
+    )
+    return {one.pk for one in User.objects.filter(pk__in=people) if blind_since(row, one)}

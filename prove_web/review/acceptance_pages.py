@@ -14,7 +14,7 @@ from prove_web.accounts.permissions import Action, in_project
 from prove_web.trajectories.models import Trajectory
 
 from .accepting import Drifted, NotChecked, accept
-from .comments import blind_since
+from .blind import blind_since
 from .standing import standings, today
 
 

@@ -13,6 +13,8 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .accepting import Drifted, NotChecked
 from .beside import agreed, beside
+from .blind import blind_since
+from .history import history
 from .item_page import (
     CONFLICTING,
     Refusal,
@@ -91,7 +93,7 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
     reviews = list(complete(item).order_by("done_at", "pk").select_related("reviewer"))
     posted = dict(request.POST.lists()) if refused else None if own else agreed(reviews)
     context = {
-        **shown_item(item, blind=False),
+        **shown_item(item, blind=blind_since(item.trajectory, request.user) is not None),
         "sheet": sheet(schema, shape, own, posted, refused.faults if refused else None),
         "review": own,
         "refused": refused,
@@ -102,5 +104,6 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
         "conflicts": item.queue.items.filter(state=Item.State.CONFLICT).count(),
         "reason": request.POST.get("reason", ""),
         "kind": "adjudicate",
+        "history": history(item),
     }
     return render(request, "review/adjudicate.html", context, status=refused.status if refused else 200)

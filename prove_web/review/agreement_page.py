@@ -14,10 +14,13 @@ from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .agreement import ENOUGH, START, Figures, Pair, Period, over_time, pairs, summary
-from .answers import collected
+from .answers import Answers, collected
+from .blind import Blind
 from .coefficients import Estimate, reading
+from .disagreeing import apart, cells, confusion, disputed
 from .models import Queue
 from .plot import Box, Plot, room
+from .told import items_told
 
 STATISTICS = {
     "percent": "Percent",
@@ -52,7 +55,7 @@ def agreement(request: ProjectRequest) -> HttpResponse:
     """`?queue=` one queue alone, `?question=` whose pairs and course are shown, `?by=` day or week, `?as=` which figure
     the pairs are compared by."""
     queue = queue_of(request.project, request.GET.get("queue", ""))
-    found = [each for each in collected(request.project, queue) if each.given]
+    found = [each for each in collected(request.project, queue, Blind(request.user, request.project)) if each.given]
     chosen = next((one for one in found if one.facet.key == request.GET.get("question")), found[0] if found else None)
     by = by if (by := request.GET.get("by", "")) in START else "week"
     statistic = named if (named := request.GET.get("as", "")) in STATISTICS else "ac1"
@@ -71,7 +74,24 @@ def agreement(request: ProjectRequest) -> HttpResponse:
     if chosen:
         periods = over_time(chosen, by)[-MOST_PERIODS:]
         context |= {"matrix": matrix(pairs(chosen), statistic), "periods": periods, "plot": course(periods)}
+        context |= disagreement(chosen)
     return render(request, "review/agreement.html", context)
+
+
+def disagreement(chosen: Answers) -> dict[str, Any]:
+    """What is said in place of what, who stands apart, and about what: of blind queues once an item has all reviews."""
+    counts, values, people = confusion(chosen), chosen.facet.values, apart(chosen)
+    names = User.objects.in_bulk([one.person for one in people])
+    told = items_told().filter(pk__in={item for item, _ in chosen.given})
+    disputes = disputed(chosen, told.values_list("pk", flat=True))
+    items = told.select_related("queue__project__organisation", "trajectory__dataset__project__organisation")
+    known = items.defer("trajectory__record", "trajectory__rollout").in_bulk([one.unit[0] for one in disputes])
+    rows = [list(zip(values, row, strict=True)) for row in cells(counts)]
+    return {
+        "confusion": list(zip(values, rows, strict=True)) if counts.any() else [],
+        "people": [(str(names.get(one.person, "?")), one) for one in people],
+        "disputes": [(known[one.unit[0]], one.unit[1], one) for one in disputes],
+    }
 
 
 def queue_of(project: Project, number: str) -> Queue | None:

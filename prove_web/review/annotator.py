@@ -15,6 +15,7 @@ import numpy as np
 from prove_web.accounts.models import Project
 
 from .agreement import ENOUGH
+from .blind import Blind
 from .coefficients import Counts, Estimate, Floats, ac1, alpha, percent
 from .models import Item, Queue
 from .schema import ACCEPT, FIX, VERDICT
@@ -82,24 +83,28 @@ class Annotator:
         return self.units >= ENOUGH
 
 
-def judged(project: Project, queue: Queue | None = None, basis: Basis = "settled", fix: bool = True) -> list[Judged]:
+def judged(
+    project: Project, queue: Queue | None = None, basis: Basis = "settled", fix: bool = True, blind: Blind | None = None
+) -> list[Judged]:
     """Every settled verdict, or the verdict of each complete review, of a trajectory that has a reward.
 
-    Without `fix` those that people want mended are left out.
+    Without `fix` those that people want mended are left out; so is what one has yet to review `blind`.
     """
-    rows = of_items(project, queue) if basis == "settled" else of_reviews(project, queue)
+    blind = blind or Blind(None, project)
+    rows = of_items(blind, queue) if basis == "settled" else of_reviews(blind, queue)
     return [one for one in rows if fix or one.verdict != FIX]
 
 
-def of_items(project: Project, queue: Queue | None) -> Iterator[Judged]:
-    items = Item.objects.filter(queue__project=project, state=Item.State.SETTLED).exclude(verdict="")
+def of_items(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
+    items = Item.objects.filter(queue__project=blind.project, state=Item.State.SETTLED).exclude(verdict="")
+    items = blind.told(items, "trajectory")
     items = items.filter(queue=queue) if queue else items
     for row in items.filter(trajectory__reward__isnull=False).order_by("pk").values(*fields("")):
         yield of_row(row, row["verdict"])
 
 
-def of_reviews(project: Project, queue: Queue | None) -> Iterator[Judged]:
-    reviews = told().filter(item__queue__project=project, adjudicates=False)
+def of_reviews(blind: Blind, queue: Queue | None) -> Iterator[Judged]:
+    reviews = blind.told(told().filter(item__queue__project=blind.project, adjudicates=False), "item__trajectory")
     reviews = reviews.filter(item__queue=queue) if queue else reviews
     reviews = reviews.filter(item__trajectory__reward__isnull=False).order_by("pk")
     for row in reviews.values("answers", *(f"item__{name}" for name in fields(""))):

@@ -19,6 +19,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from .agreement import ENOUGH
 from .agreement_page import queue_of
 from .annotator import PARTS, Annotator, Cut, Judged, annotator, cut, judged
+from .blind import Blind
 from .disagreements import disagreements
 from .disagreements import queue_of as make_queue
 from .models import Queue
@@ -32,13 +33,13 @@ SIDES = {"": "All of them", "low": "People accept, it scores low", "high": "Peop
 class Asked:
     """What an address asks for: which verdicts, which part of the reward, from which threshold on, and which side."""
 
-    def __init__(self, project: Project, given: QueryDict):
+    def __init__(self, project: Project, given: QueryDict, blind: Blind):
         self.queue: Queue | None = queue_of(project, given.get("queue", ""))
         self.basis = "reviews" if given.get("basis") == "reviews" else "settled"
         self.fix = given.get("fix") != "out"
         self.part = part if (part := given.get("part_of", "")) in PARTS else "reward"
         self.side = side if (side := given.get("side", "")) in SIDES else ""
-        self.units = judged(project, self.queue, self.basis, self.fix)
+        self.units = judged(project, self.queue, self.basis, self.fix, blind)
         self.given = number(given.get("at", ""))
 
     def threshold(self, found: Annotator) -> float:
@@ -64,7 +65,7 @@ def number(text: str) -> float | None:
 @require_safe
 def reward_annotator(request: ProjectRequest) -> HttpResponse:
     """`?queue=`, `?basis=` settled or reviews, `?fix=out`, `?part_of=` the reward, `?at=` a threshold, `?side=`."""
-    asked = Asked(request.project, request.GET)
+    asked = Asked(request.project, request.GET, Blind(request.user, request.project))
     found = [annotator(asked.units, part) for part in PARTS]
     chosen = found[PARTS.index(asked.part)]
     threshold = asked.threshold(chosen)
@@ -126,7 +127,7 @@ def roc(found: Annotator) -> Plot:
 @require_POST
 def disagreement_queue(request: ProjectRequest) -> HttpResponse:
     """Make a queue of the disagreements that the page shows."""
-    asked = Asked(request.project, request.POST)
+    asked = Asked(request.project, request.POST, Blind(request.user, request.project))
     threshold = asked.threshold(annotator(asked.units, asked.part))
     found = disagreements(asked.units, asked.part, threshold, asked.side)
     try:

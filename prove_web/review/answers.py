@@ -13,6 +13,7 @@ from typing import Any
 
 from prove_web.accounts.models import Project
 
+from .blind import Blind
 from .models import Queue, Review
 from .schema import BadSchema, Question, read_schema
 
@@ -70,15 +71,16 @@ class Told:
     at: datetime
 
 
-def collected(project: Project, queue: Queue | None = None) -> list[Answers]:
-    """The answers to every facet that anyone was asked, in the order of the questions; newest queues first."""
+def collected(project: Project, queue: Queue | None = None, blind: Blind | None = None) -> list[Answers]:
+    """The answers to every facet that anyone was asked, in the order of the questions; newest queues first. None about
+    what one has yet to review `blind`."""
     found: dict[Facet, Answers] = {}
     for each in [queue] if queue else project.queues.all():
         try:
             schema = read_schema(each.schema)
         except BadSchema:
             continue
-        reviews = [*told_in(each)]
+        reviews = [*told_in(each, blind or Blind(None, project))]
         for question in schema.questions:
             units = inside(question, reviews)
             for facet in facets(question):
@@ -88,8 +90,9 @@ def collected(project: Project, queue: Queue | None = None) -> list[Answers]:
     return [*found.values()]
 
 
-def told_in(queue: Queue) -> Iterator[Told]:
+def told_in(queue: Queue, blind: Blind) -> Iterator[Told]:
     done = Review.objects.filter(item__queue=queue, state=Review.State.DONE, adjudicates=False)
+    done = blind.told(done, "item__trajectory")
     for pk, item, reviewer, answers, saved, at in done.values_list(
         "pk", "item", "reviewer", "answers", "saved_at", "done_at"
     ):

@@ -15,7 +15,8 @@ from prove_web.trajectories.models import Trajectory
 
 from . import comments as saying
 from .acceptance_pages import one_of
-from .comments import NotSaid, blind_since, people, threads
+from .blind import blind_since
+from .comments import NotSaid, people, threads
 from .models import Comment
 from .places import places, read_place
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import groupby
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from prove_web.accounts.models import Membership, User
-from prove_web.accounts.permissions import role_in
-from prove_web.accounts.roles import Action
 from prove_web.live import messages
 from prove_web.trajectories.models import Trajectory
 
+from .blind import blind_since
 from .comment_text import mentioned, render
-from .models import Comment, Hold, Item, Notification, Review
+from .models import Comment, Notification
 from .notifying import notify
 from .places import WHOLE, Place
 
@@ -64,29 +63,6 @@ def visible_comments(trajectory: Trajectory, user: User) -> QuerySet[Comment]:
     rows = trajectory.comments.filter(removed_at=None).select_related("author")
     since = blind_since(trajectory, user)
     return rows.filter(Q(author=user) | Q(made_at__lt=since)) if since else rows
-
-
-def blind_since(trajectory: Trajectory, user: User) -> datetime | None:
-    """When the oldest blind queue was made that waits for this person's answers about a trajectory; None for none.
-
-    It waits while the item is open and the queue too, and their review is not complete: for those who were assigned,
-    have begun or skipped it or are at it, and where reviewers pull items for every annotator, who may be next. Who may
-    adjudicate is blind only when they take part.
-    """
-    role = role_in(user, trajectory.dataset.project.organisation)
-    mine = Review.objects.filter(item=OuterRef("pk"), reviewer=user, adjudicates=False)
-    held = Hold.objects.filter(item=OuterRef("pk"), reviewer=user, until__gt=timezone.now())
-    concerned = (
-        Q(Exists(mine))
-        | Q(Exists(held))
-        | Q(Exists(Item.assigned.through.objects.filter(item=OuterRef("pk"), user=user)))
-    )
-    if role and role.covers(Action.ANNOTATE) and not role.covers(Action.LAUNCH):
-        concerned |= Q(queue__pull=True)
-    items = Item.objects.filter(concerned, trajectory=trajectory, state=Item.State.OPEN)
-    items = items.filter(queue__blind=True, queue__closed_at=None)
-    items = items.exclude(Exists(mine.filter(state=Review.State.DONE)))
-    return items.order_by("queue__created_at").values_list("queue__created_at", flat=True).first()
 
 
 def threads(trajectory: Trajectory, user: User) -> list[Thread]:

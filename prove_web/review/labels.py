@@ -13,10 +13,12 @@ from django.db.models import Prefetch, QuerySet
 from prove_web.trajectories.search import search
 from training_worker.prove.export.lines import harmless
 
+from .blind import Blind
 from .models import Item, Queue, Review
 from .schema import read_schema
 
 FIRST = ("position", "dataset", "trajectory", "state", "verdict_settled", "reviewer", "adjudicates", "extra", "review")
+TOGETHER = 500  # items in memory at a time
 LAST = ("turns", "calls", "corrected", "comment", "seconds", "completed_at")
 
 
@@ -45,31 +47,41 @@ class Left:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def narrowed(queue: Queue, by: Narrowed) -> Left:
-    """The items of a queue that a filter leaves, in order."""
+def narrowed(queue: Queue, by: Narrowed, blind: Blind) -> Left:
+    """The items of a queue that a filter leaves, in order, as far as one may know of them."""
     rows, fault = queue.items.filter(trajectory__dataset__deleted_at=None), ""
     rows = rows.filter(state=by.state) if by.state else rows
-    rows = rows.filter(verdict=by.verdict) if by.verdict else rows
+    rows = blind.told(rows.filter(verdict=by.verdict), "trajectory") if by.verdict else rows
     if by.reviewer:
         theirs = Review.objects.filter(reviewer__username=by.reviewer, item__queue=queue, adjudicates=False)
         rows = rows.filter(pk__in=theirs.values("item"))
     if by.query:
-        found = search(queue.project, by.query)
+        found = search(queue.project, by.query, blind=blind)
         fault = f"At character {found.fault.at + 1}: {found.fault.message}" if found.fault else ""
         rows = rows if found.fault else rows.filter(trajectory__in=found.rows.order_by().values("pk"))
     return Left(rows, fault)
 
 
-def labels(queue: Queue, rows: QuerySet[Item]) -> Iterator[dict[str, Any]]:
-    """Each complete or skipped review of these items, with what became of the item."""
+def labels(queue: Queue, rows: QuerySet[Item], blind: Blind) -> Iterator[dict[str, Any]]:
+    """Each complete or skipped review of these items, with what became of the item; not of those that wait for one's
+    own."""
     reviews = Review.objects.exclude(state=Review.State.DRAFT).select_related("reviewer").order_by("done_at", "pk")
-    items = rows.select_related("trajectory__dataset").defer("trajectory__record", "trajectory__rollout")
-    for item in items.prefetch_related(Prefetch("reviews", reviews)).iterator(chunk_size=500):
+    left = blind.told(rows, "trajectory").select_related("trajectory__dataset").order_by("position")
+    left = left.defer("trajectory__record", "trajectory__rollout").prefetch_related(Prefetch("reviews", reviews))
+    for item in in_parts(left):
         counted = 0
         for review in item.reviews.all():
             decides = review.state == Review.State.DONE and not review.adjudicates
             counted += decides
             yield line(item, review, extra=decides and counted > queue.reviewers)
+
+
+def in_parts(items: QuerySet[Item]) -> Iterator[Item]:
+    """All of them, some at a time: no cursor is held open while a slow reader takes them."""
+    last = 0
+    while part := list(items.filter(position__gt=last)[:TOGETHER]):
+        yield from part
+        last = part[-1].position
 
 
 def line(item: Item, review: Review, extra: bool) -> dict[str, Any]:

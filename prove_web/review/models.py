@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.urls import reverse
+from django.utils import timezone
 
 from prove_web.accounts.models import Project, User
 from prove_web.trajectories.models import Trajectory
@@ -76,6 +77,20 @@ class Item(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("review", args=[*self.queue.project.path, self.queue.number, self.position])
+
+
+class Decision(models.Model):
+    """How an item stood from `at` on, after whose answer; `adjudicated`: they settled it over the heads of others."""
+
+    item = models.ForeignKey(Item, models.CASCADE, related_name="decisions")
+    by = models.ForeignKey(User, models.SET_NULL, null=True, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+    state = models.CharField(max_length=8, choices=Item.State.choices)
+    verdict = models.CharField(max_length=8, blank=True, choices=[(one, one) for one in VERDICTS])
+    adjudicated = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["pk"]
 
 
 class Hold(models.Model):

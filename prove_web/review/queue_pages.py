@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
+from .blind import Blind
 from .holding import waiting_for
 from .labels import Narrowed, as_csv, as_jsonl, labels, narrowed
 from .making import close
@@ -46,8 +47,8 @@ def queues(request: ProjectRequest) -> HttpResponse:
 def queue(request: ProjectRequest, queue: int) -> HttpResponse:
     """One queue: what it asks, how far it is and who did what, and its items."""
     found = one_queue(request.project, queue)
-    by = asked(request)
-    left = narrowed(found, by)
+    by, blind = asked(request), Blind(request.user, request.project)
+    left = narrowed(found, by, blind)
     rows = left.rows.select_related("settled_by", "trajectory__dataset").defer(
         "trajectory__record", "trajectory__rollout"
     )
@@ -55,6 +56,7 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
     page = Paginator(rows.annotate(done=done).order_by("position"), ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     own = Review.objects.filter(item__in=[item.pk for item in page], reviewer=request.user, adjudicates=False)
     mine = {review.item_id: review for review in own}
+    waiting = blind.among(item.trajectory_id for item in page)
     people = people_of(found)
     context = {
         "queue": found,
@@ -63,8 +65,9 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
         "people": people,
         "reviewers": sorted({person.user.get_username() for person in people}),
         "page": page,
-        "rows": [(item, mine.get(item.pk), sees(request, found, mine.get(item.pk))) for item in page],
+        "rows": [(item, mine.get(item.pk), item.trajectory_id not in waiting) for item in page],
         "by": by,
+        "blind_left": bool(waiting),
         "fault": left.fault,
         "address": urlencode(by.address),
         "states": Item.State.choices,
@@ -72,12 +75,6 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
         "last": Review.objects.filter(item__queue=found, reviewer=request.user).exclude(state="draft").exists(),
     }
     return render(request, "review/queue.html", context)
-
-
-def sees(request: ProjectRequest, queue: Queue, own: Review | None) -> bool:
-    """Whether someone may be told the verdict of an item: in a blind queue not before they gave theirs."""
-    begun = own is not None and own.state != Review.State.DONE
-    return not queue.blind or request.role.covers(Action.LAUNCH) or not begun
 
 
 def asked(request: ProjectRequest) -> Narrowed:
@@ -110,7 +107,8 @@ def queue_labels(request: ProjectRequest, queue: int, format: str) -> HttpRespon
     found = one_queue(request.project, queue)
     if format not in FORMATS:
         raise Http404
-    lines = labels(found, narrowed(found, asked(request)).rows)
+    blind = Blind(request.user, request.project)
+    lines = labels(found, narrowed(found, asked(request), blind).rows, blind)
     made = as_csv(found, lines) if format == "csv" else as_jsonl(lines)
     name = f"labels-{request.project.slug}-{found.number}.{format}"
     audit.note(None, "exported", found, request.organisation, labels=name)

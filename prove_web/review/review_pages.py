@@ -16,6 +16,8 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .accepting import Drifted, NotChecked
 from .beside import beside
+from .blind import blind_since
+from .history import history
 from .holding import next_item, take
 from .item_page import Refusal, edit_address, given, item_of, refusal, shown_item, told, told_why, wants_json
 from .markdown import shown
@@ -109,7 +111,7 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
     own = mine(item, user)
     done = own is not None and own.state == Review.State.DONE
     held = not done and take(item, user)
-    blind = queue.blind and not done
+    blind = (queue.blind and not done) or blind_since(item.trajectory, user) is not None  # in another queue
     schema = read_schema(queue.schema)
     posted = dict(request.POST.lists()) if refused else None
     others = [] if blind else list(complete_of(item).exclude(reviewer=user).select_related("reviewer"))
@@ -130,6 +132,7 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
         "reason": request.POST.get("reason", ""),
         "blind": blind,
         "kind": "review",
+        "history": [] if blind else history(item),
     }
     return render(request, "review/review.html", context, status=refused.status if refused else 200)
 
@@ -139,12 +142,13 @@ def complete_of(item: Item) -> Any:
 
 
 def around(item: Item) -> dict[str, int | None]:
-    """The positions before and after an item, and how many there are."""
-    count = item.queue.items.count()
+    """The positions before and after an item, past those whose data set was deleted, and how many there are."""
+    there = item.queue.items.filter(trajectory__dataset__deleted_at=None).order_by("position")
+    places = there.values_list("position", flat=True)
     return {
-        "before": item.position - 1 if item.position > 1 else None,
-        "after": item.position + 1 if item.position < count else None,
-        "count": count,
+        "before": places.filter(position__lt=item.position).last(),
+        "after": places.filter(position__gt=item.position).first(),
+        "count": item.queue.items.count(),
     }
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from prove_web.accounts.models import User
 
 from .accepting import Drifted, NotChecked, accept
+from .history import decide
 from .models import Item, Review
 from .schema import ACCEPT, VERDICT
 
@@ -57,9 +58,7 @@ def settle(item: Item, reviewers: int, user: User, reason: str = "") -> None:
     if [item.state, item.verdict, item.settled_by] == [state, verdict, settler]:
         return
     was_accepted = item.verdict == ACCEPT
-    item.state, item.verdict, item.settled_by = state, verdict, settler
-    item.settled_at = timezone.now() if state == Item.State.SETTLED else None
-    item.save(update_fields=["state", "verdict", "settled_by", "settled_at"])
+    stand(item, state, verdict, settler, user)
     if verdict == ACCEPT and not was_accepted:
         accept(item.trajectory, user, item, reason)
     elif was_accepted and verdict != ACCEPT:
@@ -72,5 +71,13 @@ def settle_or_ask(item: Item, reviewers: int, user: User) -> None:
         with transaction.atomic():
             settle(item, reviewers, user)
     except (Drifted, NotChecked):
-        item.state, item.verdict, item.settled_by, item.settled_at = Item.State.CONFLICT, "", None, None
-        item.save(update_fields=["state", "verdict", "settled_by", "settled_at"])
+        stand(item, Item.State.CONFLICT, "", None, user)
+
+
+def stand(item: Item, state: Any, verdict: str, settler: User | None, user: User) -> None:
+    """Keep how an item stands from now on, after what this person did."""
+    before = item.settled_by, item.verdict
+    item.state, item.verdict, item.settled_by = state, verdict, settler
+    item.settled_at = timezone.now() if state == Item.State.SETTLED else None
+    item.save(update_fields=["state", "verdict", "settled_by", "settled_at"])
+    decide(item, user, *before)

@@ -6,8 +6,14 @@ from django.db.models import Q, QuerySet
 
 from .models import Item, Review
 
-HIDDEN = Q(item__queue__blind=True, item__queue__closed_at=None, item__state=Item.State.OPEN)
+UNTOLD = {"queue__blind": True, "queue__closed_at": None, "state": Item.State.OPEN}
+HIDDEN = Q(**{f"item__{name}": value for name, value in UNTOLD.items()})
 
 
 def told() -> QuerySet[Review]:
     return Review.objects.filter(state=Review.State.DONE).exclude(HIDDEN)
+
+
+def items_told() -> QuerySet[Item]:
+    """The items whose answers may be told."""
+    return Item.objects.exclude(Q(**UNTOLD))

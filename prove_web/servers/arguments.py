@@ -24,7 +24,8 @@ NATIVE = {"date": r"\d{4}-\d\d-\d\d", "date-time": r"\d{4}-\d\d-\d\dT\d\d:\d\d"}
 class CallForm:
     """What is typed for a call of one tool, and what is wrong with it: by path, or `error` for the whole.
 
-    `told` is what else there is to say of it, such as where an example is from.
+    `told` is what else there is to say of it, such as where an example is from. With a `prefix` in the names of their
+    fields, several forms stand on one page.
     """
 
     tool: Tool
@@ -36,28 +37,29 @@ class CallForm:
     told: str = ""
     asks: bool = False  # whether to go on with a destructive call
     example: int = 0  # how many examples were shown
+    prefix: str = ""
 
     @classmethod
-    def filled(cls, tool: Tool, arguments: dict[str, Any], mode: str = FORM) -> CallForm:
+    def filled(cls, tool: Tool, arguments: dict[str, Any], mode: str = FORM, prefix: str = "") -> CallForm:
         """With these arguments; as JSON where fields could not say the same."""
         values = as_typed(parameters(tool), arguments)
         raw = json.dumps(arguments, indent=2, ensure_ascii=False)
         if not same(read(parameters(tool), values)[0], arguments):
             mode = JSON
-        return cls(tool, mode, values, raw)
+        return cls(tool, mode, values, raw, prefix=prefix)
 
     @classmethod
-    def posted(cls, tool: Tool, data: Mapping[str, str]) -> CallForm:
+    def posted(cls, tool: Tool, data: Mapping[str, str], prefix: str = "") -> CallForm:
         values = {
-            key.removeprefix(prefix) + suffix: data.get(key, "")
-            for prefix, suffix in ((PREFIX, ""), (IS_PREFIX, IS), (ROWS_PREFIX, ROWS))
+            key.removeprefix(begins + prefix) + suffix: data.get(key, "")
+            for begins, suffix in ((PREFIX, ""), (IS_PREFIX, IS), (ROWS_PREFIX, ROWS))
             for key in data
-            if key.startswith(prefix)
+            if key.startswith(begins + prefix)
         }
         example = data.get("examples", "")
         shown = int(example) if example.isascii() and example.isdigit() and len(example) < 6 else 0
         mode = JSON if data.get("mode") == JSON else FORM
-        return cls(tool, mode, values, data.get("raw", "{}"), example=shown)
+        return cls(tool, mode, values, data.get("raw", "{}"), example=shown, prefix=prefix)
 
     def arguments(self) -> dict[str, Any] | None:
         """The arguments, or None with the errors set: only what no tool should see is refused here."""
@@ -80,7 +82,7 @@ class CallForm:
         arguments = self.arguments()
         if arguments is None:
             return self
-        other = CallForm.filled(self.tool, arguments, JSON if self.mode == FORM else FORM)
+        other = CallForm.filled(self.tool, arguments, JSON if self.mode == FORM else FORM, self.prefix)
         if other.mode == self.mode:
             other.error = "These arguments do not fit the fields of the form; they can only be edited as JSON."
         return other
@@ -101,10 +103,10 @@ class CallForm:
         value, state = self.values.get(path, ""), self.values.get(path + IS, "")
         shown: dict[str, Any] = {
             "parameter": one,
-            "path": path,
-            "name": PREFIX + path,
-            "is_name": IS_PREFIX + path,
-            "rows_name": ROWS_PREFIX + path,
+            "path": self.prefix + path,
+            "name": PREFIX + self.prefix + path,
+            "is_name": IS_PREFIX + self.prefix + path,
+            "rows_name": ROWS_PREFIX + self.prefix + path,
             "label": one.name or f"Item {(row or 0) + 1}",
             "value": value,
             "state": state,

@@ -27,13 +27,19 @@ def of_refusal(tool: Tool, arguments: dict[str, Any], text: str) -> tuple[dict[s
         code, message = str(told["error"]), str(told["message"])
     except (ValueError, KeyError, TypeError):
         return {}, text
-    if code == "invalid_arguments" and (found := of_form(tool, arguments)):
-        paths = {path.replace("/", "."): path for path in every_path(arguments, tool.model.model_fields)}
-        mine = {paths[place]: f"It {problem}." for place, problem in found.items() if place in paths}
-        rest = [f"{place} {problem}" for place, problem in found.items() if place not in paths]
-        return mine, f"{'; '.join(rest)}." if rest else ""
+    if code == "invalid_arguments" and any(found := unfit(tool, arguments)):
+        return found
     named = [path for path, value in leaves(arguments) if len(value) >= SHORTEST and value in message]
     return ({named[0]: message}, "") if len(named) == 1 else ({}, message)
+
+
+def unfit(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, str], str]:
+    """Where arguments do not fit the tool's schema, by path, and what no field is to blame for."""
+    found = of_form(tool, arguments)
+    paths = {path.replace("/", "."): path for path in every_path(arguments, tool.model.model_fields)}
+    mine = {paths[place]: f"It {problem}." for place, problem in found.items() if place in paths}
+    rest = [f"{place} {problem}" for place, problem in found.items() if place not in paths]
+    return mine, f"{'; '.join(rest)}." if rest else ""
 
 
 def of_form(tool: Tool, arguments: dict[str, Any]) -> dict[str, str]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from django.db.models import Count
+
 from .models import Dataset
 
 PROPERTIES = ("split", "kind", "steps", "servers", "level")
+TOGETHER = 200  # records in memory at a time
 KEPT = "changes.json"  # in the job's folder: neither of the two ever changes, so it holds for good
 
 
@@ -40,51 +43,58 @@ def changes(dataset: Dataset, before: Dataset) -> Changes:
     path = dataset.job.folder / KEPT
     if (found := kept(path, before)) is not None:
         return found
-    found = compared(parts_of(before), parts_of(dataset), moved(dataset, before))
+    found = compared(before, dataset)
     with suppress(OSError):  # another who looks keeps it, too, or it is worked out again
         keep(path, before, found)
     return found
 
 
-Parts = dict[str, dict[str, str]]  # by id: the digest of each part of what a trajectory says
+Contents = dict[str, bytes]  # by id: a digest of what a trajectory says
 
 
-def parts_of(dataset: Dataset) -> Parts:
-    rows = dataset.trajectories.order_by("pk").values_list("example", "record", "rollout")
-    return {id: dict(digests(record, rollout)) for id, record, rollout in rows.iterator(chunk_size=200)}
+def compared(before: Dataset, after: Dataset) -> Changes:
+    """Equal contents are paired first, those of the same id before others; then what is left, by id.
 
-
-def digests(record: dict[str, Any], rollout: Any) -> Iterator[tuple[str, str]]:
-    told = {**record, **({"rollout": rollout} if rollout is not None else {})}
-    for name, value in sorted(told.items()):
-        if name != "id":
-            yield name, sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def compared(before: Parts, after: Parts, moved: dict[str, dict[str, tuple[int, int]]]) -> Changes:
-    """Equal contents are paired first, those of the same id before others; then what is left, by id."""
-    same = {id for id, parts in after.items() if before.get(id) == parts}
-    free = {id: whole(parts) for id, parts in before.items() if id not in same}
-    left = {id: whole(parts) for id, parts in after.items() if id not in same}
+    Of each trajectory a digest is in memory, and no record for longer than its batch.
+    """
+    then, now = contents_of(before), contents_of(after)
+    same = {id for id, said in now.items() if then.get(id) == said}
+    free = {id: said for id, said in then.items() if id not in same}
+    left = {id: said for id, said in now.items() if id not in same}
     spare, renamed = Counter(free.values()), set[str]()
-    for id, contents in left.items():
-        if spare[contents]:
-            spare[contents] -= 1
+    for id, said in left.items():
+        if spare[said]:
+            spare[said] -= 1
             renamed.add(id)
-    gone = [id for id, contents in free.items() if not paired(spare, contents)]
+    gone = {id: None for id, said in free.items() if not paired(spare, said)}
     new = [id for id in left if id not in renamed]
-    missing = set(gone)
-    changed = {id: differing(before[id], after[id]) for id in new if id in missing}
+    changed = [id for id in new if id in gone]
+    parts = dict(differing(before, after, changed))
     return Changes(
         same=len(same) + len(renamed),
-        added=[id for id in new if id not in changed],
-        removed=[id for id in gone if id not in changed],
-        changed=changed,
-        moved=moved,
+        added=[id for id in new if id not in gone],
+        removed=[id for id in gone if id not in parts],
+        changed={id: parts[id] for id in changed},
+        moved=moved(after, before),
     )
 
 
-def paired(spare: Counter[str], contents: str) -> bool:
+def contents_of(dataset: Dataset) -> Contents:
+    rows = dataset.trajectories.order_by("pk").values_list("example", "record", "rollout")
+    return {id: digest(said(record, rollout)) for id, record, rollout in rows.iterator(chunk_size=TOGETHER)}
+
+
+def said(record: dict[str, Any], rollout: Any) -> dict[str, Any]:
+    """What a trajectory says, part by part, whatever its id."""
+    told = {name: value for name, value in record.items() if name != "id"}
+    return told if rollout is None else {**told, "rollout": rollout}
+
+
+def digest(value: Any) -> bytes:
+    return sha256(json.dumps(value, sort_keys=True).encode()).digest()[:16]
+
+
+def paired(spare: Counter[bytes], contents: bytes) -> bool:
     """Whether this one of the equal ones before was found again; what is spare was not."""
     if spare[contents]:
         spare[contents] -= 1
@@ -92,12 +102,19 @@ def paired(spare: Counter[str], contents: str) -> bool:
     return True
 
 
-def whole(parts: dict[str, str]) -> str:
-    return json.dumps(parts, sort_keys=True)
+def differing(before: Dataset, after: Dataset, ids: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Each of these with the parts that differ."""
+    for at in range(0, len(ids), TOGETHER):
+        then, now = (parts_of(dataset, ids[at : at + TOGETHER]) for dataset in (before, after))
+        for id, parts in now.items():
+            old = then[id]
+            yield id, sorted(name for name in {*old, *parts} if old.get(name) != parts.get(name))
 
 
-def differing(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+def parts_of(dataset: Dataset, ids: Sequence[str]) -> dict[str, dict[str, bytes]]:
+    """Of each of these the digest of every part."""
+    rows = dataset.trajectories.filter(example__in=ids).values_list("example", "record", "rollout")
+    return {id: {name: digest(value) for name, value in said(record, rollout).items()} for id, record, rollout in rows}
 
 
 def moved(dataset: Dataset, before: Dataset) -> dict[str, dict[str, tuple[int, int]]]:
@@ -112,11 +129,10 @@ def moved(dataset: Dataset, before: Dataset) -> dict[str, dict[str, tuple[int, i
 
 def counted(dataset: Dataset, name: str) -> Counter[str]:
     """How many trajectories have each value; of several servers each counts."""
-    field = "record__level" if name == "level" else name
     counts = Counter[str]()
-    for value in dataset.trajectories.order_by().values_list(field, flat=True).iterator(chunk_size=2_000):
-        listed = filter(None, str(value).split(",")) if name == "servers" else [str(value)]
-        counts.update(listed)
+    for value, count in dataset.trajectories.order_by().values_list(name).annotate(Count("pk")):
+        for one in filter(None, str(value).split(",")) if name == "servers" else [str(value)]:
+            counts[one] += count
     return counts
 
 

@@ -90,7 +90,9 @@ class Mix(forms.Form):
         super().__init__(data, **kwargs)
         demonstrations = Dataset.Holds.DEMONSTRATIONS
         self.sets = list(
-            Dataset.objects.filter(project=project, holds=demonstrations, job__state=State.DONE).select_related("job")
+            Dataset.objects.filter(
+                project=project, holds=demonstrations, job__state=State.DONE, loading_at=None
+            ).select_related("job")
         )
         for one in self.sets:
             self.fields[f"weight_{one.number}"] = forms.FloatField(

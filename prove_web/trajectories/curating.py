@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
-from itertools import islice
 from typing import Any, Protocol
 
 from django.db import transaction
@@ -20,11 +19,10 @@ from training_worker.prove.trajectory import file_digest
 
 from .attempts import asked_for, exchanged
 from .collecting import Attempts
+from .loading import BATCH, COMMITTED, batches, clear
 from .models import Dataset, Trajectory
 from .picking import Picked, Progress, copies, picked
 from .versions import NotMade, finished
-
-BATCH, COMMITTED = 500, 2_000  # rows in an insert, and before others may write
 
 
 class Source(Protocol):
@@ -94,17 +92,12 @@ def source_of(dataset: Dataset, progress: Progress) -> tuple[Source, Counter[str
 
 def store(dataset: Dataset, rows: Iterator[Trajectory]) -> None:
     """Put the rows into the database, and let others write in between."""
-    dataset.trajectories.all().delete()
+    clear(dataset)
     for part in batches(rows, COMMITTED):
         for row in part:
             row.dataset = dataset
         with transaction.atomic():
             Trajectory.objects.bulk_create(part, batch_size=BATCH)
-
-
-def batches(rows: Iterator[Trajectory], size: int) -> Iterator[list[Trajectory]]:
-    while part := list(islice(rows, size)):
-        yield part
 
 
 def teacher_of(parent: Dataset | None) -> str:

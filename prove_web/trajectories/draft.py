@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from prove_web.servers.arguments import CallForm
 from training_worker.prove.synthesis.mending import Mended, Wanted
 
-from .typed import LONGEST, NotArguments, arguments_of
+from .call_fields import Given, given, reshaped, spelled, switched, with_fields
+from .call_fields import checked as fitting
+from .typed import LONGEST, arguments_of
 
 MOST_ROWS = 40
 
 
 @dataclass(frozen=True)
 class Row:
-    """A call as typed; `key` names its fields for as long as it is edited, `turn` counts from 0."""
+    """A call as typed; `key` names its fields for as long as it is edited, `turn` counts from 0.
+
+    `arguments` are JSON, and `form` has the same as fields where it is edited so.
+    """
 
     key: int
     turn: int
@@ -25,6 +30,14 @@ class Row:
     was: int | None = None
     joined: bool = False
     fault: str = ""
+    form: CallForm | None = None
+
+    @property
+    def given(self) -> Given:
+        return Given(self.arguments, self.form, self.fault)
+
+    def giving(self, made: Given) -> Row:
+        return replace(self, arguments=made.text, form=made.form, fault=made.fault)
 
     @property
     def lines(self) -> int:
@@ -67,7 +80,15 @@ class Draft:
 
 def draft_of(wanted: Mended) -> Draft:
     rows = tuple(
-        Row(key, one.turn, one.tool, json.dumps(one.arguments, indent=2, ensure_ascii=False), one.was, one.joined)
+        Row(
+            key=key,
+            turn=one.turn,
+            tool=one.tool,
+            arguments=spelled(one.arguments),
+            was=one.was,
+            joined=one.joined,
+            form=with_fields(key, one.tool, one.arguments),
+        )
         for key, one in enumerate(wanted.calls, 1)
     )
     answers = (*wanted.answers, *("" for _ in wanted.turns[len(wanted.answers) :]))
@@ -86,16 +107,16 @@ def read(post: Any, turns: int) -> Draft:
 
 
 def row_of(post: Mapping[str, str], key: str, turns: int) -> Row:
-    typed = text(post, f"arguments-{key}")
-    return Row(
+    tool = text(post, f"tool-{key}").strip()[:200]
+    row = Row(
         key=int(key),
         turn=min(number(post.get(f"turn-{key}")) or 0, turns - 1),
-        tool=text(post, f"tool-{key}").strip()[:200],
-        arguments=typed,
+        tool=tool,
+        arguments="",
         was=number(post.get(f"was-{key}")),
         joined=f"joined-{key}" in post,
-        fault=fault_of(typed),
     )
+    return row.giving(given(post, key, tool, text(post, f"arguments-{key}")))
 
 
 def text(post: Mapping[str, str], name: str) -> str:
@@ -105,15 +126,6 @@ def text(post: Mapping[str, str], name: str) -> str:
 
 def number(given: str | None) -> int | None:
     return int(given) if given and given.isdecimal() and len(given) < 6 else None
-
-
-def fault_of(typed: str) -> str:
-    """What is wrong with arguments as typed; empty where they are an object."""
-    try:
-        arguments_of(typed)
-    except NotArguments as why:
-        return str(why)
-    return ""
 
 
 def wanted_of(draft: Draft, steps: int) -> Mended:
@@ -138,6 +150,8 @@ def changed(draft: Draft, do: str) -> Draft:
     if key is None:
         return draft
     match what:
+        case "switch":
+            return replace(draft, rows=tuple(other(row) if row.key == key else row for row in draft.rows))
         case "delete":
             return replace(draft, rows=tuple(row for row in draft.rows if row.key != key))
         case "add" if key <= len(draft.turns) and len(draft.rows) < MOST_ROWS:
@@ -146,6 +160,21 @@ def changed(draft: Draft, do: str) -> Draft:
         case "up" | "down":
             return replace(draft, rows=moved(draft.rows, key, -1 if what == "up" else 1, len(draft.turns)))
     return draft
+
+
+def other(row: Row) -> Row:
+    """A call edited in the other way."""
+    return row.giving(switched(row.key, row.tool, row.given))
+
+
+def with_rows(draft: Draft, post: Mapping[str, str]) -> Draft:
+    """With a row of a list more or less in the fields of a call."""
+    return replace(draft, rows=tuple(row.giving(reshaped(row.given, post)) for row in draft.rows))
+
+
+def checked(draft: Draft) -> Draft:
+    """With what the tools' schemas do not take, named at its field."""
+    return replace(draft, rows=tuple(row.giving(fitting(row.tool, row.given)) for row in draft.rows))
 
 
 def moved(rows: tuple[Row, ...], key: int, by: int, turns: int) -> tuple[Row, ...]:

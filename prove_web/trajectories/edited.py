@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.review.blind import blind_since
 from training_worker.prove.trajectory import Example
 
 from .models import Trajectory
@@ -58,6 +59,8 @@ def edited(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     found = get_object_or_404(rows, dataset__number=dataset, example=example)
     parent = found.parent.dataset if found.parent else None
     if parent is None or parent.deleted_at or parent.project_id != request.project.pk:
+        return redirect(found)
+    if blind_since(found.parent, request.user) is not None:
         return redirect(found)
     before, after = example_of(found.parent), example_of(found)
     pairs = list(side_by_side(before, after)) if before and after else None

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, in_project
+from prove_web.review.blind import Blind
 
 from .exporting import FORMATS, Format, file_name, gathered, sent
 from .selecting import Selection, selected
@@ -20,7 +21,7 @@ from .selecting import Selection, selected
 @require_safe
 def export(request: Any) -> HttpResponse:
     """What can be taken away of what an address speaks of; with `format`, that file."""
-    selection = selected(request.project, request.GET)
+    selection = selected(request.project, request.GET, Blind(request.user, request.project))
     format = FORMATS.get(request.GET.get("format", ""))
     if format is None or selection.fault:
         context = {"selection": selection, "count": selection.rows.count(), "formats": FORMATS.values()}
@@ -31,7 +32,7 @@ def export(request: Any) -> HttpResponse:
 def file_of(request: Any, selection: Selection, format: Format) -> StreamingHttpResponse:
     """What was selected as a file, made while it is sent."""
     about = {"project": str(request.project), "found_by": selection.told}
-    pieces = gathered(format.make(selection.rows, about))
+    pieces = gathered(format.make(selection.rows, about, Blind(request.user, request.project)))
     body = sent(pieces) if isinstance(request, ASGIRequest) else pieces
     name = file_name(selection.name, format.ending)
     audit.note(None, "exported", request.project, request.organisation, trajectories=selection.name, file=name)

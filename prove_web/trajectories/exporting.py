@@ -16,6 +16,7 @@ from asgiref.sync import sync_to_async
 from django.db.models import QuerySet
 
 from mcp_servers.catalogue import SERVERS, fingerprint
+from prove_web.review.blind import SCORES, Blind
 from training_worker.prove.curation.collected import ROLLOUTS, Collected
 from training_worker.prove.curation.files import write_streamed
 from training_worker.prove.export import lines
@@ -30,21 +31,21 @@ TOGETHER = 200  # rows in memory at a time
 CHUNK = 1 << 18
 COLUMNS = (
     *("dataset__number", "example", "split", "kind", "steps", "servers", "tools", "query"),
-    *("reward", "validity", "coverage", "efficiency", "name", "arguments"),
+    *SCORES,
 )
 About = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file; `make` gives its pieces."""
+    """One kind of file; `make` gives its pieces, as far as who takes them away may know."""
 
     name: str
     title: str
     told: str
     ending: str
     type: str
-    make: Callable[[QuerySet, About], Iterator[bytes]]
+    make: Callable[[QuerySet, About, Blind], Iterator[bytes]]
 
 
 def file_name(name: str, ending: str) -> str:
@@ -53,10 +54,10 @@ def file_name(name: str, ending: str) -> str:
     return f"{safe or 'trajectories'}{ending}"
 
 
-def found(rows: QuerySet, left_out: Counter[str]) -> Iterator[Example | Collected]:
+def found(rows: QuerySet, left_out: Counter[str], blind: Blind) -> Iterator[Example | Collected]:
     """The trajectories in the order they were made, each under an id of its own; what cannot be read is counted."""
     ids = set[str]()
-    for row in fetched(rows):
+    for row in fetched(rows, blind):
         own_id(row, ids)  # they may be of several data sets
         if one := exchanged(row):
             yield one
@@ -64,10 +65,12 @@ def found(rows: QuerySet, left_out: Counter[str]) -> Iterator[Example | Collecte
             left_out[UNREADABLE] += 1
 
 
-def fetched(rows: QuerySet) -> Iterator[Trajectory]:
-    """All rows, some at a time, each after the last: no cursor is held open while a slow reader takes them."""
+def fetched(rows: QuerySet, blind: Blind) -> Iterator[Trajectory]:
+    """All rows, some at a time, each after the last: no cursor is held open while a slow reader takes them. What waits
+    for one's own review is without its reward."""
     left, last = rows.order_by("pk").defer(None), 0
     while part := list(left.filter(pk__gt=last)[:TOGETHER]):
+        blind.cover(part)
         yield from part
         last = part[-1].pk
 
@@ -91,40 +94,41 @@ async def sent(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-def jsonl(rows: QuerySet, about: About) -> Iterator[bytes]:
+def jsonl(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
     left_out = Counter[str]()
-    return lines.jsonl(found(rows, left_out), {**about, "left_out": left_out})
+    return lines.jsonl(found(rows, left_out, blind), {**about, "left_out": left_out})
 
 
-def openai(rows: QuerySet, about: About) -> Iterator[bytes]:
-    return lines.openai(found(rows, Counter()), about)
+def openai(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
+    return lines.openai(found(rows, Counter(), blind), about)
 
 
-def parquet(rows: QuerySet, about: About) -> Iterator[bytes]:
+def parquet(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
     left_out = Counter[str]()
-    return lines.parquet(found(rows, left_out), {**about, "left_out": left_out})
+    return lines.parquet(found(rows, left_out, blind), {**about, "left_out": left_out})
 
 
-def table(rows: QuerySet, about: About) -> Iterator[bytes]:
+def table(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
     """What the list shows, without the records."""
-    return lines.table(["dataset", *COLUMNS[1:]], cells(rows))
+    return lines.table(["dataset", *COLUMNS[1:]], cells(rows, blind))
 
 
-def cells(rows: QuerySet) -> Iterator[tuple[Any, ...]]:
+def cells(rows: QuerySet, blind: Blind) -> Iterator[tuple[Any, ...]]:
     left, last = rows.order_by("pk").values_list("pk", *COLUMNS), 0
     while part := list(left.filter(pk__gt=last)[: 10 * TOGETHER]):
-        yield from (row[1:] for row in part)
+        waiting, untold = blind.among(row[0] for row in part), (None,) * len(SCORES)
+        yield from (row[1 : -len(SCORES)] + untold if row[0] in waiting else row[1:] for row in part)
         last = part[-1][0]
 
 
-def hugging_face(rows: QuerySet, about: About) -> Iterator[bytes]:
+def hugging_face(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:
     """A zip of a folder that `datasets.load_dataset` takes: lines, Parquet, manifest, card and plots.
 
     Attempts are lines of a file beside those of what they were asked.
     """
     with tempfile.TemporaryDirectory(prefix="export") as name:
         folder, left_out = Path(name), Counter[str]()
-        examples = asked_for(found(rows, left_out), folder / ROLLOUTS)
+        examples = asked_for(found(rows, left_out, blind), folder / ROLLOUTS)
         write_streamed(folder, "export", dict(about), examples, left_out, servers=fingerprint(tuple(SERVERS)))
         with suppress(KeyError):  # a tool that is gone has no schema to publish; the lines are all there
             publish(folder)

@@ -10,6 +10,8 @@ from django import forms
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Concat
 
+from prove_web.review.blind import Blind
+
 from .asking import asked, tidy
 from .choices import KINDS, LEVELS, SPLITS
 from .models import Dataset, Trajectory
@@ -36,18 +38,21 @@ class TrajectoryFilter(django_filters.FilterSet):
         model = Trajectory
         fields: list[str] = []
 
-    def __init__(self, data: Any, *, dataset: Dataset | None = None, rows: QuerySet | None = None):
+    def __init__(
+        self, data: Any, *, dataset: Dataset | None = None, rows: QuerySet | None = None, blind: Blind | None = None
+    ):
         """Of a data set, or of rows that were found already."""
         every = Trajectory.objects.filter(dataset=dataset).defer("record", "rollout")
         super().__init__(data, queryset=every if rows is None else rows)
-        self.dataset = dataset
+        self.dataset, self.blind = dataset, blind
         self.fault: Fault | None = None
+        self.covered = False
 
     def words(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         """Those that the search finds; where it is no query, none, and `fault` tells why."""
         assert self.dataset
-        found = search(self.dataset.project, asked(self.data), self.dataset)
-        self.fault = found.fault
+        found = search(self.dataset.project, asked(self.data), self.dataset, self.blind)
+        self.fault, self.covered = found.fault, found.covered
         return rows.filter(pk__in=found.rows.order_by().values("pk")) if not found.fault else rows.none()
 
     def listed(self, rows: QuerySet, name: str, value: str) -> QuerySet:

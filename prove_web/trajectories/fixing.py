@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import Any
 
 from django.contrib import messages
@@ -12,17 +13,18 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.review.comments import blind_since
+from prove_web.review.blind import blind_since
 from training_worker.prove.synthesis.mending import Mended, Wanted, as_it_is, mended
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Example, Rollout
 
 from .by_hand import keep
-from .draft import Draft, changed, draft_of, read, wanted_of
+from .draft import Draft, changed, checked, draft_of, read, wanted_of, with_rows
 from .models import Trajectory
 from .reading import done
 from .verdict import example_of, judge, rollout_of
 
+DAY = re.compile(r"\d{4}-\d\d-\d\d")
 ITEM = re.compile(r"(\d{1,9})/(\d{1,9})")
 UNPROCESSABLE = 422
 
@@ -41,8 +43,11 @@ def fix(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     if request.method == "GET":
         return page(request, found, made, draft_of(beginning(made, rollout_of(found))))
     draft, do = read(request.POST, len(made.turns)), request.POST.get("do", "preview")
+    if {"add", "remove"} & {*request.POST}:
+        return page(request, found, made, with_rows(draft, request.POST.dict()))
     if do not in ("preview", "save"):
         return page(request, found, made, changed(draft, do))
+    draft = checked(draft)
     if draft.fault:
         return page(request, found, made, draft, {"fault": draft.fault})
     wanted = wanted_of(draft, len(made.steps))
@@ -130,6 +135,7 @@ def page(
             each["result"] = results.get(each["row"].key, "")
     shown = {"trajectory": found, "dataset": found.dataset, "example": example, "blocks": blocks, **more}
     shown["back"] = back_to(request) or found.get_absolute_url()
+    shown["now"] = date.fromisoformat(example.today) if DAY.fullmatch(example.today) else None
     shown["parallel"] = any(len(step.calls) > 1 for step in example.steps)
     status = UNPROCESSABLE if "fault" in more and not request.htmx else 200
     return render(request, "trajectories/fix.html", shown, status=status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice, zip_longest
+from itertools import zip_longest
 
 from django.db import transaction
 
@@ -19,32 +19,24 @@ from training_worker.prove.synthesis.folder import SPLITS, examples
 from training_worker.prove.trajectory import Example, ExecutedCall, Reward, Rollout, UnreadableData, dumps, read_lines
 
 from .attempts import IMPORTED
+from .loading import Taken, claim, load
 from .models import Dataset, Trajectory
-
-BATCH = 500
 
 
 def import_dataset(job_id: str) -> None:
     """Load the trajectories of a data set's job, once. A job of another kind, or that is not done, has none."""
     done = {"job_id": job_id, "job__kind": Kind.DATASET, "job__state": State.DONE}
     dataset = Dataset.objects.filter(**done).select_related("job").first()
-    if dataset is None or dataset.trajectories.exists():
+    if dataset is None or (mark := claim(dataset)) is None:
         return
     try:
-        with transaction.atomic():
-            job = locked(job_id)
-            if job.state == State.DONE and not dataset.trajectories.exists():
-                load(rows_of(dataset))
+        load(dataset, rows_of(dataset), mark)
     except (OSError, UnreadableData) as error:
         fail(dataset, f"The data set was made, but it cannot be read here. {error}")
+    except Taken:
         return
-    messages.hint(job)
-
-
-def load(rows: Iterator[Trajectory]) -> None:
-    """Insert rows as they come, so that no more than a few are in memory."""
-    while part := list(islice(rows, BATCH)):
-        Trajectory.objects.bulk_create(part)
+    else:
+        messages.hint(dataset.job)
 
 
 def rows_of(dataset: Dataset) -> Iterator[Trajectory]:

@@ -43,6 +43,7 @@ class Dataset(models.Model):
     origin = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
+    loading_at = models.DateTimeField(null=True, blank=True, editable=False)  # last heard of while its rows are put in
 
     objects = Kept()
     everything = models.Manager()

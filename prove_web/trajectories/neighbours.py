@@ -8,6 +8,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from prove_web.review.blind import Blind
+
 from .asking import ALL, address, asked
 from .filters import TrajectoryFilter
 from .models import Trajectory
@@ -27,16 +29,16 @@ class Neighbours:
     address: str
 
 
-def neighbours(query: Any, trajectory: Trajectory) -> Neighbours:
+def neighbours(query: Any, trajectory: Trajectory, blind: Blind | None = None) -> Neighbours:
     """By the query string of the trajectory's page: of all of the project, or of its data set."""
     project = trajectory.dataset.project
     if query.get("in") == ALL["in"]:
-        rows, order = search(project, asked(query)).rows, order_of(query, "-made")
+        rows, order = search(project, asked(query), blind=blind).rows, order_of(query, "-made", blind)
         narrowed, page = address(query, **ALL), reverse("trajectories", args=project.path)
         return around(rows, order, trajectory, f"{page}?{address(query)}", narrowed)
-    filter = TrajectoryFilter(query, dataset=trajectory.dataset)
+    filter = TrajectoryFilter(query, dataset=trajectory.dataset, blind=blind)
     back = f"{trajectory.dataset.get_absolute_url()}?{filter.address}"
-    return around(filter.qs, order_of(query), trajectory, back, filter.address)
+    return around(filter.qs, order_of(query, blind=blind), trajectory, back, filter.address)
 
 
 def around(rows: QuerySet[Trajectory], order: Order, at: Trajectory, back: str, narrowed: str) -> Neighbours:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models import F, FloatField, Q, QuerySet, Value
+from django.db.models import Case, F, FloatField, Q, QuerySet, Value, When
 from django.db.models.functions import Cast, Coalesce
 
 from prove_web.accounts.models import Project
+from prove_web.review.blind import Blind
 
 from .models import Trajectory
 
@@ -37,9 +38,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Order:
-    """By one property, and by number where that is equal."""
+    """By one property, and by number where that is equal; a reward that one may not know yet counts as none."""
 
     name: str = "made"
+    blind: Blind | None = None
 
     @property
     def backwards(self) -> bool:
@@ -49,7 +51,10 @@ class Order:
         """As a number; written so that no index by number is walked past the records in its stead."""
         column = self.name.removeprefix("-")
         column = "pk" if column == "made" else column
-        return Coalesce(Cast(F(column), FloatField()), Value(-FAR if self.backwards else FAR))
+        value = Cast(F(column), FloatField())
+        if column == "reward" and self.blind and self.blind.any:
+            value = Case(When(pk__in=self.blind.keys, then=None), default=value, output_field=FloatField())
+        return Coalesce(value, Value(-FAR if self.backwards else FAR))
 
     def sorted(self, rows: QuerySet[Trajectory], *, turned: bool = False) -> QuerySet[Trajectory]:
         sign = "-" if self.backwards != turned else ""
@@ -68,10 +73,10 @@ class Order:
         return self.sorted(rows, turned=before).filter(later)
 
 
-def order_of(query: Mapping[str, str], usual: str = "made") -> Order:
+def order_of(query: Mapping[str, str], usual: str = "made", blind: Blind | None = None) -> Order:
     """As an address asks for it; what it cannot mean changes nothing."""
     asked = query.get("sort", "")
-    return Order(asked if asked in SORTS else usual)
+    return Order(asked if asked in SORTS else usual, blind)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from django.utils.http import urlencode
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
+from prove_web.review.blind import Blind
 from prove_web.review.models import Queue
 from prove_web.review.schema import VERDICTS
 
@@ -33,6 +34,7 @@ class Selection:
     dataset: Dataset | None = None
     queue: Queue | None = None
     fault: Fault | None = None
+    covered: bool = False  # without what waits for one's own blind review
 
     @property
     def address(self) -> str:
@@ -58,24 +60,24 @@ class Selection:
         return ", ".join(narrowed)
 
 
-def selected(project: Project, given: Mapping[str, str]) -> Selection:
-    """Raises Http404 for a data set or queue that is not there."""
+def selected(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
+    """As far as one may know of it. Raises Http404 for a data set or queue that is not there."""
     if given.get("queue"):
-        return judged(project, given)
-    whole = Dataset.objects.filter(project=project, job__state=State.DONE).select_related("job")
+        return judged(project, given, blind)
+    whole = Dataset.objects.filter(project=project, job__state=State.DONE, loading_at=None).select_related("job")
     dataset = one_of(whole, given.get("dataset"), "data set")
     query = given.get("q", "").replace("\0", "").strip()
-    found = search(project, query, dataset)
+    found = search(project, query, dataset, blind)
     narrowing = {name: given[name] for name in FIELDS if given.get(name)}
     narrowed = TrajectoryFilter(narrowing, rows=found.rows)
     rows = narrowed.qs if narrowing else found.rows
     narrowing = {name: value for name, value in narrowing.items() if name not in narrowed.form.errors}
     told = {"query": query, "dataset": dataset.number if dataset else None, "filter": narrowing}
     told = {name: value for name, value in told.items() if value or name == "query"}
-    return Selection(rows, told, dataset, fault=found.fault)
+    return Selection(rows, told, dataset, fault=found.fault, covered=found.covered)
 
 
-def judged(project: Project, given: Mapping[str, str]) -> Selection:
+def judged(project: Project, given: Mapping[str, str], blind: Blind | None = None) -> Selection:
     """What a queue has settled on."""
     queue = one_of(Queue.objects.filter(project=project), given.get("queue"), "queue")
     verdict = given.get("verdict") or VERIFIED
@@ -84,8 +86,10 @@ def judged(project: Project, given: Mapping[str, str]) -> Selection:
     items = queue.items.filter(verdict=VERDICTS[0] if verdict == VERIFIED else verdict)
     if verdict == VERIFIED:
         items = items.filter(trajectory__acceptances__isnull=False)
+    items = blind.told(items, "trajectory") if blind else items
+    covered = bool(blind and blind.any)
     rows = Trajectory.objects.filter(pk__in=items.values("trajectory")).defer("record", "rollout")
-    return Selection(rows, {"queue": queue.number, "verdict": verdict}, queue=queue)
+    return Selection(rows, {"queue": queue.number, "verdict": verdict}, queue=queue, covered=covered)
 
 
 def one_of(rows: QuerySet, number: str | None, what: str) -> Any:

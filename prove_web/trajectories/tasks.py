@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery proc
 from prove_web.celery import app
 from prove_web.live.failing import fault
 from prove_web.live.messages import broker
-from prove_web.live.models import FILES, Job, State
+from prove_web.live.models import CURATE, FILES, Job, State
 from prove_web.live.record import record
 from training_worker.prove.events import now
 from training_worker.prove.trajectory import UnreadableData
@@ -36,6 +36,7 @@ class Telling:
 
     def __init__(self, job: Job):
         self.job, self.seq, self.told_at = job, 0, -OFTEN
+        self.pace = Pace(passes(job.spec))
 
     def __call__(self, kind: str, **data: Any) -> None:
         """Raises Stopped."""
@@ -48,9 +49,34 @@ class Telling:
     def progress(self, done: int, total: int, line: str) -> None:
         """Raises Stopped."""
         at = time.monotonic()
+        left = self.pace.left(done, total, line, at)
         if at - self.told_at >= OFTEN:
             self.told_at = at
-            self("progress", done=done, total=total, line=line, seconds_left=None)
+            self("progress", done=done, total=total, line=line, seconds_left=left)
+
+
+class Pace:
+    """How long it takes yet, by what a row took so far: all rows are gone through in so many `passes`, each with a line
+    of its own."""
+
+    def __init__(self, passes: int):
+        self.passes, self.line, self.over, self.began = passes, "", 0, 0.0
+
+    def left(self, done: int, total: int, line: str, now: float) -> float | None:
+        """Seconds; None while too little is known."""
+        if not self.line:
+            self.began = now
+        if line != self.line:
+            self.over, self.line = self.over + bool(self.line), line
+        gone = self.over * total + done
+        if gone < max(1, total / 100):
+            return None
+        return (now - self.began) / gone * max(0, self.passes * total - gone)
+
+
+def passes(spec: Mapping[str, Any]) -> int:
+    """Rows are written to files and kept in the database; for a split or a mix they are read before that."""
+    return 3 if spec.get(CURATE, {}).get("how") in ("split", "mix") else 2
 
 
 @contextmanager
@@ -100,6 +126,7 @@ def work(job: Job, worker: str = "files-worker") -> None:
     from prove_web.experiments.rollouts import NoRollouts
 
     from .curating import fill
+    from .loading import clear
     from .models import Dataset
     from .versions import NotMade
 
@@ -120,6 +147,6 @@ def work(job: Job, worker: str = "files-worker") -> None:
         log.exception("The job %s failed", job.pk)
         over = {"state": State.FAILED, "error": fault(error), "result": {}}
     if over["state"] != State.DONE and Job.objects.filter(pk=job.pk, attempt=job.attempt).exists():
-        dataset.trajectories.all().delete()
+        clear(dataset)
     tell.seq += 1
     record(str(job.pk), job.attempt, [{"seq": tell.seq, "at": now(), "kind": "ended", "data": over}])

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.live.models import CURATE, State
+from prove_web.review.blind import Blind
 
 from .changes import changes
 from .curate_forms import Mix, NewVersion, Split
@@ -25,7 +26,7 @@ SHOWN = 200  # ids of a kind of change on the page
 @require_http_methods(["GET", "HEAD", "POST"])
 def version_new(request: Any) -> HttpResponse:
     """A data set of what an address speaks of: what a search found, or what a queue settled on."""
-    selection = selected(request.project, request.GET)
+    selection = selected(request.project, request.GET, Blind(request.user, request.project))
     form = NewVersion(request.POST or None, initial={"name": selection.name[:80]})
     context = {"form": form, "selection": selection, "count": selection.rows.count(), "judged": JUDGED}
     if request.method == "POST" and form.is_valid() and not selection.fault:
@@ -114,6 +115,6 @@ def made(project: Project, number: int) -> Dataset:
     found = get_object_or_404(
         Dataset.objects.select_related("job", "parent__job", "project__organisation"), project=project, number=number
     )
-    if found.job.state != State.DONE or not found.trajectories.exists():
+    if found.job.state != State.DONE or found.loading_at or not found.trajectories.exists():
         raise Http404(f"Data set {number} is not made yet.")
     return found

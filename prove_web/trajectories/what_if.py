@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.review.comments import blind_since
+from prove_web.review.blind import blind_since
 from training_worker.prove.counterfactual import Counterfactual, Edit, counterfactual
 from training_worker.prove.reward import RewardConfig
 from training_worker.prove.rollout import Attempt

@@ -52,7 +52,7 @@ def write(path: Path, rows: Iterable[Any]) -> Path:
 
 
 def bring(path: Path, tmp_path: Path, format: str = "ours", keep_good: bool = False, **asked: Any) -> Outcome:
-    work = Importing(tmp_path, Asked(format, **asked), lambda rows: None)
+    work = Importing(tmp_path, Asked(format, **asked), lambda rows, read: None)
     work.into(tmp_path / "out", plain_files(path, tmp_path / "plain"), {}, keep_good=keep_good)
     return work.outcome
 

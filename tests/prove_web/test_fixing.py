@@ -17,7 +17,8 @@ from django.urls import reverse
 from prove_web.accounts.models import Project, User
 from prove_web.servers.calls import fork
 from prove_web.servers.models import LiveSession
-from prove_web.trajectories.draft import changed, draft_of, fault_of, read, wanted_of
+from prove_web.trajectories.call_fields import as_json
+from prove_web.trajectories.draft import changed, draft_of, read, wanted_of
 from prove_web.trajectories.importing import row, scores
 from prove_web.trajectories.models import Dataset, Opened, Trajectory
 from prove_web.trajectories.verdict import example_of
@@ -225,7 +226,7 @@ def test_whatever_is_sent_is_read_and_what_is_read_says_what_was_wanted(as_user:
     nonsense = QueryDict("row=x&row=1&row=1&turn-1=77&was-1=-3&arguments-1=%00{&say-1=a%0D%0Ab")
     found = read(nonsense, 2)
     assert (found.turns, len(found.rows), found.rows[0].turn) == (("a\nb", ""), 1, 1) and found.fault
-    assert fault_of("1") and fault_of('{"a": NaN}') and not fault_of("{}")
+    assert as_json("1").fault and as_json('{"a": NaN}').fault and not as_json("{}").fault
 
 
 def test_a_fix_of_an_attempt_begins_with_the_calls_that_succeeded(project: Project, bob: User, as_user: SignIn) -> None:

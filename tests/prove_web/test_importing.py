@@ -14,7 +14,7 @@ from prove_web.accounts.models import Project
 from prove_web.live import messages, tasks
 from prove_web.live.models import Job, State
 from prove_web.live.record import record
-from prove_web.trajectories import importing
+from prove_web.trajectories import loading
 from prove_web.trajectories.importing import import_dataset, row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.trajectory import Example, loads, write_lines
@@ -74,7 +74,7 @@ def test_loading_twice_changes_nothing(project: Project) -> None:
 
 
 def test_a_large_one_is_loaded_in_batches(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "BATCH", 3)
+    monkeypatch.setattr(loading, "BATCH", 3)
     dataset = made(project)
     with CaptureQueriesContext(connection) as queries:
         import_dataset(str(dataset.job_id))

@@ -121,7 +121,7 @@ def test_the_list_takes_as_many_queries_for_forty_rows_as_for_two(
     project: Project, victor: User, as_user: SignIn, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     client = as_user(victor)
-    queries = 15  # session, user, project, role, projects; ids, rows, count, 4 marks, 2 of counts, views
+    queries = 16  # session, user, project, role twice, projects; ids, rows, count, 4 marks, 2 of counts, views
     for count in (2, 40):
         dataset_of(project, examples()[:count])
         with django_assert_num_queries(queries):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
@@ -17,13 +18,13 @@ from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
 from prove_web.review import forms, reviewing
 from prove_web.review.editor import Editor
-from prove_web.review.making import assign, change
+from prove_web.review.making import assign, change, make_queue
 from prove_web.review.models import Acceptance, Item, Queue, Review
 from prove_web.review.schema import PLAIN, BadSchema, LabelSchema, Question, read_schema
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.trajectory import WorldRef
 
-from .examples import chain, dataset_of
+from .examples import abstention, chain, dataset_of
 from .reviewed import given, queue_of, saying
 
 SignIn = Callable[[User], Client]
@@ -263,3 +264,20 @@ def test_a_queue_can_be_made_of_a_data_set_that_is_too_old_to_be_offered(
     form = {"name": "Q", "reviewers": "1", "hold_minutes": "15", "how": "all", "dataset": first.number}
     assert client.post(new, form).status_code == 302
     assert Queue.objects.get().source["dataset"] == first.number
+
+
+def test_the_items_before_and_after_are_those_that_are_still_there(
+    project: Project, mary: User, bob: User, as_user: SignIn
+) -> None:
+    sets = [dataset_of(project, [replace(abstention(), id=f"one-{at}")]) for at in range(3)]
+    keys = [one.trajectories.get().pk for one in sets]
+    queue = make_queue(project, mary, keys, name="Q", schema=PLAIN.model_dump(mode="json"))
+    sets[1].deleted_at = timezone.now()
+    sets[1].save()
+    first, gone, last = (item.get_absolute_url() for item in queue.items.order_by("position"))
+    client = as_user(bob)
+    assert client.get(gone).status_code == 404
+    assert client.get(first).context["around"] == {"before": None, "after": 3, "count": 3}
+    assert client.get(last).context["around"] == {"before": 1, "after": None, "count": 3}
+    kept = client.post(gone, {"action": "draft", "comment": "typed"}, headers={"Accept": "application/json"})
+    assert kept.status_code == 404, "which the page tells, and keeps what was typed in the browser"

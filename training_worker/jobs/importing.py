@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,18 @@ from .work import Refused, Result, Tell, known
 UPLOAD, PLAIN = "upload", "plain"  # in the job's folder: the file as it came, and what was packed in it
 
 
+def telling(tell: Tell, size: int) -> Callable[[int, int], None]:
+    """Says how far into the `size` bytes of lines it is, and how long it takes yet; of other files how many rows."""
+    began = time.monotonic()
+
+    def say(rows: int, read: int) -> None:
+        spent = time.monotonic() - began
+        left = spent / read * (size - read) if read >= size / 100 and read else None
+        tell.progress(read, size if read else 0, f"{rows:,} rows read", left)
+
+    return say
+
+
 def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     known(spec, {"import"})
     given = spec["import"]
@@ -25,9 +38,9 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     if not upload.exists():
         raise Refused("The file to import is gone from the job's folder. Upload it again.")
     asked = Asked(given["format"], given.get("mapped") or {}, given.get("split") or None, bool(given.get("attempts")))
-    importing = Importing(folder, asked, lambda rows: tell.progress(rows, 0, f"{rows:,} rows read"))
     try:
         files = plain_files(upload, folder / PLAIN)
+        importing = Importing(folder, asked, telling(tell, sum(file.stat().st_size for file in files)))
         settings = {"format": asked.format, "file": given.get("file", ""), "sha256": file_digest(upload)}
         made = importing.into(folder / "out", files, settings, keep_good=bool(given.get("keep_good")))
     except UnreadableData as why:

@@ -13,6 +13,7 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.rollouts import NoRollouts
+from prove_web.review.blind import Blind
 from prove_web.trajectories.changes import changes
 from prove_web.trajectories.collect_pages import collected
 from prove_web.trajectories.curate_forms import Collect, Mix, Split
@@ -163,7 +164,7 @@ def make_version(request: Any, body: Version) -> Any:
 
 def chosen(request: Any, asked: Selected) -> Selection:
     given = {name: str(value) for name, value in asked.dict().items() if value not in (None, "")}
-    selection = selected(request.project, given)
+    selection = selected(request.project, given, Blind(request.user, request.project))
     if selection.fault:
         told = f"At character {selection.fault.at + 1}: {selection.fault.message}"
         raise Refused(422, told, "q", "Change the search; the page of trajectories completes words.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -12,6 +13,7 @@ from prove_web.accounts import audit
 from prove_web.accounts.roles import Action
 from prove_web.review.accepting import Drifted, NotChecked
 from prove_web.review.answering import read, values
+from prove_web.review.blind import Blind
 from prove_web.review.forms import NewQueue
 from prove_web.review.holding import next_item, take
 from prove_web.review.item_page import item_of, refusal
@@ -19,7 +21,7 @@ from prove_web.review.labels import Narrowed, labels, narrowed
 from prove_web.review.models import Item, Queue, Review
 from prove_web.review.progress import standings
 from prove_web.review.queue_form_pages import queue_of
-from prove_web.review.queue_pages import one_queue, sees
+from prove_web.review.queue_pages import one_queue
 from prove_web.review.reviewing import Given, Kept, Stale, finish, mine, save_draft, skip, undo
 from prove_web.review.reviewing import Refused as NotTaken
 from prove_web.review.schema import PLAIN, BadSchema, LabelSchema, read_schema
@@ -191,22 +193,25 @@ def read_queue(request: Any, queue: Number) -> Any:
 def list_items(request: Any, queue: Number, state: STATES = "", cursor: Cursor = "", limit: Limit = 50) -> Any:
     """The items of a queue, in order; of a blind one the verdicts come once one's own review is complete."""
     found = one_queue(request.project, queue)
-    rows = narrowed(found, Narrowed(state)).rows.select_related("trajectory__dataset")
+    blind = Blind(request.user, request.project)
+    rows = narrowed(found, Narrowed(state), blind).rows.select_related("trajectory__dataset")
     rows = rows.defer("trajectory__record", "trajectory__rollout")
     page = by_key(rows, "position", cursor, limit, downwards=False)
     own = Review.objects.filter(item__in=[item.pk for item in page["items"]], reviewer=request.user, adjudicates=False)
     reviews = {review.item_id: review for review in own}
-    return page | {"items": [line(request, found, item, reviews.get(item.pk)) for item in page["items"]]}
+    waiting = blind.among(item.trajectory_id for item in page["items"])
+    return page | {"items": [line(found, item, reviews.get(item.pk), waiting) for item in page["items"]]}
 
 
-def line(request: Any, queue: Queue, item: Item, own: Review | None) -> dict[str, Any]:
+def line(queue: Queue, item: Item, own: Review | None, waiting: Collection[int]) -> dict[str, Any]:
+    """An item in a list; `waiting` are the trajectories of which one may not know yet what others say."""
     item.queue = queue
     return {
         "position": item.position,
         "dataset": item.trajectory.dataset.number,
         "example": item.trajectory.example,
         "state": item.state,
-        "verdict": item.verdict if sees(request, queue, own) else "",
+        "verdict": "" if item.trajectory_id in waiting else item.verdict,
         "own": own.state if own else None,
         "url": item.get_absolute_url(),
     }
@@ -218,7 +223,12 @@ def next_to_review(request: Any, queue: Number, after: Annotated[int, Query(ge=0
     """The next item that needs you, held for you for a while; null where none does."""
     found = one_queue(request.project, queue)
     item = next_item(found, request.user, after)
-    return line(request, found, item, mine(item, request.user)) if item else None
+    waiting = waiting_of(request, item) if item else ()
+    return line(found, item, mine(item, request.user), waiting) if item else None
+
+
+def waiting_of(request: Any, item: Item) -> set[int]:
+    return Blind(request.user, request.project).among([item.trajectory_id])
 
 
 @router.get(ITEM, response=ItemWhole)
@@ -231,11 +241,12 @@ def read_item(request: Any, queue: Number, position: Number) -> Any:
     if not done:
         take(item, request.user)
     complete = item.reviews.filter(state=Review.State.DONE).exclude(reviewer=request.user).select_related("reviewer")
-    return line(request, item.queue, item, own) | {
+    waiting = waiting_of(request, item)
+    return line(item.queue, item, own, waiting) | {
         "turns": [{"number": one.number, "text": one.text} for one in shape.turns],
         "calls": [{"number": one.number, "tool": one.tool, "arguments": one.arguments} for one in shape.calls],
         "mine": own,
-        "others": list(complete) if done or not item.queue.blind else [],
+        "others": list(complete) if not waiting and (done or not item.queue.blind) else [],
     }
 
 
@@ -302,9 +313,10 @@ def export_labels(
 ) -> Any:
     """Each complete or skipped review of a queue's items, as JSON lines."""
     found = one_queue(request.project, queue)
-    left = narrowed(found, Narrowed(state, verdict, reviewer, q))
+    blind = Blind(request.user, request.project)
+    left = narrowed(found, Narrowed(state, verdict, reviewer, q), blind)
     if left.fault:
         raise Refused(422, left.fault, "query.q", "Change the search.")
     name = f"labels-{request.project.slug}-{found.number}.jsonl"
     audit.note(None, "exported", found, request.organisation, labels=name)
-    return lines(request, labels(found, left.rows), name)
+    return lines(request, labels(found, left.rows, blind), name)

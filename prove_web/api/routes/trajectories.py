@@ -12,7 +12,7 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.experiments.what_if.asked import asked as reward_asked
 from prove_web.experiments.what_if.pages import answer
-from prove_web.review.comments import blind_since
+from prove_web.review.blind import Blind, blind_since, covered
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.paging import SIZE, Order, page_of
 from prove_web.trajectories.reading import done
@@ -147,12 +147,14 @@ def list_trajectories(
 ) -> Any:
     """The trajectories of a project that a search finds, 50 at a time."""
     within = one_of(request.project, dataset) if dataset else None
-    found = search(request.project, " ".join(q.splitlines()), within)
+    blind = Blind(request.user, request.project)
+    found = search(request.project, " ".join(q.splitlines()), within, blind)
     if found.fault:
         told = f"At character {found.fault.at + 1}: {found.fault.message}"
         raise Refused(422, told, "query.q", "Change the search; the page of trajectories completes words.")
-    page = page_of(request.project, found.rows, posted({"after": cursor} if cursor else {}), Order(sort))
+    page = page_of(request.project, found.rows, posted({"after": cursor} if cursor else {}), Order(sort, blind))
     following = str(page.later) if page.later and len(page.rows) == SIZE else None
+    blind.cover(page.rows)
     rows = [with_project(row, request.project) for row in page.rows]
     return {"items": rows, "next": following, "count": page.count, "more": page.more}
 
@@ -168,11 +170,7 @@ def read_trajectory(request: Any, dataset: Number, example: str) -> Any:
     """One trajectory with its record and, where it is an attempt, what the policy did."""
     found = one_trajectory(request.project, dataset, example)
     found.blind = blind_since(found, request.user) is not None
-    if found.blind:
-        for name in ("reward", "validity", "coverage", "efficiency", "name", "arguments"):
-            setattr(found, name, None)
-        found.rollout = {**found.rollout, "reward": None} if found.rollout else None
-    return found
+    return covered(found) if found.blind else found
 
 
 @router.get(f"{TRAJECTORY}/verdict", response=Verdict)
@@ -237,7 +235,7 @@ def rescore(request: Any, asked: Query[Rescore]) -> Any:
         raise Refused(404, f"There is no {asked.of} here to score.", "query.of", "Name a run or a data set, as run-3.")
     if want.fault:
         raise Refused(422, want.fault, "query", "Change this weight.")
-    told = answer(want)
+    told = answer(want, Blind(request.user, request.project))
     found = told.compared
     mean, spread = (found.mean, found.spread) if found else ((None, None), (None, None))
     return {

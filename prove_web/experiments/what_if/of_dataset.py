@@ -8,6 +8,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from prove_web.trajectories.attempts import made_at
 from prove_web.trajectories.models import Dataset, Trajectory
 from training_worker.prove.rescoring import rescore
@@ -78,6 +80,10 @@ class DatasetSource(Source):
         return Rescored(
             Lot.of(rows), {row.place: totals[row.place[1]] for row in rows if row.place[1] in totals}, stale
         )
+
+    def places(self, trajectories: QuerySet) -> frozenset[Place]:
+        here = self.dataset.trajectories.filter(pk__in=trajectories).values_list("example", flat=True)
+        return frozenset((self.dataset.number, example) for example in here)
 
     def verdicts(self, rows: Sequence[Row]) -> dict[Place, str]:
         from prove_web.review.models import Item

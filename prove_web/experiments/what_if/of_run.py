@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from uuid import UUID
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.rescoring import rescore
@@ -82,6 +82,10 @@ class RunSource(Source):
             totals = totals_in(self.run, step, file, stamp, config.at((step - 1) / limit))
             after |= {(step, index): total for index, total in enumerate(totals, 1) if total is not None}
         return Rescored(lot_of(self.run, files, self.run.dataset.trajectories.count()), after)
+
+    def places(self, trajectories: QuerySet) -> frozenset[tuple[int, int | str]]:
+        here = Trajectory.objects.filter(pk__in=trajectories, run=self.run.number, origin__has_key="step")
+        return frozenset(here.values_list("origin__step", "origin__rollout"))
 
     def verdicts(self, rows: Sequence[Row]) -> dict[tuple[int, int | str], str]:
         """Of the rollouts that were collected and judged: where each is, and the newest settled verdict."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.review.blind import Blind
 from training_worker.prove.rescoring import UnknownExample
 from training_worker.prove.reward import PRESETS, BadReward, RewardConfig, read_reward
 from training_worker.prove.rollout import StaleExample
@@ -32,6 +33,7 @@ from .compared import Compared, compared
 from .lot import Floats, Lot, Row
 from .of_run import RunSource
 from .picture import WIDTH, columns
+from .source import Place
 
 LISTED = 20  # contradicted labels
 SLIDERS = {  # up to where each goes; a number may be larger
@@ -71,7 +73,8 @@ class Answer:
 def what_if(request: ProjectRequest) -> HttpResponse:
     """`?of=run-3` (with `first=`, `last=` steps) or `?of=dataset-2`, and every weight that is not its own."""
     want = asked(request.project, request.GET.dict())
-    told = answer(want) if want.source and not want.fault else Answer(why=want.fault)
+    blind = Blind(request.user, request.project)
+    told = answer(want, blind) if want.source and not want.fault else Answer(why=want.fault)
     context: dict[str, Any] = {
         "asked": want,
         "runs": runs(request.project),
@@ -135,19 +138,23 @@ def presets(want: Asked, saved: list[SavedReward]) -> list[tuple[str, str, bool]
     return [(title, want.query(config), config == want.config) for title, config in (*own, *named, *team)]
 
 
-def answer(want: Asked) -> Answer:
-    """The rollouts under the configuration; those of a form that takes more than the columns are fewer."""
+def answer(want: Asked, blind: Blind) -> Answer:
+    """The rollouts under the configuration; those of a form that takes more than the columns are fewer.
+
+    What one has yet to review `blind` is left out.
+    """
     source, began = want.source, perf_counter()
     assert source is not None
+    untold = source.places(blind.keys) if blind.any else frozenset()
     plain = want.config.plain
     try:
         if plain:
-            lot, stale = source.read(want.most), 0
+            lot, stale = without(source.read(want.most), untold), 0
             after: Floats = lot.plain(want.config)
         else:
             rescored = source.rescore(want.config, min(want.most, WHOLE))
             stale = rescored.stale
-            lot = Lot.of([row for row in rescored.lot.rows if row.place in rescored.after])
+            lot = Lot.of([row for row in rescored.lot.rows if row.place in rescored.after.keys() - untold])
             after = np.array([rescored.after[row.place] for row in lot.rows], dtype=np.float64)
     except (NoRollouts, StaleExample, UnknownExample, UnreadableData) as why:
         return Answer(why=str(why))
@@ -157,6 +164,10 @@ def answer(want: Asked) -> Answer:
     accepts = (want.accept * source.most, want.accept * max(1.0, want.config.largest))
     found = compared(lot, after, (want.own, want.config), source.verdicts(lot.rows), accepts)
     return Answer(compared=found, seconds=perf_counter() - began, **told)
+
+
+def without(lot: Lot, places: Collection[Place]) -> Lot:
+    return Lot.of([row for row in lot.rows if row.place not in places]) if places else lot
 
 
 def nothing(stale: int, without: int) -> str:

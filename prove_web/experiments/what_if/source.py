@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from django.db.models import QuerySet
+
 from training_worker.prove.reward import RewardConfig
 
 from .lot import Lot, Row
@@ -45,6 +47,9 @@ class Source(Protocol):
 
     def rescore(self, config: RewardConfig, most: int) -> Rescored:
         """At most so many of them, read whole and scored by this."""
+
+    def places(self, trajectories: QuerySet) -> frozenset[Place]:
+        """Where those of its rollouts are that are these trajectories, which a query names by their keys."""
 
     def verdicts(self, rows: Sequence[Row]) -> dict[Place, str]:
         """What people settled on, of those they judged."""

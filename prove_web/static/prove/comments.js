@@ -11,7 +11,7 @@
   // What others say. A comment that is being edited stays as it is until it is saved or left.
   let missed = false;
   const editing = () => list()?.querySelector(".comment-editing");
-  prove.live.subscribe({ trajectory: section.dataset.comments }, ({ stamp }) => {
+  if ("live" in section.dataset) prove.live.subscribe({ trajectory: section.dataset.comments }, ({ stamp }) => {
     if (list() && list().dataset.stamp !== stamp) refresh();
   });
 

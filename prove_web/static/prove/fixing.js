@@ -24,6 +24,9 @@
   }
 
   document.addEventListener("input", (event) => { if (event.target.closest("form[data-fix]")) keep(); });
+  document.addEventListener("change", ({ target }) => { // an object or a list that is given has fields of its own
+    if (target.matches("form[data-fix] [data-given]")) form().requestSubmit(form().querySelector("[data-reshape]"));
+  });
   document.addEventListener("htmx:finally:swap", () => { keep(); document.querySelector("[data-fault]")?.focus(); });
   document.addEventListener("submit", (event) => {
     const saved = event.submitter?.value === "save" && event.target.matches("form[data-fix]");

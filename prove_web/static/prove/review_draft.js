@@ -97,6 +97,7 @@
       tell(data.extra ? "extra" : "saved", `Saved ${clock(new Date(data.saved))}${data.extra ? ", as an extra review" : ""}`);
       return data;
     }
+    if (response.status === 404) return stays("This item is gone, perhaps with its data set: kept in this browser");
     if (!data) return stays("You can write here no longer: kept in this browser");
     if (data.fields && data.state !== "done") return differs(data, action, now);
     return action === "draft" ? stays(`Not saved: ${data.fault}`) : { refused: true };

@@ -18,6 +18,7 @@ from .nodes import Asked, BadQuery
 from .reviewed import having, labelled, queued, reviewed
 from .values import ENDS, KNOBS
 
+TELLING = frozenset({"reward", *COMPONENTS, "component", "label", "reviewer", "has", "parent"})
 EQUAL, COMPARED = (":", "=", "!="), (":", "=", "!=", "<", "<=", ">", ">=")
 COMPONENT = re.compile(rf"({'|'.join(COMPONENTS)})(:|=|!=|<=?|>=?)(.*)", re.DOTALL)
 
@@ -47,6 +48,11 @@ def condition(project: Project, asked: Asked) -> Q:
     if asked.op == "!=" and not field.compared:
         return ~field.rows(project, asked)
     return field.rows(project, asked)
+
+
+def telling(asked: Asked) -> bool:
+    """Whether a field would tell a reward, or what people made of a trajectory."""
+    return asked.field in TELLING
 
 
 def unknown(asked: Asked) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
+from prove_web.review.blind import Blind
 
 from ..models import Dataset, Trajectory
-from .fields import condition
+from .fields import condition, telling
 from .fulltext import saying
 from .nodes import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
 from .parsing import parse
@@ -18,19 +20,30 @@ from .parsing import parse
 
 @dataclass(frozen=True)
 class Found:
-    """`rows` without their records; none when there is a `fault`."""
+    """`rows` without their records; none when there is a `fault`. `covered`: without those that wait for one's own
+    review, since the query asks for what one may not know of these."""
 
     rows: QuerySet[Trajectory]
     fault: Fault | None = None
+    covered: bool = False
 
 
-def search(project: Project, query: str, dataset: Dataset | None = None) -> Found:
-    """The trajectories of a project, or of one data set, that a query finds; an empty query finds all."""
-    whole = project.datasets.filter(job__state=State.DONE)  # while a job fills one, some of its rows are there
+def search(project: Project, query: str, dataset: Dataset | None = None, blind: Blind | None = None) -> Found:
+    """The trajectories of a project, or of one data set, that a query finds; an empty query finds all.
+
+    What asks for a reward, or for what people say, finds nothing that this person has yet to review blind.
+    """
+    whole = project.datasets.filter(
+        job__state=State.DONE, loading_at=None
+    )  # while a job fills one, some of its rows are there
     among = [dataset.pk] if dataset else whole.order_by().values("pk")
     rows = Trajectory.objects.filter(dataset__in=among).defer("record", "rollout")
     try:
-        return Found(rows.filter(wanted(project, parse(query))))
+        tree = parse(query)
+        found = rows.filter(wanted(project, tree))
+        if blind is None or not any(map(telling, fields_of(tree))):
+            return Found(found)
+        return Found(blind.told(blind.told(found), "parent"), covered=blind.any)
     except BadQuery as bad:
         return Found(rows.none(), bad.fault)
 
@@ -61,3 +74,14 @@ def each_of(project: Project, nodes: tuple[Node, ...]) -> Q:
         if not isinstance(node, Text):
             every &= wanted(project, node)
     return every
+
+
+def fields_of(node: Node) -> Iterator[Asked]:
+    match node:
+        case Asked():
+            yield node
+        case Not(inner):
+            yield from fields_of(inner)
+        case AllOf(nodes) | AnyOf(nodes):
+            for each in nodes:
+                yield from fields_of(each)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.live.models import Job, JobEvent, State
+from prove_web.review.blind import Blind
 
 from ..asking import asked, tidy
 from ..card import card
@@ -30,7 +31,7 @@ from .finding import one_of
 def dataset(request: Any, dataset: int) -> HttpResponse:
     found = one_of(request.project, dataset)
     newest = found.trajectories.aggregate(newest=Max("pk"))["newest"]
-    if newest is None or found.job.state != State.DONE:  # while a job fills it, some of its rows are there
+    if newest is None or found.loading_at or found.job.state != State.DONE:  # while it is filled, some rows are there
         return unfinished(request, found)
     if request.GET.get("part") == "progress":
         return again()
@@ -39,9 +40,10 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
     if not request.htmx and "" in request.GET.values():
         return redirect(f"{request.path}?{tidy(request.GET.dict())}".removesuffix("?"))
     filled = stats(found, newest)
-    narrowed = TrajectoryFilter(request.GET, dataset=found)
+    blind = Blind(request.user, request.project)
+    narrowed = TrajectoryFilter(request.GET, dataset=found, blind=blind)
     narrowed.offer(steps=filled.steps.values, server=filled.servers.values, tool=sorted(filled.tools.values))
-    order = order_of(request.GET)
+    order = order_of(request.GET, blind=blind)
     page = page_of(request.project, narrowed.qs, request.GET, order)
     typed = asked(request.GET)
     context = {
@@ -51,10 +53,11 @@ def dataset(request: Any, dataset: int) -> HttpResponse:
         "filter": narrowed,
         "query": typed,
         "fault": narrowed.fault,
+        "covered": narrowed.covered,
         "marked": narrowed.fault and narrowed.fault.around(typed),
         "narrowed": narrowed.narrowed,
         "page": page,
-        "lines": lines(page),
+        "lines": lines(page, blind),
         "order": order.name,
         "sorts": SORTS,
         "link": narrowed.address,
@@ -75,6 +78,8 @@ def unfinished(request: HttpRequest, found: Dataset) -> HttpResponse:
     made = mix(job.result)
     loading = job.state == State.DONE and not (made and made.train + made.held_out == 0)
     context = {"dataset": found, "job": job, "cursor": newest or 0, "loading": loading, **told_of(job)}
+    if loading:
+        context["kept"] = found.trajectories.count()
     if request.GET.get("part") != "progress":
         return render(request, "trajectories/dataset_unfinished.html", context)
     return again() if job.ended and not loading else render(request, "trajectories/progress.html", context)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, in_project
+from prove_web.review.blind import Blind
 
 from ..asking import ALL, address, asked
 from ..listing import facets, lines
@@ -27,22 +28,23 @@ MOST_TYPED = 1_100
 @in_project(Action.VIEW)
 @require_GET
 def trajectories(request: Any) -> HttpResponse:
-    query = asked(request.GET)
-    found = search(request.project, query)
-    order = order_of(request.GET, USUAL)
+    query, blind = asked(request.GET), Blind(request.user, request.project)
+    found = search(request.project, query, blind=blind)
+    order = order_of(request.GET, USUAL, blind)
     if request.GET.get("part") == "facets":
-        counted = () if found.fault else facets(request.project, found.rows, query)
+        counted = () if found.fault else facets(request.project, found.rows, query, blind)
         return render(request, "trajectories/facets.html", {"facets": counted})
     page = page_of(request.project, found.rows, request.GET, order)
     late = page.more  # many are counted while people look at the first of them
     context = {
         "query": query,
         "fault": found.fault,
+        "covered": found.covered,
         "marked": found.fault and found.fault.around(query),
         "narrowed": bool(query.strip()),
         "page": page,
-        "lines": lines(page),
-        "facets": () if found.fault or late else facets(request.project, found.rows, query),
+        "lines": lines(page, blind),
+        "facets": () if found.fault or late else facets(request.project, found.rows, query, blind),
         "late": late,
         "order": order.name,
         "sorts": SORTS,

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from prove_web.accounts.permissions import Action, in_project
-from prove_web.review.comments import blind_since
+from prove_web.review.blind import Blind
 
 from ..facts import row_of
 from ..linked import links
@@ -22,9 +22,12 @@ from .finding import one_trajectory
 @require_GET
 def trajectory(request: Any, dataset: int, example: str) -> HttpResponse:
     found = one_trajectory(request.project, dataset, example)
-    around = neighbours(request.GET, found)
+    waiting = Blind(request.user, request.project)
+    around = neighbours(request.GET, found, waiting)
     context = {"trajectory": found, "dataset": found.dataset, "row": row_of(found), "around": around}
-    blind = blind_since(found, request.user) is not None
+    blind = waiting.since(found) is not None
+    if found.parent and waiting.since(found.parent) is not None:
+        found.parent = None  # that somebody mended it is not told before one's own review
     context |= reading(found, blind=blind)
     context |= links(request, found, context["example"], blind=blind)
     return render(request, "trajectories/trajectory.html", context)

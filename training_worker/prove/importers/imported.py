@@ -55,10 +55,11 @@ class NothingImported(UnreadableData):
 class Importing:
     """One pass over a file's rows: good ones go to files as they come, bad ones to a report."""
 
-    def __init__(self, folder: Path, asked: Asked, progress: Callable[[int], None]):
-        self.folder, self.asked, self.progress = folder, asked, progress
+    def __init__(self, folder: Path, asked: Asked, progress: Callable[[int, int], None]):
+        """`progress` hears how many rows were read, and how many bytes of lines."""
+        self.folder, self.asked, self.progress, self.bytes = folder, asked, progress, 0
         self.outcome, self.running = Outcome(), Running()
-        self.contents: dict[str, str] = {}  # by id
+        self.contents: dict[str, str] = {}  # a digest by id: a file's rows do not fit into memory
         self.examples_kept: set[str] = set()  # ids of what attempts were asked
 
     def into(self, out: Path, files: Sequence[Path], settings: dict[str, Any], *, keep_good: bool) -> Manifest:
@@ -98,7 +99,7 @@ class Importing:
             attempts = stack.enter_context((out / ROLLOUTS).open("w", encoding="utf-8"))
             report = csv.writer(faults)
             report.writerow(["place", "number", "why", "begins"])
-            for one in read(files, self.asked):
+            for one in read(files, self.asked, self.passed):
                 self.count()
                 if isinstance(one, Fault):
                     self.outcome.bad += 1
@@ -116,13 +117,16 @@ class Importing:
         self.outcome.rows += 1
         if self.outcome.rows > MOST_ROWS + 1:
             raise UnreadableData(f"It has more than {MOST_ROWS:,} rows, which is the most. Give it in parts.")
-        self.progress(self.outcome.rows)
+        self.progress(self.outcome.rows, self.bytes)
+
+    def passed(self, size: int) -> None:
+        self.bytes += size
 
     def fresh(self, found: Found) -> Example | Collected | None:
         """What a row makes, under an id of its own; None where it repeats another."""
         self.outcome.other_code += not found.same_code
         made = found.made
-        says = contents_of(made) if isinstance(made, Example) else dumps(made)
+        says = contents_of(made) if isinstance(made, Example) else sha256(dumps(made).encode()).hexdigest()
         if self.contents.get(made.id, says) != says:
             made = renamed(made, says)
         if made.id in self.contents:

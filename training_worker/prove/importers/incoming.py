@@ -18,7 +18,7 @@ from . import bfcl, columns, ours
 from .conversation import BadRow, Convert, LeftOut, example_of
 from .formats import FORMATS
 from .packed import MOST_PLAIN, seems
-from .rows import Row, one_line, rows
+from .rows import Passed, Row, nobody, one_line, rows
 
 OURS, COLUMNS = "ours", "columns"
 TITLES = {
@@ -82,15 +82,15 @@ class Asked:
     attempts: bool | None = None
 
 
-def read(files: Sequence[Path], asked: Asked) -> Iterator[Fault | Left | Found | Told]:
-    """Every row of these files. Raises UnreadableData, OSError."""
+def read(files: Sequence[Path], asked: Asked, passed: Passed = nobody) -> Iterator[Fault | Left | Found | Told]:
+    """Every row of these files; `passed` hears of the bytes of lines. Raises UnreadableData, OSError."""
     for file in files:
-        unit, found = rows_of(file)
+        unit, found = rows_of(file, passed)
         for number, row in found:
             yield outcome(row, number, unit, asked)
 
 
-def rows_of(path: Path) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
+def rows_of(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
     """What a row is called, and the rows. Raises UnreadableData for what would not fit into memory."""
     kind = seems(path)
     if kind == "text":
@@ -99,7 +99,7 @@ def rows_of(path: Path) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
         raise UnreadableData(f"It is a JSON array of more than {MOST_ARRAY:,} bytes. Give it as JSON lines.")
     if kind == "parquet":
         check_parquet(path)
-    return rows(path)
+    return rows(path, passed)
 
 
 def check_parquet(path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +18,35 @@ from ..chat import depth
 from ..trajectory import BadLine, UnreadableData
 
 Row = dict[str, Any]
+Passed = Callable[[int], None]
 MOST_LINE, MOST_ARRAY = 8_000_000, 400_000_000  # bytes
 DEEPEST = 64
 PARQUET = b"PAR1"
 
 
-def rows(path: Path) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
+def nobody(size: int) -> None:
+    """Wants to know of no bytes."""
+
+
+def rows(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
     """What a row is called (line, item, row), and each with its number, from 1, or what is wrong with it.
 
-    Raises UnreadableData and OSError, also on the way.
+    `passed` hears of the bytes of each line. Raises UnreadableData and OSError, also on the way.
     """
     with path.open("rb") as file:
         start = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(PARQUET):
         return "row", parquet_rows(path)
-    return ("item", array_rows(path)) if start.startswith(b"[") else ("line", line_rows(path))
+    return ("item", array_rows(path)) if start.startswith(b"[") else ("line", line_rows(path, passed))
 
 
-def line_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
+def line_rows(path: Path, passed: Passed = nobody) -> Iterator[tuple[int, Row | BadLine]]:
     """The rows of JSON lines; blank lines are passed over."""
     with path.open("rb") as file:
         number = 0
         while line := file.readline(MOST_LINE + 1):
             number += 1
+            passed(len(line))
             if len(line) > MOST_LINE:
                 yield number, BadLine(str(path), number, f"longer than {MOST_LINE:,} bytes; the rest was not read.")
                 return

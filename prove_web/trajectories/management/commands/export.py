@@ -46,6 +46,7 @@ class Command(BaseCommand):
         from django.http import Http404
 
         from prove_web.accounts.models import Project
+        from prove_web.review.blind import Blind
         from prove_web.trajectories.exporting import FORMATS as KNOWN
         from prove_web.trajectories.selecting import selected
 
@@ -60,7 +61,7 @@ class Command(BaseCommand):
         if found.fault:
             raise CommandError(f"--query, character {found.fault.at + 1}: {found.fault.message}")
         about = {"project": options["project"], "found_by": found.told}
-        pieces, out = KNOWN[options["format"]].make(found.rows, about), options["out"]
+        pieces, out = KNOWN[options["format"]].make(found.rows, about, Blind(None, project)), options["out"]
         if str(out) == "-":
             for piece in pieces:
                 sys.stdout.buffer.write(piece)

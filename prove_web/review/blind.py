@@ -1,0 +1,95 @@
+"""What somebody may not know yet: the reward of a trajectory that waits for their answers in a blind queue, and what
+others made of it.
+
+An item waits while its queue is open and their own review is not complete: an open item for those who were assigned,
+have begun or skipped it or are at it, and where reviewers pull items for every annotator, who may be next; an item that
+others have completed for the annotators who began it. Who may adjudicate is blind only where they take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from prove_web.accounts.models import Project
+from prove_web.accounts.permissions import role_in
+from prove_web.accounts.roles import Action
+from prove_web.trajectories.models import Trajectory
+
+from .models import Hold, Item, Review
+
+SCORES = ("reward", "validity", "coverage", "efficiency", "name", "arguments")
+
+
+class Blind:
+    """What waits in a project for one person's answers; nothing for who is nobody, such as a command or a job."""
+
+    def __init__(self, user: Any, project: Project):
+        self.user, self.project = user, project
+
+    @cached_property
+    def items(self) -> QuerySet[Item]:
+        role = role_in(self.user, self.project.organisation) if self.user else None
+        if role is None or not role.covers(Action.ANNOTATE):
+            return Item.objects.none()
+        adjudicates = role.covers(Action.LAUNCH)
+        mine = Review.objects.filter(item=OuterRef("pk"), reviewer=self.user, adjudicates=False)
+        held = Hold.objects.filter(item=OuterRef("pk"), reviewer=self.user, until__gt=timezone.now())
+        assigned = Item.assigned.through.objects.filter(item=OuterRef("pk"), user=self.user)
+        next_one = Q(Exists(held)) | Q(Exists(assigned)) | (Q() if adjudicates else Q(queue__pull=True))
+        concerned = Q(Exists(mine)) if adjudicates else Q(Exists(mine.exclude(state=Review.State.DONE)))
+        waits = Q(state=Item.State.OPEN) & (next_one | concerned)
+        begun = Q(pk__in=[]) if adjudicates else concerned
+        rows = Item.objects.filter(queue__project=self.project, queue__blind=True, queue__closed_at=None)
+        return rows.filter(waits | begun).exclude(Exists(mine.filter(state=Review.State.DONE)))
+
+    @property
+    def keys(self) -> QuerySet:
+        """The trajectories, as a query within another."""
+        return self.items.order_by().values("trajectory")
+
+    @cached_property
+    def any(self) -> bool:
+        return self.items.exists()
+
+    def among(self, keys: Iterable[int]) -> set[int]:
+        """Which of these trajectories wait."""
+        asked = list(keys)
+        return set(self.items.filter(trajectory__in=asked).values_list("trajectory", flat=True)) if self.any else set()
+
+    def since(self, trajectory: Trajectory) -> datetime | None:
+        """When the oldest queue was made in which a trajectory waits; None for none."""
+        rows = self.items.filter(trajectory=trajectory).order_by("queue__created_at")
+        return rows.values_list("queue__created_at", flat=True).first()
+
+    def told(self, rows: QuerySet, path: str = "pk") -> QuerySet:
+        """The rows without those whose trajectory, which is at `path`, waits."""
+        return rows.exclude(**{f"{path}__in": self.keys}) if self.any else rows
+
+    def cover(self, rows: Iterable[Trajectory]) -> set[int]:
+        """Take the reward out of those that wait, as they are in memory; which these are."""
+        known = list(rows)
+        waiting = self.among(one.pk for one in known)
+        for one in known:
+            if one.pk in waiting:
+                covered(one)
+        return waiting
+
+
+def covered(trajectory: Trajectory) -> Trajectory:
+    """A trajectory without its reward, in memory."""
+    for name in SCORES:
+        setattr(trajectory, name, None)
+    if "rollout" not in trajectory.get_deferred_fields() and trajectory.rollout:
+        trajectory.rollout = {**trajectory.rollout, "reward": None}
+    return trajectory
+
+
+def blind_since(trajectory: Trajectory, user: Any) -> datetime | None:
+    """When the oldest blind queue was made that waits for this person's answers about a trajectory; None for none."""
+    return Blind(user, trajectory.dataset.project).since(trajectory)

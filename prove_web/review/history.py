@@ -1,0 +1,67 @@
+"""What became of an item, each time anew: settled, in conflict or open again, by whom; and who hears that they were
+overruled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from prove_web.accounts.models import User
+
+from .models import Decision, Item, Review
+from .notifying import notify
+from .schema import VERDICT
+
+MOST = 50  # decisions that a page shows
+
+
+@dataclass(frozen=True)
+class Line:
+    """One decision, and the verdict that stood before it."""
+
+    decision: Decision
+    before: str = ""
+
+    @property
+    def anew(self) -> bool:
+        """Whether it takes the place of another verdict."""
+        return bool(self.before and self.decision.verdict and self.before != self.decision.verdict)
+
+
+def decide(item: Item, by: User, before: User | None, verdict: str) -> None:
+    """Write down how an item stands now, and tell those whom an adjudicator overruled.
+
+    `before` had settled it as `verdict`; None: the reviewers had, or nobody.
+    """
+    adjudicated = item.settled_by_id is not None
+    Decision.objects.create(item=item, by=by, state=item.state, verdict=item.verdict, adjudicated=adjudicated)
+    if adjudicated:
+        tell_overruled(item, by, before, verdict)
+
+
+def tell_overruled(item: Item, by: User, before: User | None, verdict: str) -> None:
+    """Reviewers who said otherwise, and the adjudicator who had settled it otherwise."""
+    project = item.queue.project
+    address = reverse("review", args=[*project.path, item.queue.number, item.position])
+    told = f"{by} settled item {item.position} of “{item.queue}” as {item.verdict}"
+    if before and before != by and verdict != item.verdict:
+        notify([before], project, f"{told}; you had settled it as {verdict}", address)
+    done = item.reviews.filter(adjudicates=False, state=Review.State.DONE).exclude(reviewer__in=[by, before])
+    for review in done.exclude(reviewer=None):
+        if (said := review.answers.get(VERDICT)) != item.verdict:
+            notify([review.reviewer_id], project, f"{told}; you said {said}", address)
+
+
+def history(item: Item) -> Sequence[Line]:
+    """The newest decisions of an item, oldest first; the last is how it stands."""
+    newest = list(item.decisions.select_related("by").order_by("-pk")[:MOST])
+    return list(lines(newest[::-1]))
+
+
+def lines(decisions: Sequence[Decision]) -> Iterator[Line]:
+    before = ""
+    for one in decisions:
+        yield Line(one, before)
+        before = one.verdict

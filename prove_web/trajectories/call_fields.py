@@ -1,0 +1,105 @@
+"""The arguments of a call in the page that mends a trajectory: fields of the tool's schema, or the whole as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp_servers.catalogue import TOOLS
+from prove_web.servers.arguments import FORM, CallForm
+from prove_web.servers.faults import unfit
+from prove_web.servers.parameters import parameters
+
+from .typed import NotArguments, arguments_of
+
+NO_FIELDS = "These arguments do not fit the fields of the form; they can only be edited as JSON."
+UNREAD = "Not all of the values can be read; see the fields."
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is typed for a call: `text` is JSON, `form` has the fields where it is edited so, `fault` what is wrong."""
+
+    text: str
+    form: CallForm | None = None
+    fault: str = ""
+
+
+def prefix(key: int | str) -> str:
+    """What the names of a call's fields begin with."""
+    return f"{key}:"
+
+
+def spelled(arguments: Any) -> str:
+    return json.dumps(arguments, indent=2, ensure_ascii=False)
+
+
+def with_fields(key: int, tool: str, arguments: Mapping[str, Any]) -> CallForm | None:
+    """The fields with these arguments; None where fields could not say the same, or the tool is not known."""
+    if tool not in TOOLS:
+        return None
+    form = CallForm.filled(TOOLS[tool][1], dict(arguments), prefix=prefix(key))
+    return form if form.mode == FORM else None
+
+
+def given(post: Mapping[str, str], key: str, tool: str, text: str) -> Given:
+    """What was sent of a call's arguments: `text`, or fields, which may be those of another tool than is named now."""
+    of = post.get(f"of-{key}", "")
+    if post.get(f"mode-{key}") != FORM or of not in TOOLS:
+        return as_json(text)
+    form = CallForm.posted(TOOLS[of][1], post, prefix(key))
+    form.mode = FORM
+    return read(form, tool)
+
+
+def as_json(text: str) -> Given:
+    try:
+        arguments_of(text)
+    except NotArguments as why:
+        return Given(text, fault=str(why))
+    return Given(text)
+
+
+def read(form: CallForm, tool: str) -> Given:
+    """What fields say; those of another tool take its arguments over, or leave them as JSON."""
+    arguments = form.arguments()
+    if arguments is None:
+        return Given("{}", form, form.error or UNREAD)
+    arguments = {one.name: arguments[one.name] for one in parameters(form.tool) if one.name in arguments}
+    found = as_json(spelled(arguments))
+    if form.tool.name == tool or found.fault:
+        return replace(found, form=form)
+    return replace(found, form=with_fields(int(form.prefix.rstrip(":")), tool, arguments))
+
+
+def switched(key: int, tool: str, now: Given) -> Given:
+    """The same in the other way to edit it; as it is, with what is wrong, where it cannot be read."""
+    if now.fault or now.form:
+        return now if now.fault else Given(now.text)
+    form = with_fields(key, tool, arguments_of(now.text))
+    return replace(now, form=form, fault="" if form else NO_FIELDS)
+
+
+def reshaped(now: Given, post: Mapping[str, str]) -> Given:
+    """With a row of a list more or less, as the pressed button says."""
+    if now.form is None:
+        return now
+    own = now.form.prefix
+    asked = {name: post[name].removeprefix(own) for name in ("add", "remove") if post.get(name, "").startswith(own)}
+    return read(now.form.reshaped(asked), now.form.tool.name) if asked else now
+
+
+def checked(tool: str, now: Given) -> Given:
+    """With what the tool's schema does not take, named at its field."""
+    if now.fault or tool not in TOOLS:
+        return now
+    errors, rest = unfit(TOOLS[tool][1], arguments_of(now.text))
+    if not errors and not rest:
+        return now
+    if now.form is None:
+        told = [f"{path.replace('/', '.')}: {problem}" for path, problem in errors.items()]
+        return replace(now, fault=" ".join([*told, rest]).strip())
+    now.form.errors = errors
+    return replace(now, fault=rest or f"{len(errors)} of the values do not fit; see the fields.")

@@ -1,0 +1,221 @@
+"""What waits for someone's blind review is told nowhere before it: in lists, searches, files, figures or the API."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from prove_web.accounts.models import Project, User
+from prove_web.live.seeing import permitted
+from prove_web.review.blind import SCORES, Blind
+from prove_web.review.comments import say
+from prove_web.review.making import make_queue
+from prove_web.review.models import Item, Queue, Review
+from prove_web.review.reviewing import finish
+from prove_web.review.schema import PLAIN
+from prove_web.trajectories.models import Trajectory
+
+from .examples import abstention, dataset_of
+from .reviewed import given, queue_of
+
+REWARD = 0.8765
+SECRETS = ("0.88", "0.876", "87.65", "label-accept", '"verdict": "accept"', "is odd", "accepted by")
+SEARCHES = ("reward>0.5", "-reward<0.5", "coverage>0.5", "component:coverage>0.5", "label:accept", "-label:reject")
+SEARCHES += ("reviewer:mary", "-reviewer:bob", "has:comment", "has:label", "has:acceptance OR reward>0.5", "has:reward")
+
+
+@pytest.fixture
+def waiting(project: Project, mary: User, bob: User) -> Queue:
+    """A trajectory that mary rejected and commented in a blind queue and had accepted in another; bob's turn comes."""
+    before = queue_of(project, mary, items=1, reviewers=1, blind=False)
+    row = before.items.get().trajectory
+    finish(before.items.get(), mary, given(before.items.get(), mary, "accept"))
+    Trajectory.objects.filter(pk=row.pk).update(**dict.fromkeys(SCORES, REWARD))
+    queue = make_queue(project, mary, [row.pk], name="Blind", schema=PLAIN.model_dump(mode="json"), reviewers=2)
+    finish(queue.items.get(), mary, given(queue.items.get(), mary, "reject"))
+    say(row, mary, "The second call is odd")
+    return queue
+
+
+def read(response: HttpResponse) -> str:
+    """All that an answer says."""
+    body = b"".join(response.streaming_content) if response.streaming else response.content
+    if body[:2] == b"PK":
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            body = b"".join(archive.read(name) for name in archive.namelist() if not name.endswith(".parquet"))
+    return body.decode(errors="replace")
+
+
+def pages(queue: Queue) -> dict[str, str]:
+    """Every address that tells of a trajectory in lists, figures or files."""
+    path, row = queue.project.path, queue.items.get().trajectory
+    whole, api = reverse("trajectories", args=path), f"/api/v1/{path[0]}/{path[1]}"
+    found = {
+        "the library": whole,
+        "the library by reward": f"{whole}?sort=-reward",
+        "the data set": row.dataset.get_absolute_url(),
+        "the trajectory": row.get_absolute_url(),
+        "its comments": reverse("comments", args=[*path, row.dataset.number, row.example]),
+        "its acceptance": reverse("acceptance", args=[*path, row.dataset.number, row.example]),
+        "the blind queue": queue.get_absolute_url(),
+        "the other queue": queue.project.queues.order_by("number")[0].get_absolute_url(),
+        "its item there": queue.project.queues.order_by("number")[0].items.get().get_absolute_url(),
+        "its item": queue.items.get().get_absolute_url(),
+        "what if": f"{reverse('what-if', args=path)}?of=dataset-{row.dataset.number}",
+        "the reward beside verdicts": f"{reverse('reward-annotator', args=path)}?at=0.99",
+        "and beside reviews": f"{reverse('reward-annotator', args=path)}?at=0.99&basis=reviews",
+        "the API's list": f"{api}/trajectories",
+        "the API's list of items": f"{api}/review/1/items",
+        "the API's item": f"{api}/review/1/items/1",
+        "the API's trajectory": f"{api}/datasets/{row.dataset.number}/trajectories/{row.example}",
+        "the API's what if": f"{api}/what-if?of=dataset-{row.dataset.number}",
+    }
+    files = {f"a file of {kind}": f"{reverse('export', args=path)}?format={kind}" for kind in ("jsonl", "csv")}
+    return found | files | {"a folder": f"{reverse('export', args=path)}?format=huggingface"}
+
+
+def test_nothing_tells_a_reward_or_a_label_before_ones_own_review(
+    waiting: Queue, bob: User, as_user: Callable[[User], Client]
+) -> None:
+    bobs = as_user(bob)
+    for name, address in pages(waiting).items():
+        answer = bobs.get(address)
+        assert answer.status_code == 200, (name, answer.status_code)
+        told = read(answer)
+        for secret in (
+            "0.88",
+            "0.876",
+            "87.65",
+            "label-accept",
+            '"verdict": "accept"',
+            "is odd",
+            "accepted by",
+            "Mary",
+        ):
+            assert secret not in told, f"{name} tells {secret}"
+
+
+def test_after_it_everything_is_told(waiting: Queue, bob: User, as_user: Callable[[User], Client]) -> None:
+    item = waiting.items.get()
+    finish(item, bob, given(item, bob, "accept"))
+    bobs, addresses = as_user(bob), pages(waiting)
+    for name in ("the library", "the data set", "the API's list", "a file of csv", "what if"):
+        assert "0.88" in (told := read(bobs.get(addresses[name]))) or "0.876" in told, name
+    assert "label-accept" in read(bobs.get(addresses["the library"]))
+    assert "is odd" in read(bobs.get(addresses["its comments"]))
+
+
+@pytest.mark.parametrize("query", SEARCHES)
+def test_no_search_finds_it_by_what_it_earned_or_what_others_say(
+    query: str, waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
+) -> None:
+    whole = reverse("trajectories", args=waiting.project.path)
+    page = as_user(bob).get(whole, {"q": query})
+    assert not page.context["lines"] and "your own review" in page.text
+    assert not page.context["facets"] or all(facet.name != "label" for facet in page.context["facets"])
+    assert as_user(bob).get(waiting.get_absolute_url(), {"q": query}).context["page"].paginator.count == 0
+    assert as_user(bob).get(reverse("export", args=waiting.project.path), {"q": query}).context["count"] == 0
+    assert len(as_user(mary).get(whole, {"q": query}).context["lines"]) == 1
+
+
+def test_what_a_search_asks_of_the_conversation_finds_it(
+    waiting: Queue, bob: User, as_user: Callable[[User], Client]
+) -> None:
+    page = as_user(bob).get(reverse("trajectories", args=waiting.project.path), {"q": "steps>0 queue:2 errors:0"})
+    (line,) = page.context["lines"]
+    assert line.waits and line.trajectory.reward is None and "after your review" in page.text
+
+
+def test_its_place_in_the_order_by_reward_is_that_of_no_reward(
+    waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
+) -> None:
+    other = dataset_of(waiting.project, [abstention()]).trajectories.get()
+    Trajectory.objects.filter(pk=other.pk).update(reward=0.1)
+    waits = waiting.items.get().trajectory
+    whole = reverse("trajectories", args=waiting.project.path)
+
+    def order(user: User, sort: str) -> list[int]:
+        return [line.trajectory.pk for line in as_user(user).get(whole, {"sort": sort}).context["lines"]]
+
+    assert order(mary, "-reward") == [waits.pk, other.pk] and order(mary, "reward") == [other.pk, waits.pk]
+    assert order(bob, "-reward") == order(bob, "reward") == [other.pk, waits.pk]
+    (behind,) = as_user(bob).get(whole, {"sort": "reward", "after": other.pk}).context["lines"]
+    assert behind.trajectory.pk == waits.pk, "and it is found behind a row as well"
+
+
+def test_a_verdict_that_one_may_not_know_narrows_no_list(
+    waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
+) -> None:
+    other = waiting.project.queues.order_by("number")[0]
+    asked = {"verdict": "accept"}
+    assert as_user(bob).get(other.get_absolute_url(), asked).context["page"].paginator.count == 0
+    assert as_user(mary).get(other.get_absolute_url(), asked).context["page"].paginator.count == 1
+    export = reverse("export", args=waiting.project.path)
+    assert as_user(bob).get(export, {"queue": other.number, "verdict": "accept"}).context["count"] == 0
+
+
+def test_the_labels_of_what_waits_for_a_maintainer_are_not_in_their_files(
+    waiting: Queue, mary: User, alice: User, as_user: Callable[[User], Client]
+) -> None:
+    item = waiting.items.get()
+    labels = reverse("queue-labels", args=[*waiting.project.path, waiting.number, "jsonl"])
+    assert "mary" in read(as_user(alice).get(labels)), "who takes no part may see all"
+    Review.objects.create(item=item, reviewer=alice)
+    assert read(as_user(alice).get(labels)) == ""
+    assert "is not in the files till then" in as_user(alice).get(waiting.get_absolute_url()).text
+    finish(item, alice, given(item, alice, "accept"))
+    assert "mary" in read(as_user(alice).get(labels))
+
+
+def test_the_socket_does_not_tell_that_others_comment(waiting: Queue, bob: User, mary: User) -> None:
+    topic = ("trajectory", str(waiting.items.get().trajectory_id))
+    assert permitted(topic, [bob.pk, mary.pk]) == {mary.pk}
+    finish(waiting.items.get(), bob, given(waiting.items.get(), bob, "accept"))
+    assert permitted(topic, [bob.pk, mary.pk]) == {bob.pk, mary.pk}
+
+
+def test_agreement_is_counted_without_what_waits(
+    project: Project, mary: User, bob: User, alice: User, as_user: Callable[[User], Client]
+) -> None:
+    queue = queue_of(project, mary, items=1, reviewers=3)
+    item = queue.items.get()
+    for one in (mary, alice):
+        finish(item, one, given(item, one, "reject"))
+    page = reverse("agreement", args=project.path)
+    assert as_user(bob).get(page).context["rows"] == []
+    assert {figures.units for _, figures in as_user(mary).get(page).context["rows"]} == {1}
+
+
+def test_an_edit_of_it_does_not_say_of_what_it_is_one(
+    waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
+) -> None:
+    row = waiting.items.get().trajectory
+    edit = dataset_of(waiting.project, [abstention()]).trajectories.get()
+    edit.parent = row
+    edit.save()
+    beside = reverse("trajectory-edited", args=[*waiting.project.path, edit.dataset.number, edit.example])
+    assert as_user(mary).get(beside).status_code == 200
+    assert as_user(bob).get(beside).status_code == 302
+    assert row.example in as_user(mary).get(edit.get_absolute_url()).text
+    assert row.example not in as_user(bob).get(edit.get_absolute_url()).text
+    for query in (f"parent:{row.example}", "has:parent", "has:edit"):
+        whole = reverse("trajectories", args=waiting.project.path)
+        assert not as_user(bob).get(whole, {"q": query}).context["lines"], query
+
+
+def test_who_skipped_what_others_then_disagreed_about_may_see_it_once_the_queue_is_closed(
+    project: Project, mary: User, bob: User
+) -> None:
+    queue = queue_of(project, mary, items=1)
+    item = queue.items.get()
+    Review.objects.create(item=item, reviewer=bob, state=Review.State.SKIPPED)
+    Item.objects.update(state=Item.State.CONFLICT)
+    assert Blind(bob, project).among([item.trajectory_id])
+    Queue.objects.update(closed_at="2026-01-01T00:00Z")
+    assert not Blind(bob, project).any
