@@ -14,9 +14,25 @@ def main() -> None:
     if importlib.util.find_spec("django") is None:
         hand_over_to_venv()
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "prove_web.settings")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except OperationalError:
+        leave_without_a_folder()
+        raise
+
+
+def leave_without_a_folder() -> None:
+    """Say what to do where the folder of the site's data is not there; else nothing."""
+    from django.conf import settings
+
+    if not settings.PROVE_DATA.is_dir():
+        sys.exit(
+            f"There is no data folder {settings.PROVE_DATA}. Set PROVE_DATA to the folder of your site; "
+            "for a new one, `make run` makes it."
+        )
 
 
 def hand_over_to_venv() -> None:

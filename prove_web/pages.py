@@ -17,9 +17,11 @@ from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
 from django.db import close_old_connections
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.middleware.security import SecurityMiddleware
 from servestatic.middleware import ServeStaticMiddleware
+
+from .streaming import send_while_made
 
 THREADS = 16  # more than a page may have to wait for: a server of others, a world that is built
 
@@ -46,7 +48,10 @@ class Pages(ASGIHandler):
     def made(self, request: HttpRequest) -> HttpResponseBase:
         close_old_connections()
         try:
-            return self.get_response(request)
+            response = self.get_response(request)
+            if isinstance(response, StreamingHttpResponse):
+                send_while_made(response)
+            return response
         finally:
             close_old_connections()
 

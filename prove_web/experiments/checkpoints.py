@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-from asgiref.sync import sync_to_async
 
 from prove_web.live.models import Job
 
@@ -69,10 +67,3 @@ def zipped(checkpoint: Checkpoint) -> Iterator[bytes]:
                     target.write(piece)
                     yield outbox.taken()
     yield outbox.taken()
-
-
-async def streamed(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces as an ASGI server takes them, made one at a time beside the event loop."""
-    following = sync_to_async(lambda: next(pieces, None), thread_sensitive=False)
-    while (piece := await following()) is not None:
-        yield piece

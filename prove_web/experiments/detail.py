@@ -20,7 +20,7 @@ from prove_web.live.advice import advice
 from . import configured, evaluation
 from .baseline import choices, chosen
 from .charts import charts_of, grouped
-from .checkpoints import Checkpoint, checkpoints, streamed, zipped
+from .checkpoints import Checkpoint, checkpoints, zipped
 from .figures import WINDOW, figures
 from .heading import title, waiting_before
 from .lineage import lineage
@@ -153,7 +153,7 @@ def checkpoint_of(run: Run, step: int) -> Checkpoint:
 
 def packed(folder: Checkpoint, name: str) -> StreamingHttpResponse:
     return StreamingHttpResponse(
-        streamed(zipped(folder)),
+        zipped(folder),
         content_type="application/zip",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

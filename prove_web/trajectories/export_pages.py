@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -13,7 +12,7 @@ from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.review.blind import Blind
 
-from .exporting import FORMATS, Format, file_name, gathered, sent
+from .exporting import FORMATS, Format, file_name
 from .selecting import Selection, selected
 
 
@@ -32,8 +31,7 @@ def export(request: Any) -> HttpResponse:
 def file_of(request: Any, selection: Selection, format: Format) -> StreamingHttpResponse:
     """What was selected as a file, made while it is sent."""
     about = {"project": str(request.project), "found_by": selection.told}
-    pieces = gathered(format.make(selection.rows, about, Blind(request.user, request.project)))
-    body = sent(pieces) if isinstance(request, ASGIRequest) else pieces
+    body = format.make(selection.rows, about, Blind(request.user, request.project))
     name = file_name(selection.name, format.ending)
     audit.note(None, "exported", request.project, request.organisation, trajectories=selection.name, file=name)
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}

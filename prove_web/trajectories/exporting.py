@@ -6,13 +6,12 @@ import re
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.db.models import QuerySet
 
 from mcp_servers.catalogue import SERVERS, fingerprint
@@ -73,25 +72,6 @@ def fetched(rows: QuerySet, blind: Blind) -> Iterator[Trajectory]:
         blind.cover(part)
         yield from part
         last = part[-1].pk
-
-
-def gathered(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same in pieces large enough to be worth sending."""
-    held, size = list[bytes](), 0
-    for piece in pieces:
-        held.append(piece)
-        size += len(piece)
-        if size >= CHUNK:
-            yield b"".join(held)
-            held, size = [], 0
-    yield b"".join(held)
-
-
-async def sent(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The pieces as an ASGI server takes them, made in the thread of the request, which has its own connection."""
-    following = sync_to_async(lambda: next(pieces, None), thread_sensitive=True)
-    while (piece := await following()) is not None:
-        yield piece
 
 
 def jsonl(rows: QuerySet, about: About, blind: Blind) -> Iterator[bytes]:

@@ -1,6 +1,7 @@
 """A real Chromium on a real site. Without a browser these tests are left out, and say so by name."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -151,3 +152,33 @@ def evaluated(site: Site) -> Site:
     made = subprocess.run([sys.executable, "-c", EVALUATED], cwd=ROOT, env={**os.environ, **settings})
     assert made.returncode == 0
     return site
+
+
+FURNISHED = """
+import json, sys
+from datetime import timedelta
+import django
+django.setup()
+from django.db import transaction
+from django.urls import get_resolver
+from prove_web.accounts.models import Project, User
+from prove_web.live.models import Job, State
+from tests.prove_web.furnished import furnish
+from tests.prove_web.test_permissions import PAGES, address
+demo = Project.objects.get(slug="demo")
+full = Project.objects.create(organisation=demo.organisation, slug="full", name="Full")
+Project.objects.filter(pk=full.pk).update(created_at=demo.created_at - timedelta(days=1))
+with transaction.atomic():
+    names = furnish(full, User.objects.get(username="owner"))
+    Job.objects.filter(pk=names["job"]).update(state=State.DONE)
+json.dump({page.name: address(page, names) for page in PAGES}, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="package")
+def furnished(site: Site) -> dict[str, str]:
+    """The address of every page, by name, in a project with one of everything; the demo stays the newest."""
+    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
+    command = [sys.executable, "-c", FURNISHED]
+    made = subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, stdout=subprocess.PIPE, check=True)
+    return dict(json.loads(made.stdout))

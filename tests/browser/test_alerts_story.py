@@ -19,13 +19,13 @@ django.setup()
 from prove_web.accounts.models import Project
 from prove_web.live.record import record
 from tests.prove_web.examples import chain
-from tests.prove_web.story import step
+from tests.prove_web.story import ended, step
 from tests.prove_web.trained import keep_rollouts, run_of, saying
 from prove_web.live.models import State
 run = run_of(Project.objects.get(slug="demo"), name="Says nothing", state=State.RUNNING)
 for at in (1, 2, 3):
     keep_rollouts(run, at, [saying(chain(), "No.") for _ in range(8)])
-record(str(run.job_id), 1, [step(at, at, 0.0) for at in (1, 2, 3)])
+record(str(run.job_id), 1, [*(step(at, at, 0.0) for at in (1, 2, 3)), ended(4)])
 """
 
 

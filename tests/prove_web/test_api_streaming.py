@@ -6,10 +6,8 @@ import asyncio
 import json
 from collections.abc import Iterator
 
-from django.core.handlers.asgi import ASGIRequest
-from django.test import RequestFactory
-
 from prove_web.api.streaming import lines
+from prove_web.streaming import send_while_made
 
 ROW = {"text": "x" * 1_000}
 MOST = 100_000
@@ -28,7 +26,7 @@ class Rows:
 
 def test_a_reader_gets_the_first_lines_before_the_last_are_made() -> None:
     rows = Rows()
-    answer = lines(RequestFactory().get("/"), rows, "rows.jsonl")
+    answer = lines(rows, "rows.jsonl")
     assert answer.streaming and rows.taken == 0
     first = next(iter(answer.streaming_content))
     assert json.loads(first.splitlines()[0]) == ROW and 0 < rows.taken < MOST / 10
@@ -36,8 +34,8 @@ def test_a_reader_gets_the_first_lines_before_the_last_are_made() -> None:
 
 def test_it_is_so_on_the_server_that_the_site_runs_on() -> None:
     rows = Rows()
-    request = ASGIRequest({"type": "http", "method": "GET", "path": "/", "headers": []}, None)
-    answer = lines(request, rows, "rows.jsonl")
+    answer = lines(rows, "rows.jsonl")
+    send_while_made(answer)
 
     async def first() -> bytes:
         return await anext(aiter(answer.streaming_content))

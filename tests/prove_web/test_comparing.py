@@ -165,6 +165,12 @@ class TestWhichRuns:
         text = unescape(victors.get(address(project)).content.decode())
         assert f"?run={one.number}&run={two.number}" in text and "The newest 2 runs" in text
 
+    @pytest.mark.parametrize("number", [7, 2**31, 99_999_999_999, 10**30])
+    def test_a_number_that_no_run_has_is_named(self, project: Project, victors: Client, number: int) -> None:
+        run = trained_run(project, "One", 5)
+        told = victors.get(f"{address(project, run)}&run={number}").content.decode()
+        assert f"This project has no run {number}." in told and "One" in told
+
     def test_deleted_runs_are_not_there(self, project: Project) -> None:
         run = trained_run(project, "Gone", 5)
         Run.objects.filter(pk=run.pk).update(deleted_at=run.created_at)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asgiref.sync import async_to_sync
 from django.conf import LazySettings
 from django.test import Client
 from django.urls import get_resolver, reverse
@@ -151,16 +150,9 @@ def body(client: Client, url: str) -> str:
     assert answer.status_code < 500, url
     if answer.status_code != 200:
         return ""
-    if answer.streaming and answer.is_async:
-        content = b"".join(async_to_sync(gathered)(answer.streaming_content))
-    else:
-        content = answer.getvalue()
+    content = answer.getvalue()
     answer.close()
     return content.decode(errors="replace")
-
-
-async def gathered(pieces: AsyncIterator[bytes]) -> list[bytes]:
-    return [each async for each in pieces]
 
 
 def mentions(told: re.Pattern[str], text: str) -> list[str]:

@@ -5,21 +5,33 @@ from __future__ import annotations
 import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
+from django.conf import LazySettings
+from django.test import Client
 
+from prove_web.accounts.models import Project, User
 from prove_web.asgi import application
 
+from .furnished import furnish
+from .test_permissions import PAGES, address
+
 Answer = tuple[int, dict[str, str], bytes]
+SENT = (
+    *("runs-export", "export", "queue-labels", "rollouts-export", "checkpoint", "checkpoint-export", "audit-export"),
+    "import-faults",
+)
 
 
-def get(path: str) -> Answer:
+def get(url: str, cookies: str = "") -> Answer:
     """What is answered to a GET: status, headers, body."""
+    path, _, query = url.partition("?")
 
     async def asked() -> Answer:
-        headers = [(b"host", b"localhost")]
-        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers}
+        headers = [(b"host", b"localhost"), (b"cookie", cookies.encode())]
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers}
         browser = ApplicationCommunicator(application, scope)
         await browser.send_input({"type": "http.request", "body": b"", "more_body": False})
         head, body, more = await browser.receive_output(30), b"", True
@@ -39,6 +51,21 @@ def test_a_page_tells_how_long_the_server_took() -> None:
     assert status == 200 and b"Sign in" in body and "content-security-policy" in headers
     told = re.fullmatch(r"app;dur=(\d+\.\d)", headers["server-timing"])
     assert told and float(told[1]) > 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_made_while_it_is_sent_is_the_same_over_asgi(
+    project: Project, alice: User, settings: LazySettings, tmp_path: Path
+) -> None:
+    settings.PROVE_DATA = tmp_path
+    names = furnish(project, alice)
+    client = Client()
+    client.force_login(alice)
+    cookies = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+    for page in (page for page in PAGES if page.name in SENT):
+        url = address(page, names) + "?format=csv"
+        status, _, body = get(url, cookies)
+        assert (status, body) == (200, client.get(url).getvalue()), page
 
 
 def test_a_static_file_is_sent_and_one_that_is_not_there_is_not_found() -> None:

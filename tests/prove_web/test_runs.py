@@ -1,6 +1,5 @@
 """The runs table and a run's page: what they show, how they are narrowed, what they cost the database."""
 
-import asyncio
 import io
 import zipfile
 from collections.abc import Callable
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
-from django.test import AsyncClient, Client
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -193,17 +192,10 @@ def test_the_snapshot_has_the_points_the_measurements_and_the_cursor(project: Pr
 
 
 def zip_of(project: Project, run: Run, at: int, user: User) -> tuple[int, bytes]:
-    """The download as an ASGI server sends it."""
-
-    async def download() -> tuple[int, bytes]:
-        client = AsyncClient()
-        await client.aforce_login(user)
-        answer = await client.get(reverse("checkpoint", args=[*project.path, run.number, at]))
-        if answer.status_code != 200:
-            return answer.status_code, b""
-        return 200, b"".join([piece async for piece in answer.streaming_content])
-
-    return asyncio.run(download())
+    client = Client()
+    client.force_login(user)
+    answer = client.get(reverse("checkpoint", args=[*project.path, run.number, at]))
+    return answer.status_code, answer.getvalue() if answer.streaming else b""
 
 
 @pytest.mark.django_db(transaction=True)

@@ -308,3 +308,17 @@ def test_the_gateway_serves_others_only_with_a_token(a_site: Site, monkeypatch: 
     assert a_site.mcp_host == "127.0.0.1"
     monkeypatch.setenv(MCP_TOKEN, "open sesame")
     assert a_site.mcp_host == "0.0.0.0"
+
+
+def test_a_command_without_its_data_folder_says_what_to_do(tmp_path: Path) -> None:
+    folder = tmp_path / "nowhere"
+    command = [sys.executable, "manage.py", "showmigrations", "accounts"]
+    environment = {name: value for name, value in os.environ.items() if name not in OURS}
+    asked = subprocess.run(
+        command, cwd=ROOT, env={**environment, "PROVE_DATA": str(folder)}, capture_output=True, text=True
+    )
+    assert asked.returncode == 1 and asked.stdout == ""
+    assert (
+        asked.stderr.startswith(f"There is no data folder {folder}. Set PROVE_DATA") and "Traceback" not in asked.stderr
+    )
+    assert not folder.exists()

@@ -102,7 +102,7 @@ def export_points(request: Any, run: Number, source: Literal["points", "held_out
     """Every point of a run with all its metrics, as JSON lines."""
     found = run_of(request.project, run)
     table = found.held_out.all() if source == "held_out" else found.points.all()
-    return lines(request, points_of(table), f"run-{run}-{source}.jsonl")
+    return lines(points_of(table), f"run-{run}-{source}.jsonl")
 
 
 @router.get(f"{RUN}/rollouts", response=Piece[Hit])
@@ -132,7 +132,7 @@ def export_rollouts(
     found = run_of(request.project, run)
     steps = [step for step in StoredRun(found).steps() if first <= step and (last is None or step <= last)]
     audit.note(None, "exported", found, request.organisation, rollouts=f"{len(steps)} steps")
-    return lines(request, rollouts_of(found, steps), f"run-{run}-rollouts.jsonl")
+    return lines(rollouts_of(found, steps), f"run-{run}-rollouts.jsonl")
 
 
 @router.get(f"{RUN}/rollouts/{{int:step}}", response=list[Group])

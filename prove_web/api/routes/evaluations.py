@@ -178,4 +178,4 @@ def export_evaluation_items(request: Any, evaluation: Number) -> Any:
     """What became of every item, as JSON lines."""
     rows = evaluation_of(request.project, evaluation).items.order_by("pk")
     names = ("item", "category", "passed", "value", "failure", "steps", "calls", "tokens", "seconds")
-    return lines(request, rows.values(*names).iterator(), f"evaluation-{evaluation}.jsonl")
+    return lines(rows.values(*names).iterator(), f"evaluation-{evaluation}.jsonl")

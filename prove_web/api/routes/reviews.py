@@ -319,4 +319,4 @@ def export_labels(
         raise Refused(422, left.fault, "query.q", "Change the search.")
     name = f"labels-{request.project.slug}-{found.number}.jsonl"
     audit.note(None, "exported", found, request.organisation, labels=name)
-    return lines(request, labels(found, left.rows, blind), name)
+    return lines(labels(found, left.rows, blind), name)

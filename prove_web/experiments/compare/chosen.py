@@ -18,6 +18,7 @@ from .bands import KINDS
 
 MOST = 20  # runs beside each other
 MOST_METRICS = 8
+TOO_LARGE = 1 << 31  # for a number in the database
 AXES = {"step": "Step", "tokens": "Tokens", "time": "Time"}
 HELD_OUT = "held_out."  # begins the name of a metric of the held-out measurements
 USUAL = ("reward", f"{HELD_OUT}reward", "success", "tool_failures")
@@ -96,13 +97,13 @@ class Chosen:
 
 def chosen(project: Project, query: QueryDict) -> Chosen:
     """As far as it makes sense; one query. Raises TooMany."""
-    numbers = list(dict.fromkeys(int(text) for text in query.getlist("run") if small(text)))
+    numbers = list(dict.fromkeys(int(text) for text in query.getlist("run") if text.isdecimal() and len(text) < 100))
     if len(numbers) > MOST:
         raise TooMany(
             f"{len(numbers)} runs are asked for, and {MOST} are the most that stand beside each other. "
             f"Take {len(numbers) - MOST} of them out, or group a sweep's runs on its own page."
         )
-    found = {run.number: run for run in told(project, numbers)}
+    found = {run.number: run for run in told(project, [number for number in numbers if number < TOO_LARGE])}
     runs = tuple(found[number] for number in numbers if number in found)
     base = query.get("base", "")
     metrics = tuple(dict.fromkeys(name for name in query.getlist("metric") if name in offered(runs)))[:MOST_METRICS]

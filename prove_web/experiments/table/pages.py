@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from django.core.handlers.asgi import ASGIRequest
 from django.core.paginator import Page, Paginator
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
@@ -14,7 +13,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.trajectories.exporting import sent
 from prove_web.trajectories.search.completing import complete
 
 from .. import keeping
@@ -140,8 +138,7 @@ def runs_export(request: ProjectRequest) -> HttpResponse | StreamingHttpResponse
     made = exporting.as_csv(told, view.columns) if kind == "csv" else exporting.as_json(told)
     headers = {"Content-Disposition": f'attachment; filename="runs-{request.project.slug}.{kind}"'}
     pieces = (piece.encode() for piece in made)
-    body = sent(pieces) if isinstance(request, ASGIRequest) else pieces
-    return StreamingHttpResponse(body, content_type=exporting.FORMATS[kind], headers=headers)
+    return StreamingHttpResponse(pieces, content_type=exporting.FORMATS[kind], headers=headers)
 
 
 @in_project(Action.ANNOTATE)
