@@ -21,6 +21,7 @@ from .routes import (
     curves,
     datasets,
     evaluations,
+    forecasts,
     jobs,
     marks,
     organisations,
@@ -30,6 +31,7 @@ from .routes import (
     runs,
     servers,
     sessions,
+    sweeps,
     trajectories,
 )
 from .rules import signed_in
@@ -46,6 +48,8 @@ ROUTERS = (
     trajectories.router,
     reviews.router,
     runs.router,
+    forecasts.router,
+    sweeps.router,
     outside.router,
     marks.router,
     curves.router,

@@ -25,7 +25,7 @@ from .test_refusals import picture
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 WELCOME = {200, 201, 400, 409, 422}
 OTHERS = {"bob": {"end_session"}}  # of what somebody else made, which takes more
-OBJECTS = ("session", "dataset", "example", "queue", "run", "evaluation", "job")
+OBJECTS = ("session", "dataset", "example", "queue", "run", "sweep", "evaluation", "job")
 
 # What an operation that changes something takes, written down by hand; all others take Action.VIEW.
 MORE_THAN_LOOKING = {
@@ -47,6 +47,12 @@ MORE_THAN_LOOKING = {
     "undo_review": Action.ANNOTATE,
     "export_labels": Action.LAUNCH,
     "launch_run": Action.LAUNCH,
+    "forecast_run": Action.LAUNCH,
+    "try_run": Action.LAUNCH,
+    "stop_trial": Action.LAUNCH,
+    "plan_sweep": Action.LAUNCH,
+    "launch_sweep": Action.LAUNCH,
+    "stop_sweep": Action.LAUNCH,
     "make_outside_run": Action.LAUNCH,
     "tell_run": Action.LAUNCH,
     "end_run": Action.LAUNCH,
