@@ -18,10 +18,15 @@ from .auth import either
 from .parsing import Careful
 from .refusals import explain
 from .routes import (
+    adjudication,
+    agreement,
+    comments,
     curves,
     datasets,
     evaluations,
+    fixing,
     forecasts,
+    imports,
     jobs,
     marks,
     organisations,
@@ -33,6 +38,7 @@ from .routes import (
     sessions,
     sweeps,
     trajectories,
+    views,
 )
 from .rules import signed_in
 from .schemas import Refusal
@@ -45,8 +51,14 @@ ROUTERS = (
     servers.router,
     sessions.router,
     datasets.router,
+    imports.router,
     trajectories.router,
+    comments.router,
+    fixing.router,
+    views.router,
     reviews.router,
+    adjudication.router,
+    agreement.router,
     runs.router,
     forecasts.router,
     sweeps.router,

@@ -14,7 +14,7 @@ from django.utils import timezone
 from prove_web.accounts.models import User
 
 from .accepting import Drifted, NotChecked, accept
-from .models import Item, Review
+from .models import Item, Queue, Review
 from .schema import ACCEPT, VERDICT
 
 Decided = tuple[Any, str]  # state and verdict
@@ -74,3 +74,10 @@ def settle_or_ask(item: Item, reviewers: int, user: User) -> None:
     except (Drifted, NotChecked):
         item.state, item.verdict, item.settled_by, item.settled_at = Item.State.CONFLICT, "", None, None
         item.save(update_fields=["state", "verdict", "settled_by", "settled_at"])
+
+
+def conflicting(queue: Queue, after: int = 0) -> Item | None:
+    """The next item in conflict behind a place, or else the first; None where there is none."""
+    rows = queue.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).order_by("position")
+    found: Item | None = rows.filter(position__gt=after).first() or rows.first()
+    return found

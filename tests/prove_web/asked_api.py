@@ -106,9 +106,6 @@ class Program:
     def put(self, path: str, body: Any = None, status: int = 200) -> Any:
         return self.ask("put", path, body, status)
 
-    def patch(self, path: str, body: Any = None, status: int = 200) -> Any:
-        return self.ask("patch", path, body, status)
-
     def delete(self, path: str, status: int = 200) -> Any:
         return self.ask("delete", path, status=status)
 

@@ -24,8 +24,9 @@ from .test_refusals import picture
 
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 WELCOME = {200, 201, 400, 409, 422}
-OTHERS = {"bob": {"end_session"}}  # of what somebody else made, which takes more
-OBJECTS = ("session", "dataset", "example", "queue", "run", "sweep", "evaluation", "job")
+COMMENTS = {"edit_comment", "remove_comment", "restore_comment"}
+OTHERS = {"alice": COMMENTS, "bob": COMMENTS | {"end_session"}}  # of what somebody else made, which takes more
+OBJECTS = ("session", "dataset", "example", "queue", "run", "sweep", "evaluation", "job", "upload", "comment", "view")
 
 # What an operation that changes something takes, written down by hand; all others take Action.VIEW.
 MORE_THAN_LOOKING = {
@@ -40,12 +41,35 @@ MORE_THAN_LOOKING = {
     "split_dataset": Action.LAUNCH,
     "mix_datasets": Action.LAUNCH,
     "collect_rollouts": Action.LAUNCH,
+    "begin_import": Action.LAUNCH,
+    "read_import": Action.LAUNCH,
+    "send_piece": Action.LAUNCH,
+    "preview_import": Action.LAUNCH,
+    "start_import": Action.LAUNCH,
+    "add_comment": Action.ANNOTATE,
+    "edit_comment": Action.ANNOTATE,
+    "remove_comment": Action.ANNOTATE,
+    "restore_comment": Action.ANNOTATE,
+    "resolve_thread": Action.ANNOTATE,
+    "accept_trajectory": Action.ANNOTATE,
+    "keep_view": Action.ANNOTATE,
+    "rename_view": Action.ANNOTATE,
+    "remove_view": Action.ANNOTATE,
     "make_queue": Action.LAUNCH,
     "next_to_review": Action.ANNOTATE,
     "read_item": Action.ANNOTATE,
     "submit_review": Action.ANNOTATE,
     "undo_review": Action.ANNOTATE,
     "export_labels": Action.LAUNCH,
+    "change_queue": Action.LAUNCH,
+    "close_queue": Action.LAUNCH,
+    "next_conflict": Action.LAUNCH,
+    "read_conflict": Action.LAUNCH,
+    "settle_item": Action.LAUNCH,
+    "make_disagreement_queue": Action.LAUNCH,
+    "read_fix": Action.ANNOTATE,
+    "try_fix": Action.ANNOTATE,
+    "fix_trajectory": Action.ANNOTATE,
     "launch_run": Action.LAUNCH,
     "forecast_run": Action.LAUNCH,
     "try_run": Action.LAUNCH,

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from . import uploading
+
 if TYPE_CHECKING:
     from .studio import Studio
 
@@ -107,6 +109,32 @@ class Project:
         """A data set of a run's rollouts, of steps such as "1, 10-20"."""
         return self.post(f"/runs/{run}/collect", {"steps": steps, **fields})
 
+    def import_file(self, file: str | Path, **read_as: Any) -> Json:
+        """A data set of a file of any size; `format`, `columns`, `split`, `keep_good` and `name` say how it is read.
+
+        Its job reads it: `wait` for that, and see `import_faults`.
+        """
+        return self.start_import(self.send_upload(self.begin_upload(file)["id"], file)["id"], **read_as)
+
+    def begin_upload(self, file: str | Path) -> Json:
+        """Announce a file. With its `id` it is sent, and gone on with after a cut."""
+        return uploading.begin(self, file)
+
+    def send_upload(self, upload: str, file: str | Path) -> Json:
+        """Send what the site has not yet of a file, a piece at a time."""
+        return uploading.send(self, upload, file)
+
+    def preview_import(self, upload: str, **read_as: Any) -> Json:
+        """The first rows as they would come in."""
+        return self.post(f"/imports/{upload}/preview", read_as)
+
+    def start_import(self, upload: str, **read_as: Any) -> Json:
+        return self.post(f"/imports/{upload}/start", read_as)
+
+    def import_faults(self, dataset: int) -> Items:
+        """The rows of an imported file that were bad."""
+        return self.all(f"/datasets/{dataset}/faults")
+
     def export(self, file: str | Path, format: str = "jsonl", **selected: Any) -> int:
         """Trajectories as a file; how many bytes it has."""
         return self.download("/datasets/export", file, format=format, **selected)
@@ -188,6 +216,28 @@ class Project:
         """In place of those that are there now. Raises Conflict where somebody else wrote meanwhile."""
         revision = self.get(f"/runs/{number}/notes")["revision"]
         return self.put(f"/runs/{number}/notes", {"text": text, "revision": revision})
+
+    def forecast_run(self, **fields: Any) -> Json:
+        """What a run of these settings would take; nothing is launched."""
+        return self.post("/runs/forecast", fields)
+
+    def sweeps(self) -> Items:
+        return self.all("/sweeps")
+
+    def sweep(self, number: int) -> Json:
+        """With its members, and what their settings explain."""
+        return dict(self.get(f"/sweeps/{number}"))
+
+    def plan_sweep(self, vary: Mapping[str, Any], settings: Mapping[str, Any], **rest: Any) -> Json:
+        """The members that `launch_sweep` would launch, and the forecast of the first."""
+        return self.post("/sweeps/plan", {"vary": dict(vary), "settings": dict(settings), **rest})
+
+    def launch_sweep(self, vary: Mapping[str, Any], settings: Mapping[str, Any], **rest: Any) -> Json:
+        """Runs that differ in what `vary` says, such as {"seed": [0, 1, 2]}; `settings` are what they share."""
+        return self.post("/sweeps", {"vary": dict(vary), "settings": dict(settings), **rest})
+
+    def stop_sweep(self, number: int, level: Level = "after_step") -> Json:
+        return self.post(f"/sweeps/{number}/stop", {"level": level})
 
     def metrics(self, run: int, *names: str, **query: Any) -> Json:
         return dict(self.get(f"/runs/{run}/metrics", names=",".join(names), **query))
