@@ -25,8 +25,25 @@ from .test_refusals import picture
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 WELCOME = {200, 201, 400, 409, 422}
 COMMENTS = {"edit_comment", "remove_comment", "restore_comment"}
-OTHERS = {"alice": COMMENTS, "bob": COMMENTS | {"end_session"}}  # of what somebody else made, which takes more
-OBJECTS = ("session", "dataset", "example", "queue", "run", "sweep", "evaluation", "job", "upload", "comment", "view")
+OTHERS = {
+    "alice": COMMENTS,
+    "bob": COMMENTS | {"end_session", "revoke_session_token"},
+}  # of what somebody else made, which takes more
+OBJECTS = (
+    "session",
+    "dataset",
+    "example",
+    "queue",
+    "run",
+    "sweep",
+    "evaluation",
+    "job",
+    "upload",
+    "comment",
+    "view",
+    "token",
+    "saved",
+)
 
 # What an operation that changes something takes, written down by hand; all others take Action.VIEW.
 MORE_THAN_LOOKING = {
@@ -36,6 +53,14 @@ MORE_THAN_LOOKING = {
     "call_tool": Action.ANNOTATE,
     "fork_session": Action.ANNOTATE,
     "reset_session": Action.ANNOTATE,
+    "set_session_faults": Action.ANNOTATE,
+    "save_call": Action.ANNOTATE,
+    "rename_saved_call": Action.ANNOTATE,
+    "remove_saved_call": Action.ANNOTATE,
+    "make_session_token": Action.ANNOTATE,
+    "revoke_session_token": Action.ANNOTATE,
+    "keep_session": Action.ANNOTATE,
+    "open_trajectory": Action.ANNOTATE,
     "make_dataset": Action.LAUNCH,
     "make_version": Action.LAUNCH,
     "split_dataset": Action.LAUNCH,
