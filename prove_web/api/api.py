@@ -20,6 +20,7 @@ from .refusals import explain
 from .routes import (
     adjudication,
     agreement,
+    alerts,
     branches,
     by_hand,
     comments,
@@ -33,6 +34,7 @@ from .routes import (
     jobs,
     marks,
     organisations,
+    outcomes,
     outside,
     projects,
     reviews,
@@ -40,6 +42,8 @@ from .routes import (
     saved_calls,
     servers,
     sessions,
+    sharing,
+    standings,
     sweeps,
     trajectories,
     views,
@@ -73,8 +77,12 @@ ROUTERS = (
     outside.router,
     marks.router,
     curves.router,
+    outcomes.router,
     evaluations.router,
+    standings.router,
+    alerts.router,
     jobs.router,
+    sharing.router,
 )
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
+from ninja import Schema
+from pydantic import BaseModel
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
@@ -25,24 +27,10 @@ from .test_refusals import picture
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 WELCOME = {200, 201, 400, 409, 422}
 COMMENTS = {"edit_comment", "remove_comment", "restore_comment"}
-OTHERS = {
-    "alice": COMMENTS,
-    "bob": COMMENTS | {"end_session", "revoke_session_token"},
-}  # of what somebody else made, which takes more
+OTHERS = {"alice": COMMENTS, "bob": COMMENTS | {"end_session", "revoke_session_token"}}  # what others made takes more
 OBJECTS = (
-    "session",
-    "dataset",
-    "example",
-    "queue",
-    "run",
-    "sweep",
-    "evaluation",
-    "job",
-    "upload",
-    "comment",
-    "view",
-    "token",
-    "saved",
+    *("session", "token", "dataset", "example", "comment", "view", "upload", "queue"),
+    *("run", "sweep", "evaluation", "job", "share", "deletion", "rule", "alert"),
 )
 
 # What an operation that changes something takes, written down by hand; all others take Action.VIEW.
@@ -111,6 +99,14 @@ MORE_THAN_LOOKING = {
     "keep_run": Action.LAUNCH,
     "write_notes": Action.ANNOTATE,
     "launch_evaluation": Action.LAUNCH,
+    "change_alert": Action.ANNOTATE,
+    "switch_alert_rule": Action.LAUNCH,
+    "list_shares": Action.LAUNCH,
+    "make_share": Action.LAUNCH,
+    "withdraw_share": Action.LAUNCH,
+    "delete_run": Action.LAUNCH,
+    "delete_dataset": Action.LAUNCH,
+    "restore_deleted": Action.LAUNCH,
     "stop_job": Action.LAUNCH,
     "resume_job": Action.LAUNCH,
 }
@@ -220,3 +216,26 @@ def test_looking_changes_nothing(team: dict[str, User], names: dict[str, Any], o
             getattr(client, each.method)(each.address(names)).close()
     after = picture()
     assert {name for name in before if name != "ApiToken" and before[name] != after[name]} == set()
+
+
+def test_no_two_schemas_share_a_name_since_the_document_would_have_one_of_them() -> None:
+    known: dict[str, set[type]] = {}
+    for each in operations():
+        for model in (*(model for model in each.models), *each.response_models.values()):
+            for one in schemas_in(model):
+                known.setdefault(one.__name__, set()).add(one)
+    twice = {name: sorted(one.__module__ for one in found) for name, found in known.items() if len(found) > 1}
+    assert twice == {}
+
+
+def schemas_in(kind: Any, seen: set[Any] | None = None) -> Iterator[type[Schema]]:
+    """The schemas of ours that an annotation speaks of, and those inside of them."""
+    seen = set() if seen is None else seen
+    for part in get_args(kind):
+        yield from schemas_in(part, seen)
+    if isinstance(kind, type) and issubclass(kind, BaseModel) and kind not in seen:
+        seen.add(kind)
+        if kind.__module__.startswith("prove_web.api"):
+            yield kind
+        for field in kind.model_fields.values():
+            yield from schemas_in(field.annotation, seen)

@@ -78,11 +78,11 @@ def test_two_sessions_are_compared_from_where_they_part(bobs: Program, session: 
 
 def test_a_call_is_saved_renamed_and_removed(bobs: Program, session: str) -> None:
     call(bobs, session)
-    saved = bobs.post(f"{session}/calls/1/save", {"name": " All  accounts "}, 201)
+    saved = bobs.post(f"{session}/save", {"position": 1, "name": " All  accounts "}, 201)
     assert (saved["name"], saved["tool"], saved["arguments"]) == ("All accounts", "list_accounts", {})
-    assert "already" in bobs.post(f"{session}/calls/1/save", {"name": "All accounts"}, 422)["error"]
-    assert bobs.post(f"{session}/calls/1/save", {"name": " "}, 422)["where"] == "body.name"
-    bobs.post(f"{session}/calls/9/save", {"name": "None"}, 404)
+    assert "already" in bobs.post(f"{session}/save", {"position": 1, "name": "All accounts"}, 422)["error"]
+    assert bobs.post(f"{session}/save", {"position": 1, "name": " "}, 422)["where"] == "body.name"
+    assert bobs.post(f"{session}/save", {"position": 9, "name": "None"}, 422)["where"] == "body.position"
     assert bobs.post(f"/saved-calls/{saved['id']}/rename", {"name": "Mine"})["name"] == "Mine"
     assert [one["name"] for one in bobs.get("/saved-calls?tool=list_accounts")["items"]] == ["Mine"]
     assert bobs.get("/saved-calls?tool=get_account")["items"] == []

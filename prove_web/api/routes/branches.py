@@ -65,7 +65,7 @@ class TableChanges(Schema):
     changes: list[RowChange]
 
 
-class Compared(Schema):
+class SessionsCompared(Schema):
     """`common` is how many first calls the two share; `only` the servers that one of them lacks."""
 
     same: bool
@@ -109,7 +109,7 @@ def with_depth(session: LiveSession, depth: int) -> LiveSession:
     return session
 
 
-@router.get(f"{SESSIONS}/compare", response=Compared)
+@router.get(f"{SESSIONS}/compare", response=SessionsCompared)
 @in_project(Action.VIEW)
 def compare_sessions(request: Any, a: Key, b: Key, a_at: Moment = None, b_at: Moment = None) -> Any:
     """Two moments side by side, of one session or of two: the calls they share, those they do not, rows that differ."""

@@ -26,24 +26,24 @@ from .sessions import SESSION, Key, SessionOut, server_gone
 from .trajectories import TRAJECTORY, TrajectoryRow, with_project
 
 router = Router(tags=["Sessions"])
-Words = Annotated[str, Field(max_length=LONGEST)]
+SaidText = Annotated[str, Field(max_length=LONGEST)]
 
 
-class Keep(Strict):
+class KeepSession(Strict):
     """What a user asks for, and which calls are the answer."""
 
-    say: dict[int, Words] = Field({}, max_length=MOST, description="What is said before a call, by its position.")
+    say: dict[int, SaidText] = Field({}, max_length=MOST, description="What is said before a call, by its position.")
     use: list[Annotated[int, Field(ge=1, le=10**9)]] | None = Field(
         None, max_length=MOST, description="The positions of the calls that are right; all that were not refused."
     )
     at: int | None = Field(None, ge=0, le=10**9, description="Only calls up to this one; up to the newest.")
 
 
-class From(Strict):
+class OpenFrom(Strict):
     calls: int = Field(0, ge=0, le=MOST_CALLS, description="After so many of its calls; 0 is its start.")
 
 
-class Opened(Schema):
+class TrajectoryOpened(Schema):
     """`differs`: its servers have other code now, so that this world may be another than the trajectory's."""
 
     session: SessionOut
@@ -52,7 +52,7 @@ class Opened(Schema):
 
 @router.post(f"{SESSION}/trajectory", response={201: TrajectoryRow})
 @in_project(Action.ANNOTATE)
-def keep_session(request: Any, session: Key, body: Keep) -> Any:
+def keep_session(request: Any, session: Key, body: KeepSession) -> Any:
     """Make a trajectory of the calls of a session, kept once a fresh world agrees. At most the newest 60 are taken."""
     source = of(request, session)
     if gone(source):
@@ -71,9 +71,9 @@ def keep_session(request: Any, session: Key, body: Keep) -> Any:
         raise Refused(422, str(why), "body", "Say what a user would, and leave out what is no part of it.") from None
 
 
-@router.post(f"{TRAJECTORY}/session", response={201: Opened})
+@router.post(f"{TRAJECTORY}/session", response={201: TrajectoryOpened})
 @in_project(Action.ANNOTATE)
-def open_trajectory(request: Any, dataset: Number, example: str, body: From) -> Any:
+def open_trajectory(request: Any, dataset: Number, example: str, body: OpenFrom) -> Any:
     """Open the world of a trajectory as a live session: at its start, or after so many of its calls."""
     found = one_trajectory(request.project, dataset, example)
     try:

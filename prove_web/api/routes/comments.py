@@ -50,11 +50,11 @@ class CommentOut(Schema):
     url: str
 
 
-class Words(Strict):
+class CommentText(Strict):
     text: str = Field(max_length=10 * LONGEST, description=f"Markdown; at most {LONGEST:,} characters.")
 
 
-class Said(Words):
+class NewComment(CommentText):
     place: At = ""
 
 
@@ -68,7 +68,7 @@ class Resolved(Schema):
     resolved: bool
 
 
-class Removed(Schema):
+class CommentRemoved(Schema):
     removed: int
 
 
@@ -123,7 +123,7 @@ def told(comment: Comment, trajectory: Trajectory, user: Any) -> dict[str, Any]:
 
 @router.post(COMMENTS, response={201: CommentOut})
 @in_project(Action.ANNOTATE)
-def add_comment(request: Any, dataset: Number, example: str, body: Said) -> Any:
+def add_comment(request: Any, dataset: Number, example: str, body: NewComment) -> Any:
     """Say something of a trajectory, one of its turns or one of its calls. Names after an @ are told of it."""
     found = one_trajectory(request.project, dataset, example)
     at = there(found, body.place)
@@ -132,7 +132,7 @@ def add_comment(request: Any, dataset: Number, example: str, body: Said) -> Any:
 
 @router.put(COMMENT, response=CommentOut)
 @in_project(Action.ANNOTATE)
-def edit_comment(request: Any, dataset: Number, example: str, comment: Key, body: Words) -> Any:
+def edit_comment(request: Any, dataset: Number, example: str, comment: Key, body: CommentText) -> Any:
     """Write a comment of one's own anew."""
     found = one_trajectory(request.project, dataset, example)
     said = own(request, found, comment, removed_at=None)
@@ -140,7 +140,7 @@ def edit_comment(request: Any, dataset: Number, example: str, comment: Key, body
     return told(said, found, request.user)
 
 
-@router.delete(COMMENT, response=Removed)
+@router.delete(COMMENT, response=CommentRemoved)
 @in_project(Action.ANNOTATE)
 def remove_comment(request: Any, dataset: Number, example: str, comment: Key) -> Any:
     """Take a comment of one's own back; it can be restored."""

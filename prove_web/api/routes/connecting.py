@@ -43,12 +43,12 @@ class TokenOut(Schema):
         return username(token.made_by)
 
 
-class Make(Strict):
+class ConnectMake(Strict):
     name: str = Field(max_length=500, description="To know whose calls are whose.")
     writes: bool = Field(False, description="Whether the client may call tools that write.")
 
 
-class Made(Schema):
+class ConnectMade(Schema):
     """`address` is where the client connects, with the token in it. It is told this once."""
 
     token: str
@@ -62,9 +62,9 @@ def list_session_tokens(request: Any, session: Key) -> Any:
     return of(request, session).tokens.select_related("made_by")[:200]
 
 
-@router.post(TOKENS, response={201: Made})
+@router.post(TOKENS, response={201: ConnectMade})
 @in_project(Action.ANNOTATE)
-def make_session_token(request: Any, session: Key, body: Make) -> Any:
+def make_session_token(request: Any, session: Key, body: ConnectMake) -> Any:
     """Let an MCP client into a session. What a program makes with an API token ends with that token."""
     target = of(request, session)
     if gone(target):

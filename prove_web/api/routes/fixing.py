@@ -28,10 +28,10 @@ from ..schemas import Strict
 from .trajectories import IN_PROJECT, TRAJECTORY, TrajectoryRow, Verdict, with_project
 
 router = Router(tags=["Trajectories"])
-Words = Annotated[str, Field(max_length=LONGEST)]
+SpokenText = Annotated[str, Field(max_length=LONGEST)]
 
 
-class WantedCall(Strict):
+class FixedCall(Strict):
     """A call as it is to be made. `was` is the step that it stood in before, from 0; a `joined` one is made at the same
     time as the one before it."""
 
@@ -42,15 +42,15 @@ class WantedCall(Strict):
     joined: bool = False
 
 
-class Wanted(Strict):
+class FixedConversation(Strict):
     """The whole conversation as it is to be: as many turns as before, and the assistant's closing words of each."""
 
-    turns: list[Words] = Field(min_length=1, max_length=1_000)
-    answers: list[Words] = Field(min_length=1, max_length=1_000)
-    calls: list[WantedCall] = Field([], max_length=MOST_ROWS)
+    turns: list[SpokenText] = Field(min_length=1, max_length=1_000)
+    answers: list[SpokenText] = Field(min_length=1, max_length=1_000)
+    calls: list[FixedCall] = Field([], max_length=MOST_ROWS)
 
 
-class Tried(Schema):
+class FixTried(Schema):
     """What comes of it in a fresh world: what each call answers, and the reward then and before; `same` where nothing
     was changed. Who has yet to review it blindly is told no reward of before."""
 
@@ -75,7 +75,7 @@ class Correction(TrajectoryRow):
         return str(row.parent.example)
 
 
-@router.get(f"{TRAJECTORY}/fix", response=Wanted)
+@router.get(f"{TRAJECTORY}/fix", response=FixedConversation)
 @in_project(Action.ANNOTATE)
 def read_fix(request: Any, dataset: Number, example: str) -> Any:
     """The conversation as it stands, to be changed and sent back; of an attempt, the calls that succeeded."""
@@ -89,9 +89,9 @@ def read_fix(request: Any, dataset: Number, example: str) -> Any:
     return {"turns": start.turns, "answers": answers, "calls": calls}
 
 
-@router.post(f"{TRAJECTORY}/fix/try", response=Tried)
+@router.post(f"{TRAJECTORY}/fix/try", response=FixTried)
 @in_project(Action.ANNOTATE)
-def try_fix(request: Any, dataset: Number, example: str, body: Wanted) -> Any:
+def try_fix(request: Any, dataset: Number, example: str, body: FixedConversation) -> Any:
     """Run the conversation as it is wanted in a fresh world; nothing is kept."""
     found = one_trajectory(request.project, dataset, example)
     made = to_mend(found)
@@ -105,7 +105,7 @@ def try_fix(request: Any, dataset: Number, example: str, body: Wanted) -> Any:
 
 @router.post(f"{TRAJECTORY}/fix", response={201: TrajectoryRow})
 @in_project(Action.ANNOTATE)
-def fix_trajectory(request: Any, dataset: Number, example: str, body: Wanted) -> Any:
+def fix_trajectory(request: Any, dataset: Number, example: str, body: FixedConversation) -> Any:
     """Keep the conversation as it is wanted, once it holds in a fresh world, in the data set of those made by hand."""
     found = one_trajectory(request.project, dataset, example)
     made = to_mend(found)
@@ -135,7 +135,7 @@ def to_mend(found: Trajectory) -> Example:
         raise Refused(409, str(why), "example", "Choose another trajectory.") from None
 
 
-def wanted(example: Example, body: Wanted) -> Mended:
+def wanted(example: Example, body: FixedConversation) -> Mended:
     """The body as the page's form would have sent it, so that it is checked by the same code. Raises Refused."""
     size = len(example.turns)
     if (len(body.turns), len(body.answers)) != (size, size):
@@ -150,7 +150,7 @@ def wanted(example: Example, body: Wanted) -> Mended:
     return wanted_of(Draft(tuple(body.turns), tuple(body.answers), tuple(rows)), len(example.steps))
 
 
-def row(key: int, call: WantedCall) -> Row:
+def row(key: int, call: FixedCall) -> Row:
     text = json.dumps(call.arguments, ensure_ascii=False)
     return Row(key, call.turn - 1, call.tool.strip(), text, call.was, call.joined, fault_of(text))
 

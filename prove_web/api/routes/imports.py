@@ -62,7 +62,7 @@ class ReadAs(Strict):
     )
 
 
-class Start(ReadAs):
+class StartImport(ReadAs):
     name: str = Field("", max_length=LONGEST, description="Of the data set; the file's, if left out.")
     keep_good: bool = Field(False, description="Import the good rows where others are bad.")
 
@@ -78,7 +78,7 @@ class RowOut(Schema):
     why: str
 
 
-class Preview(Schema):
+class ImportPreview(Schema):
     """The first rows, and how they were read. `columns` are the file's own."""
 
     format: str
@@ -137,7 +137,7 @@ def send_piece(
     return found
 
 
-@router.post(f"{IMPORT}/preview", response=Preview)
+@router.post(f"{IMPORT}/preview", response=ImportPreview)
 @in_project(Action.LAUNCH)
 def preview_import(request: Any, upload: UUID, body: ReadAs) -> Any:
     """The first rows of a file as they would come in. Nothing is made."""
@@ -149,7 +149,7 @@ def preview_import(request: Any, upload: UUID, body: ReadAs) -> Any:
 
 @router.post(f"{IMPORT}/start", response={201: DatasetWhole})
 @in_project(Action.LAUNCH)
-def start_import(request: Any, upload: UUID, body: Start) -> Any:
+def start_import(request: Any, upload: UUID, body: StartImport) -> Any:
     """Have a job make a data set of the file. What became of its rows is in the job's result and in the faults."""
     found, seen, form = looked_at(request.project, upload, body)
     return made_one(request, launch(request.project, request.user, found, form, seen))
@@ -166,8 +166,8 @@ def looked_at(project: Any, upload: UUID, body: ReadAs) -> tuple[Upload, Sample,
     """A file that is here, its first rows, and the form that says how it is read. Raises Refused."""
     found = upload_of(project, upload)
     if not found.whole:
-        told = f"{found.received:,} of {found.size:,} bytes are here."
-        raise Refused(409, told, "upload", "Send the rest first.")
+        missing = f"{found.received:,} of {found.size:,} bytes are here."
+        raise Refused(409, missing, "upload", "Send the rest first.")
     seen = sample(found)
     if seen.problem:
         raise Refused(422, seen.problem, "upload", "Mend the file, and send it anew.")

@@ -17,7 +17,7 @@ from prove_web.servers.models import SavedCall
 from prove_web.servers.saved_calls import NotSaved
 from prove_web.servers.views.sessions import of
 
-from ..paging import Cursor, Limit, Number, Piece, by_place
+from ..paging import Cursor, Limit, Piece, by_place
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict, username
@@ -41,11 +41,15 @@ class SavedOut(Schema):
         return username(saved.made_by)
 
 
-class Named(Strict):
+class CallName(Strict):
     name: str = Field(max_length=500)
 
 
-class Removed(Schema):
+class SaveCall(CallName):
+    position: int = Field(ge=1, le=10**9, description="Of the call in its session, from 1.")
+
+
+class CallRemoved(Schema):
     removed: int
 
 
@@ -62,18 +66,20 @@ def list_saved_calls(
     return by_place(rows.filter(tool=tool) if tool else rows, cursor, limit)
 
 
-@router.post(f"{SESSION}/calls/{{int:position}}/save", response={201: SavedOut})
+@router.post(f"{SESSION}/save", response={201: SavedOut})
 @in_project(Action.ANNOTATE)
-def save_call(request: Any, session: Key, position: Number, body: Named) -> Any:
+def save_call(request: Any, session: Key, body: SaveCall) -> Any:
     """Keep a call of a session for the team."""
-    made = get_object_or_404(of(request, session).calls, position=position)
+    made = of(request, session).calls.filter(position=body.position).first()
+    if made is None:
+        raise Refused(422, "This session has no such call to save.", "body.position", "Name one of its calls.")
     with explained():
         return saved_calls.save(request.organisation, request.user, made, body.name)
 
 
 @router.post(f"{ONE}/rename", response=SavedOut)
 @in_project(Action.ANNOTATE)
-def rename_saved_call(request: Any, saved: Key, body: Named) -> Any:
+def rename_saved_call(request: Any, saved: Key, body: CallName) -> Any:
     """Give a saved call another name."""
     found = saved_of(request, saved)
     with explained():
@@ -81,7 +87,7 @@ def rename_saved_call(request: Any, saved: Key, body: Named) -> Any:
     return found
 
 
-@router.delete(ONE, response=Removed)
+@router.delete(ONE, response=CallRemoved)
 @in_project(Action.ANNOTATE)
 def remove_saved_call(request: Any, saved: Key) -> Any:
     """Take a saved call off the team's list."""

@@ -102,7 +102,7 @@ class SweepOut(Schema):
         return sweep.get_absolute_url()
 
 
-class MemberOut(Schema):
+class SweepMember(Schema):
     """A run of a sweep; `before` and `after` are its rewards on held-out worlds."""
 
     number: int
@@ -146,7 +146,7 @@ class Importance(Schema):
 class SweepWhole(SweepOut):
     """`importance` is there once eight members have ended; the setting that explains most is first."""
 
-    runs: list[MemberOut]
+    runs: list[SweepMember]
     importance: list[Importance]
 
 
@@ -162,7 +162,7 @@ class Plan(Schema):
     forecast: Forecast
 
 
-class Asked(Schema):
+class StopAsked(Schema):
     asked: int = Field(description="Members that were not over, and are asked to stop.")
 
 
@@ -196,7 +196,7 @@ def read_sweep(request: Any, sweep: Number) -> Any:
     return whole(request.project, sweep)
 
 
-@router.post(f"{SWEEP}/stop", response=Asked)
+@router.post(f"{SWEEP}/stop", response=StopAsked)
 @in_project(Action.LAUNCH)
 def stop_sweep(request: Any, sweep: Number, body: Stop) -> Any:
     """Ask every member that is not over to stop: after its step, with a checkpoint, or now."""

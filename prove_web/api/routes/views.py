@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -27,7 +28,10 @@ VIEWS = "/{slug:organisation}/{slug:project}/views"
 VIEW = VIEWS + "/{int:view}"
 Page = Literal["trajectories", "runs"]
 Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
-ADDRESSES = {"trajectories": address, "runs": lambda told: asked(told).address}
+ADDRESSES: dict[str, Callable[[Mapping[str, str]], str]] = {
+    "trajectories": address,
+    "runs": lambda told: asked(told).address,
+}
 
 
 class ViewOut(Schema):
@@ -61,7 +65,7 @@ class Renamed(Strict):
     name: str = Field(max_length=500)
 
 
-class Removed(Schema):
+class ViewRemoved(Schema):
     removed: int
 
 
@@ -96,7 +100,7 @@ def rename_view(request: Any, view: Key, body: Renamed) -> Any:
     return found
 
 
-@router.delete(VIEW, response=Removed)
+@router.delete(VIEW, response=ViewRemoved)
 @in_project(Action.ANNOTATE)
 def remove_view(request: Any, view: Key) -> Any:
     """Take a view off the team's list."""
