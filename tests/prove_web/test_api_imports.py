@@ -12,6 +12,8 @@ import pytest
 from django.conf import LazySettings
 
 from prove_web.accounts.models import Organisation, Project, User
+from prove_web.api.api import document
+from prove_web.api.described import described
 from prove_web.api.tokens import issue
 from prove_web.live.models import State
 from prove_web.trajectories import uploads
@@ -221,3 +223,9 @@ class TestClient:
         mine = demo(token, Site())
         upload = mine.send_upload(mine.begin_upload(file)["id"], file)
         assert [row["what"] for row in mine.preview_import(upload["id"])["rows"]] == ["irrelevance", "bad"]
+
+
+def test_the_page_of_the_api_shows_how_a_piece_is_sent() -> None:
+    rooms = described(document(), "https://studio.example.org")
+    [piece] = [one for room in rooms for one in room.operations if one.name == "send_piece"]
+    assert piece.example.startswith("curl -X PUT ") and piece.example.endswith("--data-binary @piece")

@@ -80,7 +80,7 @@ class SessionsCompared(Schema):
 
 @router.get(f"{SESSION}/faults", response=FaultsBody)
 @in_project(Action.VIEW)
-def read_faults(request: Any, session: Key) -> Any:
+def read_session_faults(request: Any, session: Key) -> Any:
     """The faults that the next calls of a session meet on purpose."""
     return faults_of(of(request, session)) or Faults()
 
