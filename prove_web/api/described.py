@@ -41,7 +41,7 @@ class Operation:
 
     @property
     def tint(self) -> str:
-        return {"GET": "blue", "POST": "green", "PATCH": "yellow", "DELETE": "red"}.get(self.method, "secondary")
+        return {"GET": "blue", "POST": "green", "PUT": "yellow", "DELETE": "red"}.get(self.method, "secondary")
 
 
 @dataclass(frozen=True)
