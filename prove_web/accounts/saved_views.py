@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 
-from .models import Project, SavedView
+from .models import Project, SavedView, User
 
 LONGEST = 80
 
@@ -17,32 +17,48 @@ def views_of(project: Project, page: str) -> QuerySet[SavedView]:
     return SavedView.objects.filter(project=project, page=page).select_related("made_by")
 
 
-def keep(request: Any, page: str, query: str) -> None:
-    """Keep an address under the name that was given; one that is there under it is replaced."""
-    name = name_in(request)
+class NotKept(ValueError):
+    """A view that cannot be kept as it was asked; the message says why."""
+
+
+def store(project: Project, user: User, page: str, name: str, query: str) -> SavedView:
+    """Keep an address under a name; one that is there under it is replaced. Raises NotKept."""
     if not name or len(name) > LONGEST:
-        messages.error(request, f"A view needs a name of at most {LONGEST} characters. Nothing was kept.")
-        return
-    kept = {"query": query, "made_by": request.user}
-    SavedView.objects.update_or_create(project=request.project, page=page, name=name, defaults=kept)
-    messages.success(request, f"Kept as “{name}” for the team.")
+        raise NotKept(f"A view needs a name of at most {LONGEST} characters. Nothing was kept.")
+    kept = {"query": query, "made_by": user}
+    return SavedView.objects.update_or_create(project=project, page=page, name=name, defaults=kept)[0]
+
+
+def rename(view: SavedView, name: str) -> None:
+    """Raises NotKept."""
+    others = SavedView.objects.filter(project=view.project_id, page=view.page, name=name).exclude(pk=view.pk)
+    if not name or len(name) > LONGEST or others.exists():
+        raise NotKept(f"A view needs a name of its own of at most {LONGEST} characters. It keeps the one it has.")
+    view.name = name
+    view.save(update_fields=["name"])
+
+
+def keep(request: Any, page: str, query: str) -> None:
+    """Keep an address under the name that was given."""
+    try:
+        made = store(request.project, request.user, page, name_in(request), query)
+    except NotKept as why:
+        messages.error(request, str(why))
+    else:
+        messages.success(request, f"Kept as “{made}” for the team.")
 
 
 def change(request: Any, page: str, view: int) -> SavedView:
     """Rename a view, or remove it. Raises Http404."""
     kept: SavedView = get_object_or_404(SavedView, pk=view, project=request.project, page=page)
-    name = name_in(request)
-    others = SavedView.objects.filter(project=request.project, page=page, name=name).exclude(pk=kept.pk)
     if "remove" in request.POST:
         kept.delete()
         messages.success(request, f"“{kept.name}” is no longer among the team's views.")
-    elif not name or len(name) > LONGEST or others.exists():
-        messages.error(
-            request, f"A view needs a name of its own of at most {LONGEST} characters. It keeps the one it has."
-        )
-    else:
-        kept.name = name
-        kept.save(update_fields=["name"])
+        return kept
+    try:
+        rename(kept, name_in(request))
+    except NotKept as why:
+        messages.error(request, str(why))
     return kept
 
 

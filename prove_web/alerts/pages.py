@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
+from .acting import SNOOZED, NotDone, act, asked
 from .exemplars import exemplars
 from .forms import about, words
-from .models import SNOOZES, Alert, Rule
+from .models import Alert, Rule
 from .telling import Bell, bell_of, set_bell
 
 PER_PAGE = 25
-SNOOZED = {"1": "an hour", "8": "8 hours", "24": "a day", "168": "a week"}
 
 
 @in_project(Action.VIEW)
@@ -29,9 +26,7 @@ def alerts(request: ProjectRequest) -> HttpResponse:
     state = request.GET.get("state", "")
     state = state if state in Alert.State.values else Alert.State.OPEN
     by = {name: int(request.GET[name]) for name in ("run", "rule") if whole(request.GET.get(name, ""))}
-    mine = Alert.objects.filter(project=request.project)
-    mine = mine.filter(run__number=by["run"]) if "run" in by else mine
-    mine = mine.filter(rule=by["rule"]) if "rule" in by else mine
+    mine = asked(request.project, **by)
     rows = mine.state(state).select_related(
         "rule", "run__project__organisation", "project__organisation", "acknowledged_by"
     )
@@ -79,20 +74,11 @@ def alert(request: ProjectRequest, alert: int) -> HttpResponse:
 @require_POST
 def alert_change(request: ProjectRequest, alert: int) -> HttpResponse:
     """Acknowledge an alert, leave it for a while, or open it again."""
-    found, now = one_alert(request, alert), timezone.now()
-    changes: dict[str, Any] = {"acknowledged_at": None, "acknowledged_by": None, "snoozed_until": None}
-    match request.POST.get("do"), request.POST.get("hours", ""):
-        case "acknowledge", _:
-            changes |= {"acknowledged_at": now, "acknowledged_by": request.user}
-            said = "is acknowledged: it stays here, and is not among the open ones."
-        case "snooze", hours if hours in SNOOZES:
-            changes |= {"snoozed_until": now + SNOOZES[hours]}
-            said = f"is out of the way for {SNOOZED[hours]}."
-        case "reopen", _:
-            said = "is open again."
-        case _:
-            return HttpResponseBadRequest("Say what to do: acknowledge, snooze with hours, or reopen.")
-    Alert.objects.filter(pk=found.pk).update(**changes)
+    found = one_alert(request, alert)
+    try:
+        said = act(found, request.user, request.POST.get("do", ""), request.POST.get("hours", ""))
+    except NotDone as why:
+        return HttpResponseBadRequest(str(why))
     messages.success(request, f"“{found.rule}” {said}")
     return redirect(found)
 

@@ -12,6 +12,7 @@ from prove_web.accounts.roles import LEAST, Action
 Schema = Mapping[str, Any]
 DEEPEST = 4  # levels of a schema that are told
 EXAMPLES = {"integer": 1, "number": 0.5, "boolean": True, "object": {}, "null": None}
+BYTES = "application/octet-stream"
 NAMES = {"organisation": "acme", "project": "demo"}  # of an example's address
 
 
@@ -40,7 +41,7 @@ class Operation:
 
     @property
     def tint(self) -> str:
-        return {"GET": "blue", "POST": "green", "PATCH": "yellow", "DELETE": "red"}.get(self.method, "secondary")
+        return {"GET": "blue", "POST": "green", "PUT": "yellow", "DELETE": "red"}.get(self.method, "secondary")
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def operation(path: str, method: str, told: Mapping[str, Any], schemas: Schema, 
         ),
         body=tuple(fields(body, schemas)),
         answer=tuple(fields(content(answers[0]), schemas)) if answers else (),
-        example=curl(site, path, method, example(body, schemas) if body else None),
+        example=curl(site, path, method, example(body, schemas) if body else None, takes_bytes(told)),
     )
 
 
@@ -156,12 +157,18 @@ def example(schema: Schema, schemas: Schema, depth: int = 0) -> Any:
     return EXAMPLES.get(whole.get("type", ""), "text")
 
 
-def curl(site: str, path: str, method: str, body: Any) -> str:
+def takes_bytes(told: Mapping[str, Any]) -> bool:
+    return BYTES in told.get("requestBody", {}).get("content", {})
+
+
+def curl(site: str, path: str, method: str, body: Any, bytes: bool = False) -> str:
     """The request as a line of a shell."""
     for name, value in NAMES.items():
         path = path.replace(f"{{{name}}}", value)
     lines = [f"curl -H \"Authorization: Bearer $PROVE_TOKEN\" '{site}{path}'"]
     lines[0] = lines[0].replace("curl ", f"curl -X {method} ") if method != "GET" else lines[0]
+    if bytes:
+        lines += [f"  -H 'Content-Type: {BYTES}'", "  --data-binary @piece"]
     if body is not None:
         text = json.dumps(body).replace("'", "'\\''")
         lines += ["  -H 'Content-Type: application/json'", f"  -d '{text}'"]

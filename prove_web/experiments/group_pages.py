@@ -19,6 +19,7 @@ from .beside import Pair, pair
 from .branches import drawn
 from .detail import run_of
 from .groups import EQUAL, Group, Member
+from .models import Run
 from .rollouts import NoRollouts, examples_of, groups_in, rollouts_of, table_of
 
 KEYS: dict[str, tuple[str, By]] = {
@@ -38,15 +39,9 @@ def group(request: ProjectRequest, run: int, step: int, group: int) -> HttpRespo
     found = run_of(request.project, run)
     context: dict[str, Any] = {"run": found, "step": step, "number": group}
     try:
-        table = table_of(found, step)
-        numbers = list(dict.fromkeys(table.column("group")))
-        if group not in numbers:
-            raise Http404(f"Step {step} has no group {group}.")
-        [one] = groups_in(table.of_groups([group]), found)
-        whole = rollouts_of(found, step, one)
+        one, whole, numbers = opened(found, step, group)
     except NoRollouts as error:
         return render(request, "experiments/group.html", context | {"why": str(error)}, status=404)
-    one = replace(one, example=examples_of(found, [one.name]).get(one.name))
     by = request.GET.get("by", "") if request.GET.get("by", "") in KEYS else "arguments"
     key = KEYS[by][1]
     root = tree([[made.call for made in rollout.calls] for rollout in whole], key)
@@ -68,6 +63,17 @@ def group(request: ProjectRequest, run: int, step: int, group: int) -> HttpRespo
         "losers": sum(member.reward < one.mean - EQUAL for member in one.members if member.reward is not None),
     }
     return render(request, f"experiments/{PARTS.get(request.GET.get('part', ''), 'group')}.html", context)
+
+
+def opened(run: Run, step: int, number: int) -> tuple[Group, list[Rollout], list[int]]:
+    """A group with its rollouts, and the numbers of all groups of the step. Raises NoRollouts, Http404."""
+    table = table_of(run, step)
+    numbers = list(dict.fromkeys(table.column("group")))
+    if number not in numbers:
+        raise Http404(f"Step {step} has no group {number}.")
+    [one] = groups_in(table.of_groups([number]), run)
+    whole = rollouts_of(run, step, one)
+    return replace(one, example=examples_of(run, [one.name]).get(one.name)), list(whole), numbers
 
 
 def node_of(root: Node, asked: str) -> Node | None:

@@ -16,7 +16,7 @@ from prove_web.environments.offered import offered
 from training_worker.prove.outcomes import MEANING, OUTCOMES
 
 from .detail import run_of
-from .heat import NOT_A_TOOL, TITLES, Range, counts_in, lines_of, narrowed, ordered, sections, tenth, worst
+from .heat import NOT_A_TOOL, TITLES, Line, Range, counts_in, lines_of, narrowed, ordered, sections, tenth, worst
 from .models import Run
 from .recount import recount
 
@@ -38,9 +38,8 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
     every = Range(known["first"], known["last"])
     steps = asked_range(request.GET, "", every) or every
     against = asked_range(request.GET, "against_", every)
-    left = recount(found, min(steps.first, (against or steps).first), max(steps.last, (against or steps).last))
     servers = offered(request.project)
-    lines = lines_of(counts_in(found, steps), counts_in(found, against) if against else None, servers)
+    left, lines = looked_at(found, steps, against, servers)
     shown = narrowed(
         lines, server=request.GET.get("server", ""), words=asked_words(request.GET), seen=not whole(request)
     )
@@ -68,6 +67,12 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
         "not_a_tool": NOT_A_TOOL,
     }
     return render(request, "experiments/heat.html", context)
+
+
+def looked_at(run: Run, steps: Range, against: Range | None, servers: list[str]) -> tuple[int, list[Line]]:
+    """How many of these steps are still to be counted, and every tool's line over those that are."""
+    left = recount(run, min(steps.first, (against or steps).first), max(steps.last, (against or steps).last))
+    return left, lines_of(counts_in(run, steps), counts_in(run, against) if against else None, servers)
 
 
 def whole(request: ProjectRequest) -> bool:

@@ -144,3 +144,12 @@ def name_of(sweep: str, varied: Member) -> str:
     """What a member is called: by its sweep and by what is different in it, as far as that fits."""
     text = f"{sweep}: " + ", ".join(f"{VARIABLE[field].lower()} {value}" for field, value in varied.items())
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+def rows_of(preset: str) -> dict[str, str]:
+    """A preset as the first rows of the form."""
+    title, space = PRESETS[preset]
+    rows = {"name": title}
+    for row, (field, values) in enumerate(space.items(), 1):
+        rows |= {f"field_{row}": field, f"values_{row}": values}
+    return rows

@@ -82,7 +82,7 @@ def outlook(project: Project, planned: Sequence[Planned]) -> Outlook:
         if (like := like_of(spec, runs[kind])) and like.pk not in paces:
             paces[like.pk] = of_run(like)
         if device not in there:
-            there[device] = memory_there(device)
+            there[device] = memory_there(device, project.organisation)
         if policy not in folders:
             folders[policy] = folder_of(project, policy)
         members.append(taken(one, folders[policy], paces[like.pk] if like else None, there[device]))

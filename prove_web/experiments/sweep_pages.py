@@ -8,30 +8,25 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db import transaction
-from django.db.models import Count, FloatField, Max, Q, QuerySet
-from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.live.jobs import request_stop
-from prove_web.live.models import ENDED, State, StopLevel
+from prove_web.live.models import State, StopLevel
 
 from .compare.chosen import MOST as MOST_COMPARED
 from .forms import RunForm, of_reward, usable, worded
-from .launching import beginning, launch, told_of, typed
-from .listing import measured, sampled, sparklines
+from .launching import beginning, told_of, typed
+from .listing import sparklines
 from .models import Run, Sweep
 from .scored import said
-from .sweep_form import PRESETS, VARIABLE, SweepForm, name_of
-from .sweep_found import ENOUGH, Member, parallel, weights
+from .sweep_form import PRESETS, VARIABLE, SweepForm, name_of, rows_of
+from .sweep_found import ENOUGH, parallel, weights
 from .sweep_outlook import outlook
 from .sweep_plot import Ended, plot
+from .sweeping import best_of, counted, ended_of, launch_all, members_of, next_number, stop_all, sweep_of, titles_of
 
 ROWS = 25
 
@@ -41,22 +36,6 @@ ROWS = 25
 def sweeps(request: ProjectRequest) -> HttpResponse:
     page = Paginator(counted(Sweep.objects.filter(project=request.project)), ROWS).get_page(request.GET.get("page"))
     return render(request, "experiments/sweeps.html", {"page": page})
-
-
-def counted(rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
-    """Sweeps with how many members they have, are done, failed or at work, and the best held-out reward of one."""
-    after = Cast(KeyTextTransform("after", KeyTransform("sampled", "members__job__result")), FloatField())
-    return (
-        rows.select_related("created_by", "project__organisation")
-        .annotate(
-            count=Count("members"),
-            done=Count("members", filter=Q(members__job__state=State.DONE)),
-            failed=Count("members", filter=Q(members__job__state__in=(State.FAILED, State.LOST))),
-            active=Count("members", filter=~Q(members__job__state__in=ENDED)),
-            best=Max(after),
-        )
-        .order_by("-number")
-    )
 
 
 @in_project(Action.LAUNCH)
@@ -102,15 +81,6 @@ def first(request: ProjectRequest) -> dict[str, Any]:
     return {"name": f"Sweep {next_number(request.project)}"} | (rows_of(name) if name in PRESETS else {})
 
 
-def rows_of(preset: str) -> dict[str, str]:
-    """A preset as the first rows of the form."""
-    title, space = PRESETS[preset]
-    rows = {"name": title}
-    for row, (field, values) in enumerate(space.items(), 1):
-        rows |= {f"field_{row}": field, f"values_{row}": values}
-    return rows
-
-
 def refilled(data: Any, fill: str) -> dict[str, Any]:
     """What was typed of the sweep, with a preset's rows in the place of the first ones if that was asked for."""
     kept = {name.removeprefix("sweep-"): value for name, value in data.items() if name.startswith("sweep-")}
@@ -118,45 +88,17 @@ def refilled(data: Any, fill: str) -> dict[str, Any]:
     return kept | (rows_of(preset) if fill == "preset" and preset in PRESETS else {})
 
 
-@transaction.atomic
-def launch_all(project: Project, user: User, form: SweepForm) -> Sweep:
-    """The sweep and all its members, or nothing."""
-    Project.objects.select_for_update().get(pk=project.pk)  # two people at once get two numbers
-    given = form.cleaned_data
-    random = given["method"] == Sweep.Method.RANDOM
-    sweep = Sweep.objects.create(
-        project=project,
-        number=next_number(project),
-        name=given["name"],
-        method=given["method"],
-        space=given["space"],
-        budget=given["budget"] if random else None,
-        seed=given["seed"],
-        created_by=user,
-    )
-    for one in form.planned:
-        one.form.cleaned_data["name"] = name_of(sweep.name, one.varied)
-        launch(project, user, one.form, sweep, **one.varied)
-    return sweep
-
-
-def next_number(project: Project) -> int:
-    return (Sweep.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
-
-
 @in_project(Action.VIEW)
 @require_safe
 def sweep_page(request: ProjectRequest, sweep: int) -> HttpResponse:
     found = sweep_of(request.project, sweep)
-    members = list(
-        measured(found.members.all()).annotate(before=sampled("before"), after=sampled("after")).order_by("number")
-    )
-    best = max((run for run in members if run.after is not None), key=lambda run: run.after, default=None)
+    members = members_of(found)
+    best, titles = best_of(members), titles_of(found)
     lines = sparklines([run.pk for run in members])
     context = {
         "sweep": found,
-        "space": [(VARIABLE.get(field, field), values) for field, values in found.space.items()],
-        "columns": [VARIABLE.get(field, field) for field in found.space],
+        "space": [*zip(titles.values(), found.space.values(), strict=True)],
+        "columns": [*titles.values()],
         "rows": [
             (run, [worded(field, run.varied.get(field, "")) for field in found.space], lines.get(run.pk))
             for run in members
@@ -170,12 +112,6 @@ def sweep_page(request: ProjectRequest, sweep: int) -> HttpResponse:
         "working": any(not run.job.ended and run.job.state != State.QUEUED for run in members),
     }
     return render(request, "experiments/sweep.html", context)
-
-
-def sweep_of(project: Project, number: int) -> Sweep:
-    found: Sweep = get_object_or_404(Sweep.objects.select_related("created_by"), project=project, number=number)
-    found.project = project
-    return found
 
 
 def summary(members: list[Run]) -> list[tuple[str, str, int]]:
@@ -200,17 +136,7 @@ def plots(sweep: Sweep, members: list[Run], best: Run | None) -> list[Any]:
 
 def found_of(sweep: Sweep, members: list[Run], best: Run | None) -> dict[str, Any]:
     """What the members that ended say of the settings, and where up to twenty of them, the best first, are compared."""
-    ended = [
-        Member(
-            run.number,
-            {field: worded(field, run.varied.get(field, "")) for field in sweep.space},
-            run.after,
-            run == best,
-        )
-        for run in members
-        if run.after is not None
-    ]
-    titles = {field: VARIABLE.get(field, field) for field in sweep.space}
+    ended, titles = ended_of(sweep, members, best), titles_of(sweep)
     ranked = sorted(ended, key=lambda one: -one.reward)
     chosen = [one.number for one in ranked][:MOST_COMPARED] or [run.number for run in members][:MOST_COMPARED]
     query = urlencode([("run", number) for number in chosen])
@@ -231,8 +157,6 @@ def sweep_stop(request: ProjectRequest, sweep: int) -> HttpResponse:
     if level not in (StopLevel.AFTER_STEP, StopLevel.NOW):
         messages.error(request, "A sweep stops after the steps of its runs or now; this was neither.")
         return redirect(found)
-    active = [run.job for run in found.members.select_related("job").exclude(job__state__in=ENDED)]
-    for job in active:
-        request_stop(job, level)
-    messages.success(request, f"{len(active)} run{'s' if len(active) != 1 else ''} of it were asked to stop.")
+    asked = stop_all(found, level)
+    messages.success(request, f"{asked} run{'s' if asked != 1 else ''} of it were asked to stop.")
     return redirect(found)

@@ -32,7 +32,7 @@ from .models import Item, Queue
 from .queue_pages import one_queue
 from .reviewing import Refused, finish, mine, save_draft
 from .schema import read_schema
-from .settling import complete
+from .settling import complete, conflicting
 from .shape import Shape, shape_of
 from .sheet import sheet
 
@@ -48,9 +48,7 @@ def following(request: ProjectRequest, queue: int) -> HttpResponse:
 
 def onward(request: ProjectRequest, queue: Queue, after: int) -> str:
     """The address of the next item in conflict; of the queue, which then says that there is none."""
-    rows = queue.items.filter(state=Item.State.CONFLICT).order_by("position")
-    item = rows.filter(position__gt=after).first() or rows.first()
-    if item is None:
+    if (item := conflicting(queue, after)) is None:
         messages.success(request, "No item of this queue is in conflict.")
         return str(queue.get_absolute_url())
     return reverse("review-adjudicate", args=[*request.project.path, queue.number, item.position])

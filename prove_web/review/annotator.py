@@ -25,6 +25,7 @@ COMPONENTS = ("validity", "coverage", "efficiency", "name", "arguments")
 PARTS = ("reward", *COMPONENTS)
 Basis = Literal["settled", "reviews"]
 FEW = 60  # thresholds of a sweep
+MIDDLE = 0.65  # of what the paper's reward can be
 Z = 1.959964
 
 
@@ -77,6 +78,11 @@ class Annotator:
     @property
     def best(self) -> Cut | None:
         return max(self.cuts, key=lambda cut: cut.ac1.value, default=None)
+
+    @property
+    def start(self) -> float:
+        """The threshold that one begins with: the best, or else the middle of what the paper's reward can be."""
+        return self.best.threshold if self.best else MIDDLE
 
     @property
     def enough(self) -> bool:

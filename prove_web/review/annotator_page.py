@@ -43,10 +43,8 @@ class Asked:
         self.given = number(given.get("at", ""))
 
     def threshold(self, found: Annotator) -> float:
-        """The one that was asked for, else the best, else the middle of what the paper's reward can be."""
-        if self.given is not None:
-            return self.given
-        return found.best.threshold if found.best else 0.65
+        """The one that was asked for, or else where one begins."""
+        return found.start if self.given is None else self.given
 
     @property
     def how(self) -> dict[str, Any]:

@@ -74,13 +74,18 @@ def queue_edit(request: ProjectRequest, queue: int) -> HttpResponse:
     schema, editor = (asked, editor) if begun else checked(editor)
     if not form.is_valid() or schema is None:
         return page(request, form, editor, status=422, **here)
-    what = {**form.what(), "schema": schema.model_dump(mode="json"), "pull": not form.chosen}
-    dealt = (found.reviewers, {*as_initial(found)["people"]})
-    change(found, request.user, **what)
-    if (what["reviewers"], {str(user.pk) for user in form.chosen}) != dealt:
-        assign(found, form.chosen)
+    reworked(found, form, request.user, schema)
     messages.success(request, f"“{form.cleaned_data['name']}” is changed.")
     return redirect(found)
+
+
+def reworked(queue: Queue, form: QueueForm, user: User, schema: LabelSchema) -> None:
+    """Change a queue as a valid form says; its items are dealt out anew where that changes."""
+    what = {**form.what(), "schema": schema.model_dump(mode="json"), "pull": not form.chosen}
+    dealt = (queue.reviewers, {*as_initial(queue)["people"]})
+    change(queue, user, **what)
+    if (what["reviewers"], {str(user.pk) for user in form.chosen}) != dealt:
+        assign(queue, form.chosen)
 
 
 def checked(editor: Editor) -> tuple[LabelSchema | None, Editor]:

@@ -15,7 +15,7 @@ from prove_web.accounts.models import User
 
 from .accepting import Drifted, NotChecked, accept
 from .history import decide
-from .models import Item, Review
+from .models import Item, Queue, Review
 from .schema import ACCEPT, VERDICT
 
 Decided = tuple[Any, str]  # state and verdict
@@ -81,3 +81,10 @@ def stand(item: Item, state: Any, verdict: str, settler: User | None, user: User
     item.settled_at = timezone.now() if state == Item.State.SETTLED else None
     item.save(update_fields=["state", "verdict", "settled_by", "settled_at"])
     decide(item, user, *before)
+
+
+def conflicting(queue: Queue, after: int = 0) -> Item | None:
+    """The next item in conflict behind a place, or else the first; None where there is none."""
+    rows = queue.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).order_by("position")
+    found: Item | None = rows.filter(position__gt=after).first() or rows.first()
+    return found

@@ -71,13 +71,17 @@ class SessionCall(models.Model):
 
 
 class ConnectToken(models.Model):
-    """What lets an MCP client into one session for as long as its maker may do what it does; only its hash is kept."""
+    """What lets an MCP client into one session for as long as its maker may do what it does; only its hash is kept.
+
+    One that a program made, with an API token, lets nobody in once that token does not.
+    """
 
     session = models.ForeignKey(LiveSession, models.CASCADE, related_name="tokens")
     hash = models.CharField(max_length=64, unique=True)
     name = models.CharField(max_length=80)
     writes = models.BooleanField(default=True)  # else it may call what only reads
     made_by = models.ForeignKey(User, models.CASCADE)
+    made_with = models.ForeignKey("api.ApiToken", models.CASCADE, null=True, related_name="connect_tokens")
     made_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)

@@ -13,17 +13,37 @@ from prove_web.accounts import audit
 from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, can
 from prove_web.accounts.second_factor import lacks
+from prove_web.api.models import ApiToken
 
 from .models import ConnectToken, LiveSession
 
 BYTES = 32
 NOTED = timedelta(minutes=1)  # `used_at` is as exact as this, so that a busy client costs no write a call
+LONGEST = 80
+MOST = 50  # tokens of one session that are not revoked
 
 
-def issue(session: LiveSession, user: User, name: str, writes: bool) -> tuple[ConnectToken, str]:
+class NotIssued(ValueError):
+    """A token that is not made; the message says what to do."""
+
+
+def asked_for(session: LiveSession, user: User, name: str, writes: bool, made_with: ApiToken | None = None) -> str:
+    """The text of a new token under the name that somebody gave. Raises NotIssued."""
+    name = " ".join(name.replace("\0", "").split())
+    if not name or len(name) > LONGEST:
+        raise NotIssued(f"Give it a name of 1 to {LONGEST} characters, to know whose calls are whose.")
+    if session.tokens.filter(revoked_at=None).count() >= MOST:
+        raise NotIssued(f"A session has at most {MOST} tokens. Revoke those that are not in use.")
+    return issue(session, user, name, writes, made_with)[1]
+
+
+def issue(
+    session: LiveSession, user: User, name: str, writes: bool, made_with: ApiToken | None = None
+) -> tuple[ConnectToken, str]:
     """A new token of this session, and its text, which is kept nowhere."""
     text = secrets.token_urlsafe(BYTES)
-    made = ConnectToken.objects.create(session=session, hash=hashed(text), name=name, writes=writes, made_by=user)
+    who = {"made_by": user, "made_with": made_with}
+    made = ConnectToken.objects.create(session=session, hash=hashed(text), name=name, writes=writes, **who)
     return made, text
 
 
@@ -35,7 +55,8 @@ def hashed(text: str) -> str:
 def admitted(text: str) -> ConnectToken | None:
     """The token of this text, unless it was revoked or its maker may no longer call tools here; notes its use."""
     related = ("session__project__organisation", "made_by")
-    found = ConnectToken.objects.filter(hash=hashed(text), revoked_at=None).select_related(*related).first()
+    good = Q(made_with=None) | Q(made_with__in=ApiToken.objects.good())
+    found = ConnectToken.objects.filter(good, hash=hashed(text), revoked_at=None).select_related(*related).first()
     if found is None or not found.made_by.is_active or not can(found.made_by, Action.ANNOTATE, found.session.project):
         return None
     if lacks(found.made_by, found.session.project.organisation):

@@ -19,6 +19,20 @@ from .shown import Shown
 BYTES = 32
 DAYS = {1: "1 day", 7: "7 days", 30: "30 days", 90: "90 days"}
 USUAL = 30
+MOST = 500  # links of a project that are open
+
+
+class NotMade(ValueError):
+    """A link that is not made; the message says why and what to do."""
+
+
+def make(project: Project, user: User, shown: Shown, days: int) -> tuple[Share, str]:
+    """A new link that somebody asked for, and its secret. Raises NotMade."""
+    if days not in DAYS:
+        raise NotMade(f"A link lasts {', '.join(DAYS.values())}. Choose one of them.")
+    if Share.objects.open().filter(project=project).count() >= MOST:
+        raise NotMade(f"A project has at most {MOST} open links. Withdraw those that nobody needs.")
+    return issue(project, user, shown, days)
 
 
 def issue(project: Project, user: User, shown: Shown, days: int = USUAL) -> tuple[Share, str]:

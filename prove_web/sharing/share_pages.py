@@ -15,13 +15,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
-from .links import DAYS, USUAL, issue, withdraw
+from . import links
+from .links import DAYS, USUAL, withdraw
 from .models import Share
 from .shown import Shown, shown
 
 ROWS = 25
 LONGEST = 4_000  # characters of an address
-MOST = 500  # links of a project that are open
 UNPROCESSABLE = 422
 
 
@@ -51,19 +51,29 @@ def share_new(request: ProjectRequest) -> HttpResponse:
     context: dict[str, Any] = {"of": told, "shown": wanted, "days": DAYS, "chosen": USUAL}
     if request.method == "POST":
         days = request.POST.get("days", "")
-        if not days.isascii() or not days.isdecimal() or int(days[:4]) not in DAYS:
-            context["fault"] = f"A link lasts {', '.join(DAYS.values())}. Choose one of them."
-        elif Share.objects.open().filter(project=request.project).count() >= MOST:
-            context["fault"] = f"A project has at most {MOST} open links. Withdraw those that nobody needs."
+        try:
+            made, secret = links.make(
+                request.project, request.user, wanted, int(days[:4]) if days.isascii() and days.isdecimal() else 0
+            )
+        except links.NotMade as why:
+            context["fault"] = str(why)
         else:
-            made, secret = issue(request.project, request.user, wanted, int(days))
-            context |= {"made": made, "address": request.build_absolute_uri(reverse("shared", args=[secret]))}
+            context |= {"made": made, "address": address_of(request, secret)}
     return render(request, "sharing/share_new.html", context, status=UNPROCESSABLE if "fault" in context else 200)
+
+
+def address_of(request: Any, secret: str) -> str:
+    """The whole link, as whoever it is sent to opens it."""
+    address: str = request.build_absolute_uri(reverse("shared", args=[secret]))
+    return address
 
 
 def page_at(request: ProjectRequest, told: str) -> Shown | None:
     """The page of this project at an address, if it is there and can be shared."""
-    parts, team = urlsplit(told[:LONGEST]), request.project.get_absolute_url()
+    try:
+        parts, team = urlsplit(told[:LONGEST]), request.project.get_absolute_url()
+    except ValueError:  # of brackets that are no address
+        return None
     if parts.scheme or parts.netloc or not parts.path.startswith(team):
         return None
     found = shown(request.project, parts.path.removeprefix(team), parts.query)

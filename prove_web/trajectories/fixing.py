@@ -8,21 +8,21 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_http_methods
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.review.blind import blind_since
-from training_worker.prove.synthesis.mending import Mended, Wanted, as_it_is, mended
+from training_worker.prove.synthesis.mending import Mended, mended
 from training_worker.prove.synthesis.validate import Rejected
-from training_worker.prove.trajectory import Example, Rollout
+from training_worker.prove.trajectory import Example
 
 from .by_hand import keep
 from .draft import Draft, changed, checked, draft_of, read, wanted_of, with_rows
+from .mending import NotMendable, beginning, mendable, run, said
 from .models import Trajectory
-from .reading import done
-from .verdict import example_of, judge, rollout_of
+from .verdict import rollout_of
+from .views.finding import one_trajectory
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 ITEM = re.compile(r"(\d{1,9})/(\d{1,9})")
@@ -33,12 +33,11 @@ UNPROCESSABLE = 422
 @require_http_methods(["GET", "POST"])
 def fix(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     """The form; what is sent to it is moved about, run, or kept as a trajectory of its own. The old one stays."""
-    rows = Trajectory.objects.of(request.project).select_related("dataset__project__organisation")
-    found = get_object_or_404(rows, dataset__number=dataset, example=example)
-    made = example_of(found)
-    if made is None or made.source:
-        why = "was imported, and its tools are not live here" if made else "was recorded by another version"
-        messages.error(request, f"{found} cannot be mended: it {why}. Reject it, or label it, instead.")
+    found = one_trajectory(request.project, dataset, example)
+    try:
+        made = mendable(found)
+    except NotMendable as why:
+        messages.error(request, str(why))
         return redirect(found)
     if request.method == "GET":
         return page(request, found, made, draft_of(beginning(made, rollout_of(found))))
@@ -54,43 +53,14 @@ def fix(request: ProjectRequest, dataset: int, example: str) -> HttpResponse:
     return save(request, found, made, draft, wanted) if do == "save" else preview(request, found, made, draft, wanted)
 
 
-def beginning(example: Example, attempt: Rollout | None) -> Mended:
-    """What the form begins with: the demonstration, or of an attempt the calls that succeeded."""
-    if attempt is None:
-        return as_it_is(example)
-    turns = user_turns(attempt)
-    calls = tuple(
-        Wanted(made.call.name, made.call.arguments or {}, min(turns[made.turn], len(example.turns) - 1))
-        for made in attempt.calls
-        if made.level == 3
-    )
-    return Mended(example.turns, example.answers, calls)
-
-
-def user_turns(attempt: Rollout) -> list[int]:
-    """For each assistant turn the user turn that it is in, both from 0."""
-    found, number = list[int](), -1
-    for message in attempt.transcript:
-        number += message.role == "user"
-        if message.role == "assistant":
-            found.append(max(number, 0))
-    return found
-
-
 def preview(request: ProjectRequest, found: Trajectory, example: Example, draft: Draft, wanted: Mended) -> HttpResponse:
     try:
-        made = mended(found.example, example, wanted)
+        tried = run(found, example, wanted, request.user)
     except Rejected as reason:
         return page(request, found, example, draft, {"fault": said(reason, found)})
-    verdict = None if blind_since(found, request.user) else done(found, example)[1]
-    texts = [text for step in made.steps for text in step.observations]
-    results = dict(zip((row.key for row in draft.rows), texts, strict=False))
-    shown = {"held": judge(made), "before": verdict, "results": results, "same": same(example, made)}
+    results = dict(zip((row.key for row in draft.rows), tried.texts, strict=False))
+    shown = {"held": tried.held, "before": tried.before, "results": results, "same": tried.same}
     return page(request, found, example, draft, shown)
-
-
-def same(before: Example, after: Example) -> bool:
-    return (before.turns, before.answers, before.steps) == (after.turns, after.answers, after.steps)
 
 
 def save(request: ProjectRequest, found: Trajectory, example: Example, draft: Draft, wanted: Mended) -> HttpResponse:
@@ -106,11 +76,6 @@ def save(request: ProjectRequest, found: Trajectory, example: Example, draft: Dr
     )
     there = back_to(request) or kept.get_absolute_url()
     return HttpResponse(headers={"HX-Redirect": there}) if request.htmx else redirect(there)
-
-
-def said(reason: Rejected, found: Trajectory) -> str:
-    """Why it does not hold, without the id, which names nothing yet."""
-    return re.sub(r"^(hand-\d+|" + re.escape(found.example) + r"): ", "", str(reason))
 
 
 def back_to(request: ProjectRequest) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
+from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.servers.branches import MOST_LEVELS
 from prove_web.servers.calls import MOST_CALLS
@@ -21,30 +22,42 @@ from training_worker.prove.trajectory import Example
 from .by_hand import VERSION
 from .models import Opened, Trajectory
 from .verdict import example_of, rollout_of
+from .views.finding import one_trajectory
 
 
 @in_project(Action.ANNOTATE)
 @require_POST
 def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse:
     """Open the world of a trajectory as a live session: at its start, or after so many of its calls."""
-    rows = Trajectory.objects.of(request.project).select_related("dataset__project__organisation", "dataset__job")
-    found = get_object_or_404(rows, dataset__number=dataset, example=example)
-    made = example_of(found)
-    most = number(request.POST.get("calls", "0"), MOST_CALLS)
-    title = f"World of {found.example}" + (f" after call {most}" if most else "")
+    found = one_trajectory(request.project, dataset, example)
     try:
-        if made is None:
-            raise NoWorld("There is no world to open: this trajectory cannot be read.")
-        with transaction.atomic():
-            calls = calls_of(found, made, most)
-            session = open_after(request.project, request.user, made, title, source_of(found, most), calls)
-            Opened.objects.create(session=session, trajectory=found, calls=most)
+        session = opened(request.user, found, number(request.POST.get("calls", "0"), MOST_CALLS))
     except NoWorld as why:
         messages.error(request, str(why))
         return redirect(found)
-    if stale(made):
+    if differs(found):
         messages.warning(request, "The servers have other code now: this world may differ from the trajectory's.")
     return redirect(session)
+
+
+def opened(user: User, trajectory: Trajectory, most: int) -> LiveSession:
+    """A live session in the world of a trajectory, after so many of its calls. Raises NoWorld."""
+    made = example_of(trajectory)
+    if made is None:
+        raise NoWorld("There is no world to open: this trajectory cannot be read.")
+    title = f"World of {trajectory.example}" + (f" after call {most}" if most else "")
+    with transaction.atomic():
+        calls = calls_of(trajectory, made, most)
+        source = source_of(trajectory, most)
+        session = open_after(trajectory.dataset.project, user, made, title, source, calls)
+        Opened.objects.create(session=session, trajectory=trajectory, calls=most)
+    return session
+
+
+def differs(trajectory: Trajectory) -> bool:
+    """Whether its servers have other code now than when it was made."""
+    made = example_of(trajectory)
+    return made is not None and stale(made)
 
 
 def calls_of(trajectory: Trajectory, example: Example, most: int) -> list[Made]:

@@ -82,3 +82,33 @@ def ask(client: Client, operation: Operation, names: Mapping[str, Any]) -> int:
         answer.close()
         transaction.set_rollback(True)
     return answer.status_code
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of somebody's in one project: it gets an answer as JSON once its status is the expected one."""
+
+    client: Client
+    site: str = "/api/v1/acme/demo"
+
+    def ask(self, method: str, path: str, body: Any = None, status: int = 200) -> Any:
+        rest = {} if body is None else {"data": json.dumps(body), "content_type": JSON}
+        answer = getattr(self.client, method)(self.site + path, **rest)
+        assert answer.status_code == status, answer.content[:2_000]
+        return answer.json()
+
+    def get(self, path: str, status: int = 200) -> Any:
+        return self.ask("get", path, status=status)
+
+    def post(self, path: str, body: Any = None, status: int = 200) -> Any:
+        return self.ask("post", path, body, status)
+
+    def put(self, path: str, body: Any = None, status: int = 200) -> Any:
+        return self.ask("put", path, body, status)
+
+    def delete(self, path: str, status: int = 200) -> Any:
+        return self.ask("delete", path, status=status)
+
+
+def program(user: User, organisation: Organisation, scopes: list[str] = ALL) -> Program:
+    return Program(with_token(user, organisation, scopes))

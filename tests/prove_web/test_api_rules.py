@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
+from ninja import Schema
+from pydantic import BaseModel
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
@@ -24,8 +26,12 @@ from .test_refusals import picture
 
 ROLES = {"alice": Role.OWNER, "mary": Role.MAINTAINER, "bob": Role.ANNOTATOR, "victor": Role.VIEWER}
 WELCOME = {200, 201, 400, 409, 422}
-OTHERS = {"bob": {"end_session"}}  # of what somebody else made, which takes more
-OBJECTS = ("session", "dataset", "example", "queue", "run", "evaluation", "job")
+COMMENTS = {"edit_comment", "remove_comment", "restore_comment"}
+OTHERS = {"alice": COMMENTS, "bob": COMMENTS | {"end_session", "revoke_session_token"}}  # what others made takes more
+OBJECTS = (
+    *("session", "token", "dataset", "example", "comment", "view", "upload", "queue"),
+    *("run", "sweep", "evaluation", "job", "share", "deletion", "rule", "alert"),
+)
 
 # What an operation that changes something takes, written down by hand; all others take Action.VIEW.
 MORE_THAN_LOOKING = {
@@ -35,18 +41,55 @@ MORE_THAN_LOOKING = {
     "call_tool": Action.ANNOTATE,
     "fork_session": Action.ANNOTATE,
     "reset_session": Action.ANNOTATE,
+    "set_session_faults": Action.ANNOTATE,
+    "save_call": Action.ANNOTATE,
+    "rename_saved_call": Action.ANNOTATE,
+    "remove_saved_call": Action.ANNOTATE,
+    "make_session_token": Action.ANNOTATE,
+    "revoke_session_token": Action.ANNOTATE,
+    "keep_session": Action.ANNOTATE,
+    "open_trajectory": Action.ANNOTATE,
     "make_dataset": Action.LAUNCH,
     "make_version": Action.LAUNCH,
     "split_dataset": Action.LAUNCH,
     "mix_datasets": Action.LAUNCH,
     "collect_rollouts": Action.LAUNCH,
+    "begin_import": Action.LAUNCH,
+    "read_import": Action.LAUNCH,
+    "send_piece": Action.LAUNCH,
+    "preview_import": Action.LAUNCH,
+    "start_import": Action.LAUNCH,
+    "add_comment": Action.ANNOTATE,
+    "edit_comment": Action.ANNOTATE,
+    "remove_comment": Action.ANNOTATE,
+    "restore_comment": Action.ANNOTATE,
+    "resolve_thread": Action.ANNOTATE,
+    "accept_trajectory": Action.ANNOTATE,
+    "keep_view": Action.ANNOTATE,
+    "rename_view": Action.ANNOTATE,
+    "remove_view": Action.ANNOTATE,
     "make_queue": Action.LAUNCH,
     "next_to_review": Action.ANNOTATE,
     "read_item": Action.ANNOTATE,
     "submit_review": Action.ANNOTATE,
     "undo_review": Action.ANNOTATE,
     "export_labels": Action.LAUNCH,
+    "change_queue": Action.LAUNCH,
+    "close_queue": Action.LAUNCH,
+    "next_conflict": Action.LAUNCH,
+    "read_conflict": Action.LAUNCH,
+    "settle_item": Action.LAUNCH,
+    "make_disagreement_queue": Action.LAUNCH,
+    "read_fix": Action.ANNOTATE,
+    "try_fix": Action.ANNOTATE,
+    "fix_trajectory": Action.ANNOTATE,
     "launch_run": Action.LAUNCH,
+    "forecast_run": Action.LAUNCH,
+    "try_run": Action.LAUNCH,
+    "stop_trial": Action.LAUNCH,
+    "plan_sweep": Action.LAUNCH,
+    "launch_sweep": Action.LAUNCH,
+    "stop_sweep": Action.LAUNCH,
     "make_outside_run": Action.LAUNCH,
     "tell_run": Action.LAUNCH,
     "tell_rollouts_of_step": Action.LAUNCH,
@@ -57,6 +100,14 @@ MORE_THAN_LOOKING = {
     "keep_run": Action.LAUNCH,
     "write_notes": Action.ANNOTATE,
     "launch_evaluation": Action.LAUNCH,
+    "change_alert": Action.ANNOTATE,
+    "switch_alert_rule": Action.LAUNCH,
+    "list_shares": Action.LAUNCH,
+    "make_share": Action.LAUNCH,
+    "withdraw_share": Action.LAUNCH,
+    "delete_run": Action.LAUNCH,
+    "delete_dataset": Action.LAUNCH,
+    "restore_deleted": Action.LAUNCH,
     "stop_job": Action.LAUNCH,
     "resume_job": Action.LAUNCH,
 }
@@ -166,3 +217,26 @@ def test_looking_changes_nothing(team: dict[str, User], names: dict[str, Any], o
             getattr(client, each.method)(each.address(names)).close()
     after = picture()
     assert {name for name in before if name != "ApiToken" and before[name] != after[name]} == set()
+
+
+def test_no_two_schemas_share_a_name_since_the_document_would_have_one_of_them() -> None:
+    known: dict[str, set[type]] = {}
+    for each in operations():
+        for model in (*(model for model in each.models), *each.response_models.values()):
+            for one in schemas_in(model):
+                known.setdefault(one.__name__, set()).add(one)
+    twice = {name: sorted(one.__module__ for one in found) for name, found in known.items() if len(found) > 1}
+    assert twice == {}
+
+
+def schemas_in(kind: Any, seen: set[Any] | None = None) -> Iterator[type[Schema]]:
+    """The schemas of ours that an annotation speaks of, and those inside of them."""
+    seen = set() if seen is None else seen
+    for part in get_args(kind):
+        yield from schemas_in(part, seen)
+    if isinstance(kind, type) and issubclass(kind, BaseModel) and kind not in seen:
+        seen.add(kind)
+        if kind.__module__.startswith("prove_web.api"):
+            yield kind
+        for field in kind.model_fields.values():
+            yield from schemas_in(field.annotation, seen)

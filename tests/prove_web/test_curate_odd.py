@@ -13,13 +13,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from django.http import Http404
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.urls import reverse
 from django.utils.http import urlencode
 
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
-from prove_web.trajectories import import_pages, uploads
+from prove_web.trajectories import bringing_in, uploads
 from prove_web.trajectories.importing import import_dataset
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.previewing import Import, Sample, holds_attempts, sample
@@ -202,17 +202,13 @@ class TestUploads:
         answer = client.post(here, b"12345", content_type="application/octet-stream")
         assert answer.status_code == 400 and answer.json()["received"] == 0
 
-    def test_of_two_who_import_it_at_once_one_does(
-        self, project: Project, mary: User, broker: str, rf: RequestFactory
-    ) -> None:
+    def test_of_two_who_import_it_at_once_one_does(self, project: Project, mary: User, broker: str) -> None:
         upload = uploads.begin(project, "a.csv", 20)
         upload.add(0, [b"query,more\nWhat?,No.\n"[:20]])
         seen = sample(upload)
         form = Import(list(seen.first), {"format": "columns", "column_query": "query"})  # type: ignore[arg-type]
         assert form.is_valid()
-        request = rf.post("/")
-        request.project, request.user = project, mary  # type: ignore[attr-defined]
-        import_pages.launch(request, upload, form, seen)
+        bringing_in.launch(project, mary, upload, form, seen)
         with pytest.raises(Http404, match="imported already"):
-            import_pages.launch(request, upload, form, seen)
+            bringing_in.launch(project, mary, upload, form, seen)
         assert Dataset.objects.count() == 1

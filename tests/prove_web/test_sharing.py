@@ -245,7 +245,7 @@ def test_a_link_is_made_on_the_page_and_shown_once(
     [
         *("/acme/demo/", "/acme/demo/runs/", "/acme/demo/runs/99/", "/acme/demo/shares/", "/acme/"),
         *("/other/demo/runs/1/", "https://example.com/acme/demo/runs/1/", "//example.com/acme/demo/runs/1/", "x"),
-        *("/acme/demo/../../other/demo/runs/1/", "/acme/demo/runs/1/points/", "/acme/demo/runs/1/delete/"),
+        *("/acme/demo/../../other/demo/runs/1/", "/acme/demo/runs/1/points/", "/acme/demo/runs/1/delete/", "//["),
     ],
 )
 def test_only_pages_of_the_project_that_are_there_can_be_shared(

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from . import uploading
+
 if TYPE_CHECKING:
     from .studio import Studio
 
@@ -109,6 +111,32 @@ class Project:
         """A data set of a run's rollouts, of steps such as "1, 10-20"."""
         return self.post(f"/runs/{run}/collect", {"steps": steps, **fields})
 
+    def import_file(self, file: str | Path, **read_as: Any) -> Json:
+        """A data set of a file of any size; `format`, `columns`, `split`, `keep_good` and `name` say how it is read.
+
+        Its job reads it: `wait` for that, and see `import_faults`.
+        """
+        return self.start_import(self.send_upload(self.begin_upload(file)["id"], file)["id"], **read_as)
+
+    def begin_upload(self, file: str | Path) -> Json:
+        """Announce a file. With its `id` it is sent, and gone on with after a cut."""
+        return uploading.begin(self, file)
+
+    def send_upload(self, upload: str, file: str | Path) -> Json:
+        """Send what the site has not yet of a file, a piece at a time."""
+        return uploading.send(self, upload, file)
+
+    def preview_import(self, upload: str, **read_as: Any) -> Json:
+        """The first rows as they would come in."""
+        return self.post(f"/imports/{upload}/preview", read_as)
+
+    def start_import(self, upload: str, **read_as: Any) -> Json:
+        return self.post(f"/imports/{upload}/start", read_as)
+
+    def import_faults(self, dataset: int) -> Items:
+        """The rows of an imported file that were bad."""
+        return self.all(f"/datasets/{dataset}/faults")
+
     def export(self, file: str | Path, format: str = "jsonl", **selected: Any) -> int:
         """Trajectories as a file; how many bytes it has."""
         return self.download("/datasets/export", file, format=format, **selected)
@@ -118,6 +146,14 @@ class Project:
 
     def trajectory(self, dataset: int, example: str) -> Json:
         return dict(self.get(f"/datasets/{dataset}/trajectories/{example}"))
+
+    def comments(self, dataset: int, example: str, place: str | None = None) -> Items:
+        """What was said of a trajectory, or at a place of it, such as turn-1 or call-2."""
+        return self.all(f"/datasets/{dataset}/trajectories/{example}/comments", place=place)
+
+    def comment(self, dataset: int, example: str, text: str, place: str = "") -> Json:
+        """Say something of a trajectory, or of one of its turns or calls."""
+        return self.post(f"/datasets/{dataset}/trajectories/{example}/comments", {"text": text, "place": place})
 
     def rescore(self, of: str = "", **weights: Any) -> Json:
         """What another reward would have said of `run-3` or `dataset-2`."""
@@ -145,6 +181,22 @@ class Project:
     def review(self, queue: int, position: int, answers: Mapping[str, Any], **rest: Any) -> Json:
         """Complete one's review of an item; `action` may be draft or skip."""
         return self.put(f"/review/{queue}/items/{position}/review", {"answers": dict(answers), **rest})
+
+    def next_conflict(self, queue: int, after: int = 0) -> Json | None:
+        """The next item whose reviewers disagree; None where there is none."""
+        found = self.get(f"/review/{queue}/conflicts/next", after=after)["item"]
+        return dict(found) if found else None
+
+    def conflict(self, queue: int, position: int) -> Json:
+        """What its reviewers say of an item, side by side."""
+        return dict(self.get(f"/review/{queue}/items/{position}/adjudication"))
+
+    def settle(self, queue: int, position: int, answers: Mapping[str, Any], **rest: Any) -> Json:
+        """Settle an item by one's own answers, whatever its reviewers said."""
+        return self.put(f"/review/{queue}/items/{position}/adjudication", {"answers": dict(answers), **rest})
+
+    def agreement(self, queue: int | None = None, **query: Any) -> Json:
+        return dict(self.get("/review/agreement", queue=queue, **query))
 
     def labels(self, queue: int, **query: Any) -> Iterator[Any]:
         return self.lines(f"/review/{queue}/labels", **query)
@@ -199,6 +251,56 @@ class Project:
         revision = self.get(f"/runs/{number}/notes")["revision"]
         return self.put(f"/runs/{number}/notes", {"text": text, "revision": revision})
 
+    def forecast_run(self, **fields: Any) -> Json:
+        """What a run of these settings would take; nothing is launched."""
+        return self.post("/runs/forecast", fields)
+
+    def sweeps(self) -> Items:
+        return self.all("/sweeps")
+
+    def sweep(self, number: int) -> Json:
+        """With its members, and what their settings explain."""
+        return dict(self.get(f"/sweeps/{number}"))
+
+    def plan_sweep(self, vary: Mapping[str, Any], settings: Mapping[str, Any], **rest: Any) -> Json:
+        """The members that `launch_sweep` would launch, and the forecast of the first."""
+        return self.post("/sweeps/plan", {"vary": dict(vary), "settings": dict(settings), **rest})
+
+    def launch_sweep(self, vary: Mapping[str, Any], settings: Mapping[str, Any], **rest: Any) -> Json:
+        """Runs that differ in what `vary` says, such as {"seed": [0, 1, 2]}; `settings` are what they share."""
+        return self.post("/sweeps", {"vary": dict(vary), "settings": dict(settings), **rest})
+
+    def stop_sweep(self, number: int, level: Level = "after_step") -> Json:
+        return self.post(f"/sweeps/{number}/stop", {"level": level})
+
+    def outcomes(self, run: int, **query: Any) -> Json:
+        """What became of the calls of each tool."""
+        return dict(self.get(f"/runs/{run}/tools/outcomes", **query))
+
+    def delete_run(self, number: int) -> Json:
+        """Into the bin; with the `id` that is answered, `restore` takes it out."""
+        return self.post(f"/runs/{number}/delete")
+
+    def restore(self, deletion: int) -> Json:
+        return self.post(f"/bin/{deletion}/restore")
+
+    def share(self, page: str, days: int = 30) -> str:
+        """A link by which whoever has it reads one page, such as the `url` of a run."""
+        return str(self.post("/shares", {"page": page, "days": days})["address"])
+
+    def views(self, page: str = "") -> Items:
+        return self.all("/views", page=page)
+
+    def saved_calls(self, tool: str = "") -> Items:
+        return self.all("/saved-calls", tool=tool)
+
+    def leaderboard(self, benchmark: str, sort: str = "") -> Json:
+        return dict(self.get(f"/leaderboards/{benchmark}", sort=sort))
+
+    def corrections(self) -> Items:
+        """The trajectories that people mended."""
+        return self.all("/corrections")
+
     def metrics(self, run: int, *names: str, **query: Any) -> Json:
         return dict(self.get(f"/runs/{run}/metrics", names=",".join(names), **query))
 
@@ -235,6 +337,17 @@ class Project:
 
     def launch_evaluation(self, benchmark: str, policy: str, **fields: Any) -> Json:
         return self.post("/evaluations", {"benchmark": benchmark, "policy": policy, **fields})
+
+    def compare_evaluations(self, after: int, before: int) -> Json:
+        """Paired task by task: the difference, and what flipped each way."""
+        return dict(self.get(f"/evaluations/{after}/compare/{before}"))
+
+    def alerts(self, **query: Any) -> Items:
+        return self.all("/alerts", **query)
+
+    def change_alert(self, alert: int, do: str, **rest: Any) -> Json:
+        """`do` is acknowledge, snooze (with `hours`) or reopen."""
+        return self.post(f"/alerts/{alert}/change", {"do": do, **rest})
 
     def jobs(self, state: str = "") -> Items:
         return self.all("/jobs", state=state)

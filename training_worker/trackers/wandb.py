@@ -99,8 +99,15 @@ def write(run: Kept, folder: Path) -> None:
             x_disable_machine_info=True,
             x_save_requirements=False,
         )
-        about = {"id": sha256(run.as_json().encode()).hexdigest()[:16], "name": run.name, "notes": run.notes}
-        made = wandb.init(project=PROJECT, config=run.config, tags=run.tags, settings=settings, **about)
+        made = wandb.init(
+            id=sha256(run.as_json().encode()).hexdigest()[:16],
+            project=PROJECT,
+            name=run.name,
+            notes=run.notes,
+            tags=run.tags,
+            config=run.config,
+            settings=settings,
+        )
         for step, row in rows_of(run):
             made.log(row, step=step)
         made.summary.update(run.result)

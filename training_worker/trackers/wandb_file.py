@@ -117,7 +117,7 @@ def run_in(file: Path) -> Known:
     known, whole, lost = Known(), 0, 0
     for data in records(file):
         try:
-            known.learn(wandb_internal_pb2.Record.FromString(data or b"\xff"))
+            known.learn(wandb_internal_pb2.Record.FromString(data or b"\xff"))  # type: ignore[attr-defined]
             whole += 1
         except (DecodeError, ValueError, OverflowError, RecursionError):
             lost += 1

@@ -31,7 +31,7 @@ router = Router(tags=["Curves and rollouts"])
 Step = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
-class Asked(Schema):
+class MetricsAsked(Schema):
     """Which values of which metrics, over which steps, in so many points."""
 
     names: str = Field("", max_length=2_000, description="Metrics with commas between them; those of the charts.")
@@ -88,7 +88,7 @@ class CheckpointOut(Schema):
 
 @router.get(f"{RUN}/metrics", response=Metrics)
 @in_project(Action.VIEW)
-def read_metrics(request: Any, run: Number, asked: Query[Asked]) -> Any:
+def read_metrics(request: Any, run: Number, asked: Query[MetricsAsked]) -> Any:
     """The values of a run's metrics at any resolution."""
     try:
         return metrics_of(run_of(request.project, run), request.GET)

@@ -96,7 +96,7 @@ class EvaluationWhole(EvaluationOut):
         return one.job.result.get("report") if one.job.state == State.DONE else None
 
 
-class ItemOut(Schema):
+class EvaluationItem(Schema):
     item: str
     category: str
     passed: bool
@@ -157,7 +157,7 @@ def read_report(request: Any, evaluation: Number) -> Any:
     return evaluation_of(request.project, evaluation)
 
 
-@router.get(f"{EVALUATION}/items", response=Piece[ItemOut])
+@router.get(f"{EVALUATION}/items", response=Piece[EvaluationItem])
 @in_project(Action.VIEW)
 def list_evaluation_items(
     request: Any,

@@ -40,10 +40,12 @@ QUEUE = QUEUES + "/{int:queue}"
 ITEM = QUEUE + "/items/{int:position}"
 STATES = Literal["", "open", "conflict", "settled"]
 Answer = str | int | list[str]
+PEOPLE = (list[str] | None, Field(None, max_length=1_000, description="Usernames of those it is dealt out among."))
 Make = body_of(
     NewQueue,
     "MakeQueue",
     optional=True,
+    people=PEOPLE,
     name=(str, Field(max_length=80)),
     questions=(list[dict[str, Any]] | None, Field(None, max_length=20, description="The first asks for the verdict.")),
 )
@@ -161,13 +163,21 @@ def make_queue(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
     questions = sent.pop("questions", None)
     start = {name: field.initial for name, field in NewQueue.base_fields.items() if field.initial is not None}
-    form = NewQueue(request.project, posted(start | sent))
+    form = NewQueue(request.project, posted(start | called(request.project, sent)))
     if not form.is_valid():
         raise ill_filled(form.errors)
     made = queue_of(form, request.user, asked_schema(questions))
     if made is None:
         raise ill_filled(form.errors)
     return told(made, standings([made])[made.pk])
+
+
+def called(project: Any, sent: dict[str, Any]) -> dict[str, Any]:
+    """What was sent for a queue's form, which knows people by number and not by name."""
+    if (people := sent.get("people")) is None:
+        return sent
+    numbers = dict(project.organisation.memberships.values_list("user__username", "user"))
+    return sent | {"people": [str(numbers.get(name, name)) for name in people]}
 
 
 def asked_schema(questions: Any) -> LabelSchema:

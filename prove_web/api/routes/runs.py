@@ -116,7 +116,7 @@ class RunWhole(RunOut):
         return run.points.order_by("-step").values_list("step", flat=True).first()
 
 
-class Wanted(Schema):
+class RunsWanted(Schema):
     """What the table of runs is narrowed to and sorted by."""
 
     q: str = Field("", max_length=2000, description="A search as the table takes it, such as state:running reward>0.8")
@@ -126,7 +126,7 @@ class Wanted(Schema):
 
 @router.get(RUNS, response=Piece[RunRow])
 @in_project(Action.VIEW)
-def list_runs(request: Any, wanted: Query[Wanted], cursor: Cursor = "", limit: Limit = 25) -> Any:
+def list_runs(request: Any, wanted: Query[RunsWanted], cursor: Cursor = "", limit: Limit = 25) -> Any:
     """The project's runs as its table has them."""
     found, sought = rows.found(request.project, asked(wanted.dict()))
     if sought.fault:

@@ -16,9 +16,6 @@ from ..models import ConnectToken, LiveSession
 from ..session_page import gone
 from .sessions import UNPROCESSABLE, of
 
-LONGEST = 80
-MOST = 50  # tokens of one session that are not revoked
-
 
 @in_project(Action.VIEW)
 @require_safe
@@ -33,14 +30,10 @@ def connect(request: ProjectRequest, session: int) -> HttpResponse:
 def new(request: ProjectRequest, session: int) -> HttpResponse:
     """Make a token and show it, this once."""
     target = of(request, session)
-    name = " ".join(request.POST.get("name", "").replace("\0", "").split())
-    if not name or len(name) > LONGEST:
-        return page(
-            request, target, fault=f"Give it a name of 1 to {LONGEST} characters, to know whose calls are whose."
-        )
-    if target.tokens.filter(revoked_at=None).count() >= MOST:
-        return page(request, target, fault=f"A session has at most {MOST} tokens. Revoke those that are not in use.")
-    _, text = tokens.issue(target, request.user, name, request.POST.get("writes") == "yes")
+    try:
+        text = tokens.asked_for(target, request.user, request.POST.get("name", ""), request.POST.get("writes") == "yes")
+    except tokens.NotIssued as why:
+        return page(request, target, fault=str(why))
     return page(request, target, text)
 
 
@@ -73,6 +66,6 @@ def page(request: ProjectRequest, session: LiveSession, text: str = "", fault: s
         "bearer": request.build_absolute_uri(f"{PREFIX}/"),
         "clients": configurations(session, address),
         "fault": fault,
-        "name": request.POST.get("name", "")[:LONGEST] if fault else "",
+        "name": request.POST.get("name", "")[: tokens.LONGEST] if fault else "",
     }
     return render(request, "servers/connect.html", known, status=UNPROCESSABLE if fault else 200)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.db import IntegrityError, transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -11,45 +10,29 @@ from django.views.decorators.http import require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
+from .. import saved_calls
 from ..models import SavedCall
+from ..saved_calls import NotSaved
 from ..session_page import number
 from .sessions import of, to
-
-NAMED = "Give it a name of 1 to 80 characters, so that it is found again."
-
-
-def named(request: ProjectRequest) -> str:
-    """The name that was given; empty for none that can be kept."""
-    name = " ".join(request.POST.get("name", "").split())
-    return name if len(name) <= 80 and "\0" not in name else ""
 
 
 @in_project(Action.ANNOTATE)
 @require_POST
 def save(request: ProjectRequest, session: int) -> HttpResponse:
     """Keep a call of a session for the team."""
-    source, name = of(request, session), named(request)
+    source = of(request, session)
     made = source.calls.filter(position=number(request.POST.get("position"), 10**9)).first()
     if made is None:
         messages.error(request, "This session has no such call to save.")
         return redirect(to(source))
     back = to(source, at=made.position)
-    if not name:
-        messages.error(request, f"The call is not saved. {NAMED}")
-        return redirect(back)
     try:
-        with transaction.atomic():
-            SavedCall.objects.create(
-                organisation=request.organisation,
-                name=name,
-                tool=made.tool,
-                arguments=made.arguments,
-                made_by=request.user,
-            )
-    except IntegrityError:
-        messages.error(request, f"The team has a call of {made.tool} named “{name}” already; choose another name.")
+        kept = saved_calls.save(request.organisation, request.user, made, request.POST.get("name", ""))
+    except NotSaved as why:
+        messages.error(request, str(why))
         return redirect(back)
-    messages.success(request, f"“{name}” is saved for the team: it is offered wherever {made.tool} can be called.")
+    messages.success(request, f"“{kept}” is saved for the team: it is offered wherever {made.tool} can be called.")
     return redirect(back)
 
 
@@ -62,16 +45,12 @@ def change(request: ProjectRequest, saved: int) -> HttpResponse:
         one.delete()
         messages.success(request, f"“{one.name}” is removed.")
         return back(request, one)
-    name = named(request)
-    if not name:
-        messages.error(request, f"“{one.name}” keeps its name. {NAMED}")
-        return back(request, one)
     try:
-        with transaction.atomic():
-            SavedCall.objects.filter(pk=one.pk).update(name=name)
+        name = saved_calls.rename(one, request.POST.get("name", ""))
+    except NotSaved as why:
+        messages.error(request, str(why))
+    else:
         messages.success(request, f"“{one.name}” is “{name}” now.")
-    except IntegrityError:
-        messages.error(request, f"The team has a call of {one.tool} named “{name}” already; choose another name.")
     return back(request, one)
 
 

@@ -1,0 +1,43 @@
+"""What people do about alerts: acknowledge them, leave them for a while, open them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from prove_web.accounts.models import Project, User
+
+from .models import SNOOZES, Alert, AlertQuerySet
+
+SNOOZED = {"1": "an hour", "8": "8 hours", "24": "a day", "168": "a week"}
+
+
+class NotDone(ValueError):
+    """What nobody can do about an alert; the message says what one can."""
+
+
+def asked(project: Project, run: int | None = None, rule: int | None = None) -> AlertQuerySet:
+    """The alerts of a project, of a run or a rule."""
+    rows: AlertQuerySet = Alert.objects.filter(project=project)
+    rows = rows if run is None else rows.filter(run__number=run)
+    return rows if rule is None else rows.filter(rule=rule)
+
+
+def act(alert: Alert, user: User, do: str, hours: str = "") -> str:
+    """Do it; what an alert is from now on, in words. Raises NotDone."""
+    now = timezone.now()
+    changes: dict[str, Any] = {"acknowledged_at": None, "acknowledged_by": None, "snoozed_until": None}
+    match do, hours:
+        case "acknowledge", _:
+            changes |= {"acknowledged_at": now, "acknowledged_by": user}
+            said = "is acknowledged: it stays here, and is not among the open ones."
+        case "snooze", hours if hours in SNOOZES:
+            changes |= {"snoozed_until": now + SNOOZES[hours]}
+            said = f"is out of the way for {SNOOZED[hours]}."
+        case "reopen", _:
+            said = "is open again."
+        case _:
+            raise NotDone("Say what to do: acknowledge, snooze with hours, or reopen.")
+    Alert.objects.filter(pk=alert.pk).update(**changes)
+    return said

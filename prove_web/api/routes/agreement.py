@@ -1,0 +1,177 @@
+"""How far people agree with each other, and the reward with them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from django.http import Http404
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.models import User
+from prove_web.accounts.roles import Action
+from prove_web.review.agreement import over_time, pairs, summary
+from prove_web.review.agreement_page import queue_of
+from prove_web.review.annotator import PARTS, Annotator, annotator, judged
+from prove_web.review.answers import collected
+from prove_web.review.disagreements import disagreements
+from prove_web.review.disagreements import queue_of as queue_made
+from prove_web.review.progress import standings
+
+from ..refusals import Refused
+from ..rules import in_project
+from ..schemas import Strict
+from .reviews import QUEUES, QueueWhole, told
+
+router = Router(tags=["Review"])
+OfQueue = Annotated[int | None, Query(ge=1, le=10**9 - 1, description="The number of a queue; of all, if left out.")]
+Basis = Literal["settled", "reviews"]
+Part = Literal["reward", "validity", "coverage", "efficiency", "name", "arguments"]
+
+
+class EstimateOut(Schema):
+    """A figure with its interval of 95 %, where it has one."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class FiguresOut(Schema):
+    """Agreement over the units that two people or more answered; null where they are too few, or it has no meaning."""
+
+    units: int
+    answers: int
+    people: int
+    percent: EstimateOut | None
+    kappa: EstimateOut | None
+    alpha: EstimateOut | None
+    ac1: EstimateOut | None
+
+
+class QuestionOut(Schema):
+    """A question, or one of its tags, by its `key`."""
+
+    key: str
+    title: str
+    scope: str
+    values: list[str]
+    figures: FiguresOut
+
+
+class PairOut(Schema):
+    one: str
+    other: str
+    figures: FiguresOut
+
+
+class PeriodOut(Schema):
+    start: date
+    figures: FiguresOut
+
+
+class Agreement(Schema):
+    """All questions; and of one of them, the first if none is named, each two people and its course."""
+
+    questions: list[QuestionOut]
+    chosen: str
+    pairs: list[PairOut]
+    periods: list[PeriodOut]
+
+
+class CutOut(Schema):
+    """Accepting from a threshold on: agreement with people, the share of what they accept that it lets through, and of
+    the rest."""
+
+    threshold: float
+    percent: EstimateOut
+    ac1: EstimateOut
+    alpha: EstimateOut | None
+    hits: float | None
+    false_alarms: float | None
+
+
+class AnnotatorOut(Schema):
+    """A part of the reward beside people. `auc`: the chance that an accepted trajectory scores higher than another."""
+
+    part: str
+    units: int
+    accepted: int
+    auc: EstimateOut | None
+    best: CutOut | None
+
+
+class Disagree(Strict):
+    """Whose verdicts and which part of the reward are held against each other."""
+
+    queue: int | None = Field(None, ge=1, le=10**9 - 1, description="Only of this queue.")
+    basis: Basis = "settled"
+    fix: bool = Field(True, description="Whether those count that people want mended.")
+    part: Part = "reward"
+    threshold: float | None = Field(None, ge=-1e6, le=1e6, description="From which on the reward accepts; the best.")
+    side: Literal["", "low", "high"] = Field("", description="low: people accept, it scores low; high: the other way.")
+
+
+@router.get(f"{QUEUES}/agreement", response=Agreement)
+@in_project(Action.VIEW)
+def read_agreement(
+    request: Any,
+    queue: OfQueue = None,
+    question: Annotated[str, Query(max_length=200, description="The key of the one whose pairs are told.")] = "",
+    by: Literal["day", "week"] = "week",
+) -> Any:
+    """Agreement between people on every question: percent, kappa, alpha and AC1."""
+    of_queue = queue_of(request.project, str(queue or ""))
+    found = [each for each in collected(request.project, of_queue) if each.given]
+    rows = [
+        {"key": facet.key, "title": facet.label, "scope": facet.scope, "values": facet.values, "figures": asdict(each)}
+        for facet, each in summary(found)
+    ]
+    chosen = next((one for one in found if question in ("", one.facet.key)), None)
+    if question and chosen is None:
+        raise Http404("Nobody was asked this question.")
+    if chosen is None:
+        return {"questions": rows, "chosen": "", "pairs": [], "periods": []}
+    met = pairs(chosen)
+    people = User.objects.filter(pk__in={who for pair in met for who in (pair.one, pair.other)})
+    names = dict(people.values_list("pk", "username"))
+    return {
+        "questions": rows,
+        "chosen": chosen.facet.key,
+        "pairs": [
+            {"one": names.get(each.one, "?"), "other": names.get(each.other, "?"), "figures": asdict(each.figures)}
+            for each in met
+        ],
+        "periods": [{"start": each.start, "figures": asdict(each.figures)} for each in over_time(chosen, by)],
+    }
+
+
+@router.get(f"{QUEUES}/reward", response=list[AnnotatorOut])
+@in_project(Action.VIEW)
+def read_reward_agreement(request: Any, queue: OfQueue = None, basis: Basis = "settled", fix: bool = True) -> Any:
+    """How far the reward, and each component of it, agrees with people, as if it were one of them."""
+    units = judged(request.project, queue_of(request.project, str(queue or "")), basis, fix)
+    return [row(annotator(units, part)) for part in PARTS]
+
+
+def row(one: Annotator) -> dict[str, Any]:
+    known = {name: getattr(one, name) for name in ("part", "units", "accepted")}
+    return known | {"auc": asdict(one.auc) if one.auc else None, "best": asdict(one.best) if one.best else None}
+
+
+@router.post(f"{QUEUES}/disagreements", response={201: QueueWhole})
+@in_project(Action.LAUNCH)
+def make_disagreement_queue(request: Any, body: Disagree) -> Any:
+    """A queue of the trajectories on which people and the reward differ, to be looked at again."""
+    queue = queue_of(request.project, str(body.queue or ""))
+    units = judged(request.project, queue, body.basis, body.fix)
+    threshold = annotator(units, body.part).start if body.threshold is None else body.threshold
+    found = disagreements(units, body.part, threshold, body.side)
+    how = {"part": body.part, "side": body.side, "basis": body.basis, "fix": body.fix, "threshold": threshold}
+    try:
+        made = queue_made(request.project, request.user, found, how)
+    except ValueError as why:
+        raise Refused(409, str(why), "body", "Take another part, threshold or queue.") from None
+    return told(made, standings([made])[made.pk])

@@ -1,0 +1,110 @@
+"""Saved calls: tools with arguments that a team keeps under names, to be called again in any session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.servers import saved_calls
+from prove_web.servers.models import SavedCall
+from prove_web.servers.saved_calls import NotSaved
+from prove_web.servers.views.sessions import of
+
+from ..paging import Cursor, Limit, Piece, by_place
+from ..refusals import Refused
+from ..rules import in_project
+from ..schemas import Strict, username
+from .sessions import SESSION, Key
+
+router = Router(tags=["Sessions"])
+SAVED = "/{slug:organisation}/{slug:project}/saved-calls"
+ONE = SAVED + "/{int:saved}"
+
+
+class SavedOut(Schema):
+    id: int
+    name: str
+    tool: str
+    arguments: dict[str, Any]
+    by: str | None
+    made_at: datetime
+
+    @staticmethod
+    def resolve_by(saved: SavedCall) -> str | None:
+        return username(saved.made_by)
+
+
+class CallName(Strict):
+    name: str = Field(max_length=500)
+
+
+class SaveCall(CallName):
+    position: int = Field(ge=1, le=10**9, description="Of the call in its session, from 1.")
+
+
+class CallRemoved(Schema):
+    removed: int
+
+
+@router.get(SAVED, response=Piece[SavedOut])
+@in_project(Action.VIEW)
+def list_saved_calls(
+    request: Any,
+    tool: Annotated[str, Query(max_length=80, description="Only of this tool.")] = "",
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> Any:
+    """The calls that the team saved, by name."""
+    rows = SavedCall.objects.filter(organisation=request.organisation).select_related("made_by").order_by("name", "pk")
+    return by_place(rows.filter(tool=tool) if tool else rows, cursor, limit)
+
+
+@router.post(f"{SESSION}/save", response={201: SavedOut})
+@in_project(Action.ANNOTATE)
+def save_call(request: Any, session: Key, body: SaveCall) -> Any:
+    """Keep a call of a session for the team."""
+    made = of(request, session).calls.filter(position=body.position).first()
+    if made is None:
+        raise Refused(422, "This session has no such call to save.", "body.position", "Name one of its calls.")
+    with explained():
+        return saved_calls.save(request.organisation, request.user, made, body.name)
+
+
+@router.post(f"{ONE}/rename", response=SavedOut)
+@in_project(Action.ANNOTATE)
+def rename_saved_call(request: Any, saved: Key, body: CallName) -> Any:
+    """Give a saved call another name."""
+    found = saved_of(request, saved)
+    with explained():
+        found.name = saved_calls.rename(found, body.name)
+    return found
+
+
+@router.delete(ONE, response=CallRemoved)
+@in_project(Action.ANNOTATE)
+def remove_saved_call(request: Any, saved: Key) -> Any:
+    """Take a saved call off the team's list."""
+    saved_of(request, saved).delete()
+    return {"removed": saved}
+
+
+def saved_of(request: Any, saved: int) -> SavedCall:
+    """Raises Http404."""
+    rows = SavedCall.objects.select_related("made_by")
+    found: SavedCall = get_object_or_404(rows, organisation=request.organisation, pk=saved)
+    return found
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    try:
+        yield
+    except NotSaved as why:
+        raise Refused(422, str(why), "body.name", "Choose another name.") from None

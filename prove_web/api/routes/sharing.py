@@ -1,0 +1,170 @@
+"""Share links, which let others read one page; and the bin, out of which what was deleted is restored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.shortcuts import get_object_or_404
+from ninja import Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.experiments.models import Run
+from prove_web.sharing import links
+from prove_web.sharing.deleting import InUse, TooLate, delete, restore
+from prove_web.sharing.links import DAYS, USUAL
+from prove_web.sharing.models import Deletion, Share
+from prove_web.sharing.share_pages import LONGEST, address_of, page_at, visible
+from prove_web.trajectories.models import Dataset
+
+from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
+from ..refusals import Refused
+from ..rules import in_project
+from ..schemas import Strict, username
+from .datasets import DATASETS
+from .runs import RUNS
+
+router = Router(tags=["Sharing and the bin"])
+IN_PROJECT = "/{slug:organisation}/{slug:project}"
+SHARES = f"{IN_PROJECT}/shares"
+BIN = f"{IN_PROJECT}/bin"
+Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
+
+
+class ShareOut(Schema):
+    """A link to a page; its secret is told once, when it is made. `opened` is how often it was followed."""
+
+    id: int
+    title: str
+    kind: str
+    page: str
+    state: str
+    by: str | None
+    made_at: datetime
+    expires_at: datetime
+    opened: int
+    opened_at: datetime | None
+
+    @staticmethod
+    def resolve_page(share: Share) -> str:
+        return share.address
+
+    @staticmethod
+    def resolve_by(share: Share) -> str | None:
+        return username(share.made_by)
+
+
+class ShareLink(Strict):
+    page: str = Field(
+        max_length=LONGEST,
+        description="Its address in a browser, such as the `url` of a run: a run, comparison, rollout or trajectory.",
+    )
+    days: int = Field(USUAL, description=f"How long it lasts: {', '.join(map(str, DAYS))}.")
+
+
+class ShareMade(Schema):
+    """`address` is the link. It is told this once."""
+
+    share: ShareOut
+    address: str
+
+
+class DeletionOut(Schema):
+    """What is in the bin, and until when it can be restored."""
+
+    id: int
+    kind: str
+    number: int
+    name: str
+    by: str | None
+    at: datetime
+    due_at: datetime
+
+    @staticmethod
+    def resolve_by(deletion: Deletion) -> str | None:
+        return username(deletion.by)
+
+
+class Restored(Schema):
+    kind: str
+    number: int
+    url: str
+
+
+@router.get(SHARES, response=Piece[ShareOut])
+@in_project(Action.LAUNCH)
+def list_shares(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
+    """One's own share links, and for owners everyone's, the newest first."""
+    return by_key(visible(request).select_related("made_by", "project__organisation"), "pk", cursor, limit)
+
+
+@router.post(SHARES, response={201: ShareMade})
+@in_project(Action.LAUNCH)
+def make_share(request: Any, body: ShareLink) -> Any:
+    """A link by which whoever has it reads one page, without signing in, until it expires or is withdrawn."""
+    wanted = page_at(request, body.page.removeprefix(f"{request.scheme}://{request.get_host()}"))
+    if wanted is None:
+        do = "Send the address of a run, comparison, rollout or trajectory of this project."
+        raise Refused(422, "There is no page to share at this address.", "body.page", do)
+    try:
+        made, secret = links.make(request.project, request.user, wanted, body.days)
+    except links.NotMade as why:
+        raise Refused(422, str(why), "body.days", "Change it and send the request again.") from None
+    return {"share": made, "address": address_of(request, secret)}
+
+
+@router.post(f"{SHARES}/{{int:share}}/withdraw", response=ShareOut)
+@in_project(Action.LAUNCH)
+def withdraw_share(request: Any, share: Key) -> Any:
+    """Let nobody in by a link any more: one's own, and for owners everyone's."""
+    found = get_object_or_404(visible(request).select_related("made_by", "project__organisation"), pk=share)
+    links.withdraw(found)
+    found.refresh_from_db(fields=["withdrawn_at"])
+    return found
+
+
+@router.get(BIN, response=Piece[DeletionOut])
+@in_project(Action.VIEW)
+def list_deleted(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
+    """The runs and data sets in the bin, the newest first."""
+    rows = request.project.deletions.waiting().exclude(kind=Deletion.Kind.PROJECT).select_related("by")
+    return by_place(rows, cursor, limit)
+
+
+@router.post(f"{RUNS}/{{int:run}}/delete", response=DeletionOut)
+@in_project(Action.LAUNCH)
+def delete_run(request: Any, run: Number) -> Any:
+    """Put a run into the bin, from where it can be restored for a while."""
+    rows = Run.everything.select_related("job")
+    return deleted(request, get_object_or_404(rows, project=request.project, number=run))
+
+
+@router.post(f"{DATASETS}/{{int:dataset}}/delete", response=DeletionOut)
+@in_project(Action.LAUNCH)
+def delete_dataset(request: Any, dataset: Number) -> Any:
+    """Put a data set into the bin, from where it can be restored for a while."""
+    rows = Dataset.everything.select_related("job")
+    return deleted(request, get_object_or_404(rows, project=request.project, number=dataset))
+
+
+def deleted(request: Any, thing: Run | Dataset) -> Deletion:
+    """Raises Refused."""
+    thing.project = request.project
+    try:
+        return delete(thing, request.user)
+    except InUse as why:
+        raise Refused(409, str(why), request.path, "End what needs it, then delete it.") from None
+
+
+@router.post(f"{BIN}/{{int:deletion}}/restore", response=Restored)
+@in_project(Action.LAUNCH)
+def restore_deleted(request: Any, deletion: Key) -> Any:
+    """Take a run or data set out of the bin, as it was."""
+    rows = request.project.deletions.exclude(kind=Deletion.Kind.PROJECT)
+    found = get_object_or_404(rows, pk=deletion)
+    try:
+        thing = restore(found)
+    except TooLate as why:
+        raise Refused(409, str(why), "deletion", "It is gone for good.") from None
+    return {"kind": found.kind, "number": found.number, "url": thing.get_absolute_url()}
