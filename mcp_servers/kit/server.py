@@ -61,8 +61,9 @@ class InvalidArguments(ToolError):
 class Tool:
     """One function over a state, and what its signature says about it.
 
-    `consumes` are the id types it cannot do without, `accepts` those it may take besides, `produces` those its result
-    carries and it was not given. `asks` are the ways a person asks for it, with parameters in braces.
+    `taken` are the type and the default of each parameter, `...` where it has none. `consumes` are the id types it
+    cannot do without, `accepts` those it may take besides, `produces` those its result carries and it was not given.
+    `asks` are the ways a person asks for it, with parameters in braces.
     """
 
     def __init__(

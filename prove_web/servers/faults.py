@@ -28,7 +28,7 @@ def of_refusal(tool: Tool, arguments: dict[str, Any], text: str) -> tuple[dict[s
     except (ValueError, KeyError, TypeError):
         return {}, text
     if code == "invalid_arguments" and (found := of_form(tool, arguments)):
-        paths = {path.replace("/", "."): path for path in every_path(arguments, tool.model.model_fields)}
+        paths = {path.replace("/", "."): path for path in every_path(arguments, tool.taken)}
         mine = {paths[place]: f"It {problem}." for place, problem in found.items() if place in paths}
         rest = [f"{place} {problem}" for place, problem in found.items() if place not in paths]
         return mine, f"{'; '.join(rest)}." if rest else ""
