@@ -8,7 +8,7 @@
 #   ARGS="..."          passed on by run, pipeline, test, bench, seeds and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test lint reference pictures bench seeds ablations evaluations gpu warmup clean
+.PHONY: help setup run pipeline test lint reference pictures bench bench-pages seeds ablations evaluations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -45,6 +45,9 @@ pictures: setup ## take the pictures of docs/pages.md anew, of a site with its d
 
 bench: setup ## how fast the servers, the reward and the picture of the graph are, beside a baseline
 	@$(PY) -m training_worker.bench $(ARGS)
+
+bench-pages: setup ## how fast pages are among 500 runs, one with 90,000 rollouts; DATABASE_URL may name another database
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && export PROVE_DATA="$$d" && $(PY) manage.py migrate -v0 && $(PY) manage.py time_runs $(ARGS)
 
 seeds: setup ## the three-seed experiment behind docs/benchmarks.md
 	@$(PY) -m training_worker.seeds $(ARGS)

@@ -1,4 +1,8 @@
-"""The web side's Celery app: queue `events` has exactly one writer; `web` takes what would keep a page waiting."""
+"""The web side's Celery app: queue `events` has exactly one writer; `web` takes what would keep a page waiting.
+
+What takes minutes, data sets made of others and exports, has the queue `files` to itself: behind it neither the
+reconciler nor an alert nor a check waits.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import Any
 from celery import Celery
 from celery.signals import worker_process_init
 
-from training_worker import logs
+from training_worker import hearts, logs
 from training_worker.broker import celery_url
 from training_worker.jobs.lifeline import die_with_parent
 
@@ -75,6 +79,7 @@ app.conf.update(
         "pulse of the web worker": pulse("web-worker", "web"),
     },
 )
+hearts.of_workers(settings.REDIS_URL, only="files")
 logs.of_workers(facts)
 
 

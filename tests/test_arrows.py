@@ -74,6 +74,7 @@ OUTSIDE = {
     "prove_web.review": {"django", "pydantic"},
     "prove_web.review.markdown": {"django", "markdown_it", "nh3"},
     "prove_web.evaluations": {"django", "django_filters"},
+    "prove_web.experiments.search": {"django", "pydantic", "typing_extensions"},
     "prove_web.experiments.space": {"scipy", "sklearn"},
     "prove_web.experiments.compare.bands": {"numpy", "scipy"},
     "prove_web.experiments.sweep_found": {"scipy"},

@@ -1,4 +1,4 @@
-"""The ablations of the paper's Table 5 on the tiny policy: a part of the reward left out, measured by the whole of it.
+"""The ablations of the paper on the tiny policy: a part of the reward left out, measured by the whole of it.
 
 `make ablations` runs it and writes the table between the marks in docs/benchmarks.md. Every arm starts from the shipped
 warm policy and makes as many steps on the same conversations in the same order; what it trains on is its own reward,

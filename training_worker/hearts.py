@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from celery.signals import worker_ready, worker_shutdown
@@ -62,21 +63,28 @@ def told(broker: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def of_workers(url: str) -> None:
-    """Have every Celery worker of this process beat from its main loop, which goes on while its pool works."""
+def of_workers(url: str, only: str = "") -> None:
+    """Have a Celery worker of this process beat from its main loop, which goes on while its pool works.
+
+    `only` names a queue: who does not serve it does no jobs, and has nothing to tell.
+    """
     from . import facts  # what it takes to know them is not for the web, which only listens
 
-    broker = from_url(url, decode_responses=True, socket_timeout=2, socket_connect_timeout=2)
+    @cache
+    def broker() -> Any:
+        return from_url(url, decode_responses=True, socket_timeout=2, socket_connect_timeout=2)
 
     def say(name: str, known: Mapping[str, Any]) -> None:
         try:
-            beat(broker, name, {**known, **facts.load()})
+            beat(broker(), name, {**known, **facts.load()})
         except RedisError as error:
             log.debug("no heartbeat: %s", error)  # the worker itself tells that its broker is away
 
     @worker_ready.connect(weak=False)  # type: ignore[untyped-decorator]
     def begin(sender: Any, **rest: object) -> None:
         name, queues = str(sender.hostname), sorted(sender.app.amqp.queues.consume_from)
+        if only and only not in queues:
+            return
         known = facts.machine(queues, int(sender.controller.concurrency))
         say(name, known)
         sender.timer.call_repeatedly(EVERY, say, (name, known))
@@ -84,6 +92,6 @@ def of_workers(url: str) -> None:
     @worker_shutdown.connect(weak=False)  # type: ignore[untyped-decorator]
     def end(sender: Any, **rest: object) -> None:
         try:
-            forget(broker, str(sender.hostname))
+            forget(broker(), str(sender.hostname))
         except RedisError as error:
             log.debug("no goodbye: %s", error)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from . import comparing, detail, item_page, items, launching, leaderboard, listing
+from . import comparing, detail, item_page, items, launching, leaderboard, listing, trial_tree
 
 urlpatterns = [
     path("evaluations/", listing.evaluations, name="evaluations"),
@@ -10,6 +10,9 @@ urlpatterns = [
     path("evaluations/<int:evaluation>/", detail.evaluation_page, name="evaluation"),
     path("evaluations/<int:evaluation>/items/", items.evaluation_items, name="evaluation-items"),
     path("evaluations/<int:evaluation>/items/<int:line>/", item_page.evaluation_item, name="evaluation-item"),
+    path(
+        "evaluations/<int:evaluation>/items/<int:line>/trials/", trial_tree.evaluation_trials, name="evaluation-trials"
+    ),
     path("evaluations/<int:evaluation>/compare/", comparing.evaluation_compare, name="evaluation-compare"),
     path(
         "evaluations/<int:evaluation>/compare/<int:twin>/<int:line>/",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from .inputs import plain
 from .models import Run
 from .scored import said
 from .starting import title_of
+
+LONGEST = 80  # characters of a name
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,13 @@ def differences(base: Run, kind: str, spec: dict[str, Any]) -> list[Difference]:
         if values[0] != values[1]:
             found.append(Difference(str(RunForm.base_fields[name].label), *values))
     return found
+
+
+def called_by(base: Run, found: Sequence[Difference]) -> str:
+    """A name that says what is different in it: `Warm: learning rate 1e-6, seed 3`, as far as that fits."""
+    told = ", ".join(f"{one.label.lower()} {one.here}" for one in found if one.here)
+    text = f"{base.name.partition(':')[0]}: {told}" if told else ""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def counted(config: dict[str, Any], kind: str) -> dict[str, Any]:

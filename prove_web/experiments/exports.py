@@ -1,4 +1,4 @@
-"""A checkpoint as a folder that others can use, made on the queue `web` by a child, so that Django never loads torch.
+"""A checkpoint as a folder that others can use, made on the queue `files` by a child, so that Django never loads torch.
 
 A run keeps one such folder at a time, in `exports` of its job's folder: `NAME` once it is whole, `NAME.working` while
 it is made, `NAME.error` with the reason if it was not.
@@ -6,6 +6,7 @@ it is made, `NAME.error` with the reason if it was not.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import subprocess
@@ -16,8 +17,9 @@ from pathlib import Path
 
 from django.conf import settings
 
+from prove_web.live.failing import fault
 from prove_web.live.messages import later
-from prove_web.live.models import Job
+from prove_web.live.models import FILES, Job
 
 from .checkpoints import Checkpoint
 
@@ -25,6 +27,8 @@ TASK = "prove_web.experiments.export"
 LONGEST = 3600  # seconds that an export may take
 ADAPTER = "adapter_model.safetensors"
 MOST = 300  # characters of a reason
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def ask(export: Export) -> bool:
     shutil.rmtree(exports(export.job), ignore_errors=True)
     exports(export.job).mkdir(parents=True)
     export.working.touch()
-    sent = later(TASK, job=str(export.job.pk), step=export.step, merged=export.merged)
+    sent = later(TASK, FILES, job=str(export.job.pk), step=export.step, merged=export.merged)
     if not sent:
         export.working.unlink(missing_ok=True)
     return sent
@@ -96,6 +100,19 @@ def ask(export: Export) -> bool:
 
 def make(export: Export) -> None:
     """What the task does: the folder, or why there is none."""
+    try:
+        if why := attempt(export):
+            export.failed.write_text(why, "utf-8")
+    except Exception as error:
+        log.exception("The export of %s failed", export.folder)
+        if exports(export.job).is_dir():  # else the run is gone, and nobody is left to be told
+            export.failed.write_text(fault(error), "utf-8")
+    finally:
+        export.working.unlink(missing_ok=True)
+
+
+def attempt(export: Export) -> str:
+    """Why there is none, or nothing."""
     source = export.job.out / "checkpoints" / f"checkpoint-{export.step}"
     command = [sys.executable, "-m", "training_worker.trainer.export", str(source), str(export.folder)]
     command += ["--merge"] if export.merged else []
@@ -103,10 +120,7 @@ def make(export: Export) -> None:
     options = {"cwd": settings.BASE_DIR, "env": environment, "capture_output": True, "text": True, "timeout": LONGEST}
     try:
         done = subprocess.run(command, **options)
-        if done.returncode:
-            said = done.stderr.strip().splitlines() or ["The export ended without a word."]
-            export.failed.write_text(said[-1].replace(f"{settings.PROVE_DATA}/", ""), "utf-8")
     except subprocess.TimeoutExpired:
-        export.failed.write_text("It took longer than an hour. Export it with `manage.py export_model`.", "utf-8")
-    finally:
-        export.working.unlink(missing_ok=True)
+        return "It took longer than an hour. Export it with `manage.py export_model`."
+    said = done.stderr.strip().splitlines() or ["The export ended without a word."]
+    return said[-1].replace(f"{settings.PROVE_DATA}/", "") if done.returncode else ""

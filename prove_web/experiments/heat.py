@@ -45,18 +45,28 @@ class Cell:
     """
 
     tool: str
+    server: str
     outcome: str
     count: int
-    share: float | None
+    of: int
     before: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        return part(self.count, self.of)
 
     @property
     def change(self) -> float | None:
         return None if self.share is None or self.before is None else self.share - self.before
 
     @property
-    def title(self) -> str:
-        return TITLES[self.outcome]
+    def told(self) -> str:
+        """The cell in words. Made here, since a template takes ten times as long for the 2,000 cells of all tools."""
+        words = "no chance in these steps"
+        if self.share is not None:
+            words = f"{self.count:,} of {self.of:,} chances, {share_text(self.share)}"
+        before = "" if self.before is None else f"; before {share_text(self.before)}"
+        return f"{self.tool or self.server or 'Not offered'}, {TITLES[self.outcome].lower()}: {words}{before}"
 
     @property
     def asks(self) -> str:
@@ -96,7 +106,7 @@ class Line:
         before = self.before or (0,) * len(OUTCOMES)
         pairs = zip(OUTCOMES, self.counts, before, strict=True)
         return [
-            Cell(self.tool, name, now, part(now, self.chances), part(then, sum(before))) for name, now, then in pairs
+            Cell(self.tool, self.server, name, now, self.chances, part(then, sum(before))) for name, now, then in pairs
         ]
 
     def of(self, outcome: str) -> Cell:
@@ -109,6 +119,11 @@ class Section:
 
     whole: Line
     lines: list[Line]
+
+
+def share_text(value: float | None) -> str:
+    """`12.5 %`; a dash for None."""
+    return "\N{EN DASH}" if value is None else f"{100 * value:.1f} %"
 
 
 def part(count: int, of: int) -> float | None:

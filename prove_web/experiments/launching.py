@@ -21,7 +21,7 @@ from prove_web.trajectories.by_hand import VERSION as BY_HAND
 from prove_web.trajectories.models import Dataset
 
 from . import evaluate_fields, trials
-from .differences import differences
+from .differences import called_by, differences
 from .forecast import forecast
 from .forms import RunForm, copied, launched, usable
 from .models import Run, RunKind, Sweep
@@ -41,11 +41,13 @@ def run_new(request: ProjectRequest) -> HttpResponse:
     measured against the run that it was cloned from.
 
     A POST with `fill` launches nothing: it gives back what was typed, with a recipe filled in if that was asked for;
-    with `try` a trial of it is begun, with `leave` the trial is stopped.
+    with `try` a trial of it is begun, with `leave` the trial is stopped, with `name` it is called by what differs.
     """
     if request.method == "POST" and "fill" in request.POST:
         form = RunForm(request.project, initial=typed(request.POST))
         tried(request, form)
+        if request.POST["fill"] == "name" and (suggested := told_of(form).get("suggested")):
+            form = RunForm(request.project, initial=typed(request.POST) | {"name": suggested})
     elif request.method == "POST":
         form = RunForm(request.project, request.POST)
         if form.is_valid():
@@ -70,7 +72,10 @@ def told_of(form: RunForm) -> dict[str, Any]:
     project, kind, base = form.project, whole.cleaned_data["kind"], whole.cleaned_data["base"]
     trial = trials.trial_of(project, whole.spec) if kind == RunKind.GRPO else None
     told |= {"figures": figures(project, kind, whole.spec, trial), "trial": trial, "can_try": kind == RunKind.GRPO}
-    return told | ({"base": base, "differences": differences(base, kind, whole.spec)} if base else {})
+    if base is None:
+        return told
+    found = differences(base, kind, whole.spec)
+    return told | {"base": base, "differences": found, "suggested": called_by(base, found)}
 
 
 def complete_form(form: RunForm) -> RunForm | None:

@@ -40,7 +40,7 @@ def load(project: Project, runs: int, steps: int, metrics: int, rollouts: int, w
     its last step alone. Yields how many runs there are."""
     names = [one.name for one in METRICS][:metrics]
     names += [f"drawn_{number}" for number in range(len(names), metrics)]
-    examples = tuple(islice(synthesized(), DIFFERENT)) if rollouts or wide else ()
+    examples = tuple(islice(synthesized(), min(DIFFERENT, max(steps * rollouts, wide) // GROUP)))
     dataset = filled(project, examples)
     begun = Run.objects.filter(project=project).order_by("-number").values_list("number", flat=True).first() or 0
     sweep = None

@@ -6,7 +6,7 @@ Each figure says where it is from: a trial of these very settings, a run like it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -57,17 +57,31 @@ class Pace:
 def figures(project: Project, kind: str, spec: dict[str, Any], trial: Trial | None) -> list[Figure]:
     like = run_like(project, kind, spec)
     pace = of_trial(trial) or of_run(like)
-    size = spec["batch"] if kind == "sft" else spec["prompts"] * spec["group"]
+    size = size_of(kind, spec)
     found = [*times(spec, size, pace)]
     if kind == "grpo":
         found += dead(trial, like)
     return found + list(machine(project, kind, spec, size, pace))
 
 
+def size_of(kind: str, spec: dict[str, Any]) -> int:
+    """Rollouts, or conversations, of a step."""
+    return int(spec["batch"] if kind == "sft" else spec["prompts"] * spec["group"])
+
+
 def run_like(project: Project, kind: str, spec: dict[str, Any]) -> Run | None:
     """The newest run of the project that has steps and starts from the same policy, on a like machine."""
+    return like_of(spec, runs_of(project, kind))
+
+
+def runs_of(project: Project, kind: str) -> list[Run]:
+    """The newest runs that have steps."""
     runs = Run.objects.filter(project=project, kind=kind, points__isnull=False).distinct().order_by("-number")
-    return next((run for run in runs[:LOOKED_AT] if all(run.config.get(n) == spec.get(n) for n in ALIKE)), None)
+    return list(runs[:LOOKED_AT])
+
+
+def like_of(spec: dict[str, Any], runs: Sequence[Run]) -> Run | None:
+    return next((run for run in runs if all(run.config.get(name) == spec.get(name) for name in ALIKE)), None)
 
 
 def of_trial(trial: Trial | None) -> Pace | None:
@@ -130,22 +144,31 @@ def percents(score: Score) -> str:
 
 def machine(project: Project, kind: str, spec: dict[str, Any], size: int, pace: Pace | None) -> Iterator[Figure]:
     """Memory and disk, from the sizes of the model's weights."""
-    folder = folder_of(project, str(spec["policy"]))
-    try:
-        if folder is None:
-            raise ValueError
-        weights, model = shapes(folder), json.loads((folder / "config.json").read_text("utf-8"))
-    except (OSError, ValueError, KeyError, TypeError):
+    there = memory_there(str(spec.get("device", "auto")))
+    found = needed(folder_of(project, str(spec["policy"])), kind, spec, there)
+    if found is None:
         yield Figure("Memory", "not known", "the weights of this policy cannot be read from here")
         return
-    plan, there = plan_of(kind, spec, size), memory_there(str(spec.get("device", "auto")))
-    need = footprint(weights, plan, model, (there or 16.0) * GB)
+    need, disk = found
     of = f" of {there:.0f} GB" if there else ""
     too_much = bool(there) and need.total > (there or 0) * GB
     yield Figure("Memory", f"at least {written(need.total)}{of}", parts_of(need), too_much)
     kept = pace.size * size * spec["max_steps"] if pace and pace.size else 0.0
-    source = f"checkpoints {written(on_disk(weights, plan))}" + (f", rollouts {written(kept)}" if kept else "")
-    yield Figure("Disk", f"about {written(on_disk(weights, plan) + kept)}", source)
+    source = f"checkpoints {written(disk)}" + (f", rollouts {written(kept)}" if kept else "")
+    yield Figure("Disk", f"about {written(disk + kept)}", source)
+
+
+def needed(folder: Path | None, kind: str, spec: dict[str, Any], there: float | None) -> tuple[Any, float] | None:
+    """The footprint of training the policy in this folder, and the bytes of its checkpoints; None where its weights
+    cannot be read. `there` is in GB."""
+    try:
+        if folder is None:
+            return None
+        weights, model = shapes(folder), json.loads((folder / "config.json").read_text("utf-8"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    plan = plan_of(kind, spec, size_of(kind, spec))
+    return footprint(weights, plan, model, (there or 16.0) * GB), on_disk(weights, plan)
 
 
 def parts_of(need: Any) -> str:

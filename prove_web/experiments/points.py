@@ -32,7 +32,7 @@ def snapshot(run: Run) -> dict[str, Any]:
         source: rounded(columns(rows(table), charted(source, run), MOST))
         for source, table in (("points", run.points.all()), ("held_out", run.held_out.all()))
     }
-    return {"cursor": cursor, "job": str(run.job_id), "marks": marks(run), **curves}
+    return {"cursor": cursor, "job": str(run.job_id), "over": run.job.ended, "marks": marks(run), **curves}
 
 
 def rows(table: QuerySet, names: Sequence[str] = ()) -> list[Row]:

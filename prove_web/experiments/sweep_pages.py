@@ -30,6 +30,7 @@ from .models import Run, Sweep
 from .scored import said
 from .sweep_form import PRESETS, VARIABLE, SweepForm, name_of
 from .sweep_found import ENOUGH, Member, parallel, weights
+from .sweep_outlook import outlook
 from .sweep_plot import Ended, plot
 
 ROWS = 25
@@ -86,6 +87,7 @@ def page_of(request: ProjectRequest, form: SweepForm, base: RunForm, status: int
     )
     context = {"sweep": form, "form": base, "members": names, "presets": PRESETS, **told_of(base)}
     context |= {"preset": request.POST.get("preset") or request.GET.get("preset", "")}
+    context |= {"outlook": outlook(request.project, form.planned) if names else None}
     context |= {"ready": usable(request.project).exists(), "variable": VARIABLE}
     return render(request, "experiments/sweep_new.html", context, status=status)
 

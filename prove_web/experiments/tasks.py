@@ -1,4 +1,4 @@
-"""What pages about runs have done on the queue `web`."""
+"""What pages about runs have done on the queue `files`."""
 
 from __future__ import annotations
 

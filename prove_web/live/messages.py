@@ -22,7 +22,7 @@ from prove_web.celery import app
 from training_worker import waiting
 from training_worker.jobs.delivery import CLAIMED, claim_key
 
-from .models import WEB, Job
+from .models import FILES, Job
 
 log = logging.getLogger(__name__)
 RUN_JOB, CURATE_JOB = "training_worker.run_job", "prove_web.trajectories.curate"
@@ -49,9 +49,9 @@ def tell_worker(job: Job) -> bool:
 def send(job: Job) -> bool:
     """Have the job wait at its place, and send a message that lets a worker start one; whether the broker took both."""
     queue, order = job.queue, {"job": str(job.id), "attempt": job.attempt}
-    if queue != WEB:
+    if queue != FILES:
         order |= {"kind": job.kind, "spec": job.spec}
-    task = CURATE_JOB if queue == WEB else RUN_JOB
+    task = CURATE_JOB if queue == FILES else RUN_JOB
 
     def say() -> None:
         waiting.put(broker(), queue, score(job.place), order)
@@ -81,9 +81,9 @@ def take_back(queue: str, job: UUID, attempt: int) -> None:
     quietly(lambda: waiting.drop(broker(), queue, waiting.member(job, attempt)))
 
 
-def later(task: str, **arguments: Any) -> bool:
-    """Have a task of the web side done on queue `web`."""
-    return quietly(lambda: publish(task, arguments, "web"))
+def later(task: str, queue: str = "web", **arguments: Any) -> bool:
+    """Have a task of the web side done on one of its queues."""
+    return quietly(lambda: publish(task, arguments, queue))
 
 
 def publish(task: str, arguments: dict[str, Any], queue: str) -> None:

@@ -49,7 +49,7 @@ QUEUE_OF = {
     Kind.TRIAL: "training",
 }
 WITHOUT_GPU = "synthesis"  # the queue of workers that need none
-WEB, CURATE = "web", "curate"  # the queue of what needs the database, and what its specification has
+FILES, CURATE = "files", "curate"  # the queue of long work on the database, and what its specification has
 TRAINS = (Kind.RUN, Kind.SFT, Kind.OUTSIDE)
 
 
@@ -124,7 +124,7 @@ class Job(models.Model):
     def queue(self) -> str:
         """A data set of what there is needs the database; an evaluation without a model no worker that trains."""
         if CURATE in self.spec:
-            return WEB
+            return FILES
         if self.kind == Kind.EVALUATE and self.spec.get("source") != "folder":
             return WITHOUT_GPU
         return QUEUE_OF[Kind(self.kind)]

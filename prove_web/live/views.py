@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -18,7 +18,7 @@ from prove_web.accounts.permissions import Action, in_project
 from .advice import advice
 from .attempts import attempts
 from .home import counts, first_steps, newest_curve
-from .jobs import NotNow, request_stop, resume
+from .jobs import NotNow, request_stop, resume, summary
 from .log import LINES, tail
 from .log_search import around, seek
 from .models import ENDED, Job, JobEvent, StopLevel
@@ -58,8 +58,10 @@ def cards(project: Any) -> dict[str, list[Job]]:
 @vary_on_headers("HX-Request")
 @require_GET
 def job(request: Any, job: UUID) -> HttpResponse:
-    """The page; to htmx only what changes of it."""
+    """The page; to htmx only what changes of it. `part=state` is how it stands, as the sockets tell it."""
     found = one_of(request.project, job)
+    if request.GET.get("part") == "state":
+        return JsonResponse(summary(found))
     newest = JobEvent.objects.filter(job=found).order_by("-id").values_list("id", flat=True).first()
     context = {"job": found, "attempts": attempts(found), "advice": advice(found), "cursor": newest or 0}
     return render(request, "live/job_state.html" if request.htmx else "live/job.html", context)

@@ -16,7 +16,7 @@ from training_worker import hearts
 from .health import Wrong, free_bytes
 from .measures import registry
 
-QUEUES = ("events", "web", "synthesis", "training")
+QUEUES = ("events", "web", "files", "synthesis", "training")
 UNKNOWN = (DatabaseError, *messages.UNREACHABLE, Wrong)
 
 

@@ -18,6 +18,7 @@ CPU_WORKERS = "PROVE_CPU_WORKERS"
 SUPERVISED = "PROVE_SUPERVISED"  # by which the site's pages know that somebody heeds their wishes
 # What no worker of the engine gets to see: three secrets, and what would have Celery load Django.
 WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "PROVE_METRICS_TOKEN", "PROVE_OIDC_SECRET", "DJANGO_SETTINGS_MODULE"}
+FILES_AT_ONCE = 2  # exports, and data sets made of others
 CHECKPOINT_GRACE = 20.0  # seconds that a trainer gets for its checkpoint
 QUIET_WORKER = ("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat")
 PLAIN_LOG = (
@@ -95,6 +96,7 @@ def programs(site: Site) -> list[Program]:
         Program("gateway", gateway(site), engine, site.base, stopped=stopped_file(site.data)),
         Program("writer", worker(prove_web, "events", "solo"), web, site.base, stop_order=1, noise=NOISE),
         Program("web-worker", worker(prove_web, "web", "solo"), web, site.base, noise=NOISE),
+        Program("files-worker", worker(prove_web, "files", processes=FILES_AT_ONCE), web, site.base, noise=NOISE),
         Program("beat", beat(), web, site.base),
         Program("cpu-worker", cpu_workers, engine, site.base, noise=NOISE),
         Program("gpu-worker", worker(training_worker, "training"), engine, site.base, CHECKPOINT_GRACE, noise=NOISE),

@@ -6,8 +6,10 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 
+import networkx as nx
 from django.db import transaction
 
 from prove_web.accounts.models import Project
@@ -43,8 +45,13 @@ def load(project: Project, count: int, different: int) -> Iterator[int]:
         yield min(first + BATCH, count)
 
 
+@cache
+def proven(servers: tuple[str, ...]) -> nx.DiGraph:
+    return build(servers=servers)
+
+
 def synthesized() -> Iterator[Example]:
-    graph, index = build(servers=SERVERS), 0
+    graph, index = proven(SERVERS), 0
     while True:
         if example := make(index, "train", graph, Recipe())[0]:
             yield example

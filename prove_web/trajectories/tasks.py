@@ -1,22 +1,30 @@
-"""What pages about data sets have done on the queue `web`: it needs the database, which no worker of the engine has."""
+"""What pages about data sets have done on the queue `files`: it needs the database, which no engine worker has."""
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from django.db import close_old_connections, transaction
+from django.db import DatabaseError, close_old_connections, connection, transaction
 
 import prove_web.live.tasks  # noqa: F401  which sets up Django in a Celery process
 from prove_web.celery import app
+from prove_web.live.failing import fault
 from prove_web.live.messages import broker
-from prove_web.live.models import WEB, Job, State
+from prove_web.live.models import FILES, Job, State
 from prove_web.live.record import record
 from training_worker.prove.events import now
 from training_worker.prove.trajectory import UnreadableData
 from training_worker.waiting import in_turn
 
 OFTEN = 1.0  # seconds between two words on progress
+BEAT = 10.0  # seconds between two signs of life
+
+log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):
@@ -45,13 +53,35 @@ class Telling:
             self("progress", done=done, total=total, line=line, seconds_left=None)
 
 
-@app.task(name="prove_web.trajectories.curate")
-def curate(job: str, attempt: int) -> None:
+@contextmanager
+def beating(job: Job, every: float = BEAT) -> Iterator[None]:
+    """Signs of life from a thread beside the work, which has nothing to tell for minutes while files are written."""
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.wait(every):
+            try:
+                record(str(job.pk), job.attempt, [])
+            except DatabaseError as error:
+                log.warning("No sign of life: %s", error)
+        connection.close()
+
+    thread = threading.Thread(target=beat, name=f"beat of {job.pk}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@app.task(name="prove_web.trajectories.curate", bind=True)
+def curate(task: Any, job: str, attempt: int) -> None:
     """Make a data set from what there is: of the job whose turn it is, of which the message may not be the first."""
     close_old_connections()
-    for order in in_turn(broker(), WEB, {"job": job, "attempt": attempt}):
+    for order in in_turn(broker(), FILES, {"job": job, "attempt": attempt}):
         if found := claimed(**order):
-            work(found)
+            work(found, str(task.request.hostname or "files-worker"))
             return
 
 
@@ -65,7 +95,7 @@ def claimed(job: str, attempt: int) -> Job | None:
     return found
 
 
-def work(job: Job) -> None:
+def work(job: Job, worker: str = "files-worker") -> None:
     """All of an attempt, and how it ended."""
     from prove_web.experiments.rollouts import NoRollouts
 
@@ -75,8 +105,9 @@ def work(job: Job) -> None:
 
     tell, dataset = Telling(job), Dataset.objects.select_related("job", "parent__job", "project").get(job=job)
     try:
-        tell("started", host="web", worker="web-worker")
-        result = fill(dataset, tell.progress)
+        tell("started", host="web", worker=worker)
+        with beating(job):
+            result = fill(dataset, tell.progress)
         over = {"state": State.DONE, "error": "", "result": result}
     except Stopped:
         over = {"state": State.STOPPED, "error": "", "result": {}}
@@ -85,6 +116,9 @@ def work(job: Job) -> None:
     except OSError as error:
         told = f"{error.filename or 'The data folder'}: {error.strerror}. Make room or put it right, then resume."
         over = {"state": State.FAILED, "error": told, "result": {}}
+    except Exception as error:
+        log.exception("The job %s failed", job.pk)
+        over = {"state": State.FAILED, "error": fault(error), "result": {}}
     if over["state"] != State.DONE and Job.objects.filter(pk=job.pk, attempt=job.attempt).exists():
         dataset.trajectories.all().delete()
     tell.seq += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from heapq import heapify, heapreplace
@@ -101,8 +101,10 @@ def why(job: Job, place: int, workers: int, free: int) -> str:
     return "Next, once a worker is free" if place - max(0, free) == 1 else f"{place - 1 - max(0, free)} go before it"
 
 
-def expected(waiting: Sequence[Job], working: Sequence[Job], slots: int) -> dict[Any, float]:
-    """Seconds until each job that could start does, if all take as long as jobs like them."""
+def expected(
+    waiting: Sequence[Job], working: Sequence[Job], slots: int, known: Mapping[Any, float | None] | None = None
+) -> dict[Any, float]:
+    """Seconds until each job that could start does, if all take as long as jobs like them, or as is `known` of them."""
     if not slots:
         return {}
     usual = usual_seconds({job.kind for job in (*waiting, *working)})
@@ -116,7 +118,7 @@ def expected(waiting: Sequence[Job], working: Sequence[Job], slots: int) -> dict
         if not ready(job):
             continue
         found[job.pk] = free[0]
-        took = seconds_of(job, usual)
+        took = known[job.pk] if known and job.pk in known else seconds_of(job, usual)
         if took is None:
             break
         heapreplace(free, free[0] + took)

@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from prove_web.live import messages
-from prove_web.live.models import AT_WORK, WEB, Job
+from prove_web.live.models import AT_WORK, FILES, Job
 from training_worker import hearts
 from training_worker.prove.synthesis.shards import own_code
 
 QUEUES = {
     "training": "Runs, and evaluations that load a model",
     "synthesis": "Graphs, data sets, and evaluations without a model",
-    WEB: "Data sets made of others",
+    FILES: "Data sets made of others, and exports",
 }
 MOST_SILENT = 30.0  # seconds; three heartbeats
-WEB_WORKER = "web-worker"  # it serves the queue of that name, and tells nothing of itself
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def workers() -> list[Worker] | None:
 
 def queues_of(name: str, told: dict[str, Any]) -> tuple[str, ...]:
     """The queues of jobs it serves: as it tells, or as its name says where it tells nothing."""
-    named = [WEB] if name == WEB_WORKER else [name.partition("@")[0]] if "@" in name else []
+    named = [name.partition("@")[0]] if "@" in name else []
     given = told.get("queues")
     return tuple(one for one in QUEUES if one in (given if isinstance(given, list) else named))
 

@@ -349,5 +349,5 @@ def test_a_body_that_is_too_large_is_not_read_be_it_announced_or_not() -> None:
 
 
 def test_jobs_of_what_there_is_wait_for_the_web_worker(project: Project) -> None:
-    assert Job(project=project, kind="dataset", spec={"curate": {}}).queue == "web"
+    assert Job(project=project, kind="dataset", spec={"curate": {}}).queue == "files"
     assert Job(project=project, kind="dataset", spec={"import": {}}).queue == "synthesis"

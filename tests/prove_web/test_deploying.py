@@ -24,7 +24,7 @@ SERVICES = COMPOSE["services"]
 OURS = {name: service for name, service in SERVICES.items() if "build" in service}
 RUNNING = (ROOT / "docs" / "running.md").read_text()
 DEPLOYING = (ROOT / "docs" / "deploying.md").read_text()
-PROGRAMS = {"web", "gateway", "writer", "web-worker", "beat", "cpu-worker", "gpu-worker"}
+PROGRAMS = {"web", "gateway", "writer", "web-worker", "files-worker", "beat", "cpu-worker", "gpu-worker"}
 NOT_OURS = {"POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD"}
 
 

@@ -29,6 +29,7 @@ from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
 from training_worker.prove.benchmarks import paper
 from training_worker.prove.benchmarks.compare import paired
+from training_worker.prove.benchmarks.protocol import Item
 from training_worker.prove.benchmarks.results import ITEMS, results_in
 from training_worker.prove.chat import write_calls
 from training_worker.prove.trajectory import ExecutedCall, Message, Rollout, ToolCall
@@ -113,6 +114,35 @@ def test_trials_show_the_chance_that_all_pass(project: Project, victors: Client)
     assert [line.pass_hat for line in page.context["lines"]] == [(50.0, 0.0)]
     item = made.items.get(item="look-2#2")
     assert "Trials of this task" in read(victors, at(made, item.line, page="evaluation-item"))
+
+
+def test_trials_of_a_task_are_a_tree_that_shows_where_those_that_pass_part_from_those_that_fail(
+    project: Project, victors: Client
+) -> None:
+    second = replace(saying(reads), speak=lambda item: saying(reads if item.trial == 1 else other).speak(item))
+    made = evaluation_of(project, second, Look(4, ["even"]), trials=3)
+    item = made.items.get(item="look-2#2")
+    assert at(made, item.line, page="evaluation-trials") in read(victors, at(made, item.line, page="evaluation-item"))
+    page = victors.get(at(made, item.line, page="evaluation-trials"))
+    tree = page.context["root"]
+    assert [(len(way.members), way.mean) for way in tree.ways] == [(1, 1.0), (2, 0.0)]
+    assert tree.first and page.context["parted"].share == 1.0 and page.context["passed"] == 1
+    assert {end.row.item for end in page.context["ends"]} == {"look-2", "look-2#3"}
+    failing = tree.ways[1].fork
+    part = victors.get(at(made, item.line, page="evaluation-trials", node=failing, part="members"))
+    assert [trial.row.item for trial in part.context["trials"]] == ["look-2#2", "look-2#3"]
+    assert [
+        way.of for way in victors.get(at(made, item.line, page="evaluation-trials", by="tool")).context["root"].ways
+    ] == []
+
+
+def test_a_task_that_was_run_once_says_how_it_is_run_more_often(project: Project, victors: Client) -> None:
+    made = evaluation_of(project, half())
+    assert "more trials" in read(victors, at(made, 0, page="evaluation-trials"))
+
+
+def other(item: Item) -> str:
+    return write_calls([ToolCall("read", {"file": "another"})])
 
 
 @pytest.mark.parametrize("state", [State.RUNNING, State.STOPPED, State.FAILED, State.LOST])

@@ -59,7 +59,7 @@ def test_jobs_queues_heartbeats_events_and_disk_are_as_they_are(project: Project
     found = read()
     assert found["prove_jobs", "graph", "starting"] == found["prove_jobs", "run", "done"] == 1
     assert found["prove_jobs", "dataset", "queued"] == 0
-    assert [found["prove_queue_length", queue] for queue in state.QUEUES] == [0, 0, 0, 2]
+    assert [found["prove_queue_length", queue] for queue in state.QUEUES] == [0, 0, 0, 0, 2]
     assert 0 <= found["prove_heartbeat_age_seconds", "training@far"] < 60
     assert found["prove_events_stored_total",] == JobEvent.objects.get().pk
     assert found["prove_disk_free_bytes",] > 0

@@ -168,6 +168,9 @@ def test_exactly_what_differs_from_the_base_is_told_and_kept_with_the_run(
     typed = {"name": "Next", "dataset": dataset.pk, **DEFAULTS, "group": 16, "base": base.pk}
     client = as_user(mary)
     assert "What differs from" in text(client.post(page(project), {**typed, "fill": "look"}))
+    named = client.post(page(project), {**typed, "temperature": "0.75", "fill": "name"}).context["form"]
+    assert named["name"].value().startswith(f"{base.name}: ") and "group size 16" in named["name"].value()
+    assert named["temperature"].value() == "0.75", "nothing that was typed is lost"
     client.post(page(project), typed)
     assert Run.objects.get(name="Next").base == base
     assert "What differs from" in text(client.get(page(project), {"clone": base.number}))

@@ -16,6 +16,7 @@ from prove_web.accounts.models import Organisation, Project, User
 from prove_web.api.models import ApiToken
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
+from prove_web.trajectories import many
 from prove_web.trajectories.models import Dataset
 
 from .furnished import STEP, furnish
@@ -102,3 +103,17 @@ def test_a_data_set_is_asked_for(furnished: dict[str, Any]) -> None:
     assert Dataset.objects.latest("number").job.spec["servers"] == ["banking"]
     with pytest.raises(CommandError, match="train:"):
         said("make_dataset", "acme/demo", "--as", "mary", "--set", "train=1")
+
+
+@pytest.mark.django_db
+def test_pages_among_many_runs_are_timed_beside_those_among_few(
+    settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.PROVE_DATA = tmp_path / "data"
+    monkeypatch.setattr(many, "SERVERS", ("banking", "calendar"))  # a graph of two is built sooner
+    sizes = ("--runs=6", "--steps=3", "--metrics=8", "--rollouts=32", "--wide=64", "--times=1")
+    told = said("time_runs", *sizes, "--only=table", "--only=rollouts of a wide step").splitlines()
+    assert "6 runs x 3 steps x 8 metrics, 96 rollouts, a step of 64" in told[0]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in told[3:]] == ["table", "rollouts of a wide step"]
+    with pytest.raises(CommandError, match="--runs is 2 or more"):
+        said("time_runs", "--runs=1")

@@ -285,7 +285,8 @@ def test_an_export_is_made_once_told_of_while_it_is_made_and_can_be_asked_for_ag
     url, mine = reverse("checkpoint-export-make", args=[*project.path, run.number, 20]), as_user(mary)
     assert mine.post(url).status_code == 302
     assert "being exported" in mine.get(run.get_absolute_url()).text
-    assert waiting_in("web") == 1 and mine.post(url).status_code == 302 and waiting_in("web") == 1, "asked for once"
+    assert waiting_in("files") == 1 and mine.post(url).status_code == 302 and waiting_in("files") == 1, "asked for once"
+    assert waiting_in("web") == 0, "what the reconciler, alerts and checks wait in is not held up"
     export = Export(run.job, 20)
     settings.BASE_DIR = tmp_path  # where there is no code to do it
     make(export)
@@ -296,6 +297,28 @@ def test_an_export_is_made_once_told_of_while_it_is_made_and_can_be_asked_for_ag
     assert mine.get(reverse("checkpoint-export", args=[*project.path, run.number, 20])).status_code == 404
     assert mine.post(reverse("checkpoint-export-make", args=[*project.path, run.number, 30])).status_code == 404
     assert mine.post(url).status_code == 302 and export.at_work and not export.why
+
+
+def test_an_export_that_meets_a_fault_of_ours_says_so_and_the_log_has_the_rest(
+    project: Project, settings: LazySettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = run_of(project, [0.5])
+    export = Export(run.job, 20)
+    export.failed.parent.mkdir(parents=True)
+    export.working.touch()
+    settings.BASE_DIR = tmp_path / "gone"  # in which no child can be started
+    make(export)
+    assert not export.at_work and "FileNotFoundError" in export.why and str(tmp_path) not in export.why
+    assert any(record.exc_info for record in caplog.records)
+
+
+def test_a_tab_in_the_background_can_ask_how_the_run_stands(project: Project, victors: Client) -> None:
+    run = run_of(project, [0.5], state=State.RUNNING)
+    Job.objects.filter(pk=run.job_id).update(state=State.FAILED, error="It broke.")
+    url = f"{reverse('job', args=[*project.path, run.job_id])}?part=state"
+    assert url in victors.get(run.get_absolute_url()).text
+    told = victors.get(url).json()
+    assert (told["state"], told["state_name"], told["error"]) == ("failed", "Failed", "It broke.")
 
 
 def waiting_in(queue: str) -> int:

@@ -267,13 +267,13 @@ def test_no_worker_of_the_engine_sees_a_secret_of_the_web(a_site: Site, monkeypa
         monkeypatch.setenv(name, "secret")
     seen = {each.name: sorted(name for name in each.env if each.env[name] == "secret") for each in programs(a_site)}
     others: dict[str, list[str]] = {"gateway": [], "cpu-worker": [], "gpu-worker": []}
-    assert seen == {"web": web, "writer": web, "web-worker": web, "beat": web, **others}
+    assert seen == {"web": web, "writer": web, "web-worker": web, "files-worker": web, "beat": web, **others}
 
 
 def test_each_queue_has_its_worker_and_there_is_one_clock(a_site: Site) -> None:
     commands = [list(each.command) for each in programs(a_site)]
     queues = [command[command.index("-Q") + 1] for command in commands if "-Q" in command]
-    assert sorted(queues) == ["events", "synthesis", "training", "web"]
+    assert sorted(queues) == ["events", "files", "synthesis", "training", "web"]
     assert sum("beat" in command for command in commands) == 1
     assert all(each.env["REDIS_URL"] == "redis://somewhere/0" for each in programs(a_site))
 

@@ -17,7 +17,7 @@ from pytest_django import DjangoAssertNumQueries
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.defaults import DEFAULTS, EVALUATE
 from prove_web.experiments.forms import RunForm
-from prove_web.experiments.models import Run, Sweep
+from prove_web.experiments.models import Point, Run, Sweep
 from prove_web.experiments.space import BadSpace, Listed, Range, drawn, grid, parse
 from prove_web.experiments.sweep_form import PRESETS, VARIABLE, name_of
 from prove_web.experiments.sweep_plot import HEIGHT, WIDTH, Ended, plot
@@ -25,10 +25,11 @@ from prove_web.live import messages
 from prove_web.live.models import Job, Kind, State
 from prove_web.live.record import record
 from prove_web.trajectories.models import Dataset
+from training_worker import hearts
 
 from .examples import dataset_of
 from .story import ended, event
-from .trained import RESULT
+from .trained import RESULT, run_of
 
 SignIn = Callable[[User], Client]
 VALUES = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4)
@@ -259,6 +260,26 @@ class TestPages:
         assert "<strong>6 runs</strong> will be launched at once" in text and not Run.objects.exists()
         answer = alices.post(new(project), filled(dataset, ("seed", "0, x"), **look))
         assert answer.status_code == 200 and "Seed &#x27;x&#x27;: Enter a whole number." in answer.content.decode()
+
+    def test_a_sweep_says_what_each_run_and_all_together_will_take_and_when_the_last_is_done(
+        self, project: Project, dataset: Dataset, alices: Client
+    ) -> None:
+        asked = filled(dataset, ("seed", "0, 1, 2"), ("max_steps", "10, 20"), fill="look")
+        told = alices.post(new(project), asked).context["outlook"]
+        minutes = 60 * DEFAULTS["minutes"]
+        assert [one.seconds for one in told.members] == [minutes] * 6 and not told.known and told.tokens is None
+        assert told.done is None and "no worker" in told.why, "what is not known is not made up"
+        spec = {**DEFAULTS, "dataset": str(dataset.job_id), "policy": "warm"}
+        like = run_of(project, [0.5] * 4, config=spec, dataset=dataset)
+        Point.objects.filter(run=like).update(metrics={"step_s": 2.0, "model_tokens": 10.0})
+        hearts.beat(messages.broker(), "training@one", {"queues": ["training"], "slots": 2})
+        page = alices.post(new(project), asked)
+        told = page.context["outlook"]
+        assert [one.seconds for one in told.members] == [20.0, 40.0] * 3 and told.known and told.seconds == 180.0
+        assert told.tokens == 10.0 * like.config["prompts"] * like.config["group"] * 90
+        assert told.done == pytest.approx(100.0), "two at once, in the order of their settings"
+        assert "All runs together" in page.text and f"run {like.number}" in page.text
+        assert not Run.objects.exclude(pk=like.pk).exists() and Job.objects.filter(state=State.QUEUED).count() == 0
 
     def test_a_failed_member_does_not_end_the_sweep_and_the_best_is_marked(
         self, project: Project, dataset: Dataset, alices: Client

@@ -19,6 +19,7 @@ from training_worker.prove.curation.files import write_streamed
 from training_worker.prove.synthesis import folder
 from training_worker.prove.trajectory import Example, loads
 
+from ..waiting import eventually
 from .examples import dataset_of, examples
 
 pytestmark = pytest.mark.django_db
@@ -109,7 +110,7 @@ class TestMany:
         from prove_web.live import messages
 
         made = made_of(source, mary)
-        assert made.job.state == State.QUEUED and messages.broker().llen("web") == 1
+        assert made.job.state == State.QUEUED and messages.broker().llen("files") == 1
         tasks.curate(str(made.job_id), 1)
         job = Job.objects.get(pk=made.job_id)
         assert job.state == State.DONE and records(made) == records(source)
@@ -143,6 +144,23 @@ class TestMany:
         assert tasks.claimed(str(made.job_id), 1) is None
         tasks.curate(str(made.job_id), 2)
         assert records(made) == records(source)
+
+    def test_a_fault_of_ours_ends_it_as_failed_with_a_reason_and_the_traceback_in_the_log(
+        self, source: Dataset, mary: User, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        made = made_of(source, mary)
+        Job.objects.filter(pk=made.job_id).update(spec={"curate": {"of": "an older release"}})
+        tasks.curate(str(made.job_id), 1)
+        job = Job.objects.get(pk=made.job_id)
+        assert job.state == State.FAILED and "(KeyError)" in job.error and "log" in job.error
+        assert any(record.exc_info for record in caplog.records if str(job.pk) in record.getMessage())
+
+    def test_it_gives_signs_of_life_while_it_has_nothing_to_tell(self, source: Dataset, mary: User) -> None:
+        made = made_of(source, mary)
+        job = tasks.claimed(str(made.job_id), 1)
+        assert job.beat_at is None
+        with tasks.beating(job, every=0.01):
+            eventually(lambda: Job.objects.get(pk=job.pk).beat_at is not None)
 
     def test_one_whose_trajectories_are_gone_says_so(self, source: Dataset, mary: User) -> None:
         made = made_of(source, mary)

@@ -34,6 +34,12 @@ class Slot:
     stage: str
     teacher: str = ""
 
+    def lacking(self, run: Run | None) -> str:
+        """Why it has no result, of this run of it."""
+        if run is not None:
+            return f"run {run.number} was not evaluated on it"
+        return "the model was not evaluated on it" if self.stage == BASE else "no such run has ended"
+
 
 @dataclass
 class Ours:

@@ -37,7 +37,7 @@ OFFERED = 12  # evaluations that may count instead
 class Part:
     """A row's cells of one benchmark, in percent or points, None where there is none; or what `launch` fills them.
 
-    `others` are evaluations that may count instead: (title, query string).
+    `others` are evaluations that may count instead: (title, query string). `why` says what cells lack.
     """
 
     benchmark: str
@@ -61,22 +61,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """`heads` are the benchmarks with their columns; in a table of `changes`, numbers are points against the full one.
+    """Named by what it shows. `heads` are the benchmarks with their columns; numbers of `changes` are points.
 
     Where runs were `trained`, their own held-out result stands beside.
     """
 
-    number: int
+    key: str
     title: str
     about: str
     heads: tuple[tuple[str, tuple[str, ...]], ...]
     rows: tuple[Row, ...]
     changes: bool = False
     trained: bool = False
-
-    @property
-    def key(self) -> str:
-        return f"table-{self.number}"
 
 
 class Tables:
@@ -88,14 +84,14 @@ class Tables:
     @property
     def all(self) -> list[Table]:
         return [
-            self.main(3, ("bfcl", "tau2")),
-            self.main(4, ("teval",)),
+            self.main("bfcl-tau2", ("bfcl", "tau2")),
+            self.main("teval", ("teval",)),
             self.ablations(),
             self.supervised(),
             self.teachers(),
         ]
 
-    def main(self, number: int, benchmarks: tuple[str, ...]) -> Table:
+    def main(self, key: str, benchmarks: tuple[str, ...]) -> Table:
         rows: list[Row] = []
         for model in self.found.models:
             for stage in (BASE, PROVE):
@@ -105,9 +101,10 @@ class Tables:
                     rows.append(Row(model, stage, False, tuple(parts)))
                 rows.append(self.own(model, stage, benchmarks, whole=True))
         words = " and ".join(title_of(name) for name in benchmarks)
-        return Table(
-            number, words, "Each model before training and after it, in percent.", heads(benchmarks, True), tuple(rows)
+        about = " ".join(
+            ["Each model before and after training, in percent."] + [paper.MEASURED[n] for n in benchmarks]
         )
+        return Table(key, words, about, heads(benchmarks, True), tuple(rows))
 
     def supervised(self) -> Table:
         rows = []
@@ -116,9 +113,8 @@ class Tables:
                 rows.append(Row(model, SFT, False, overall(paper.SUPERVISED[model])))
             rows.append(self.own(model, SFT, paper.BENCHMARKS))
         about = "Three epochs on the same conversations instead of GRPO: overall, in percent."
-        return Table(
-            6, "Supervised training on the same data", about, heads(paper.BENCHMARKS, False), tuple(rows), trained=True
-        )
+        title = "Supervised training on the same data"
+        return Table("supervised", title, about, heads(paper.BENCHMARKS, False), tuple(rows), trained=True)
 
     def teachers(self) -> Table:
         rows = []
@@ -133,8 +129,8 @@ class Tables:
                 self.of(slot, f"taught by {slot.teacher or 'a teacher that is not told'}", paper.BENCHMARKS)
                 for slot in slots
             ]
-        about = "GRPO on conversations that another model taught: overall, in percent."
-        return Table(7, "Teachers", about, heads(paper.BENCHMARKS, False), tuple(rows), trained=True)
+        about = f"GRPO on conversations taught by {OTHER_TEACHER} instead of {PAPERS_TEACHER}: overall, in percent."
+        return Table("teachers", "Teachers", about, heads(paper.BENCHMARKS, False), tuple(rows), trained=True)
 
     def ablations(self) -> Table:
         tried = [slot.model for slot in self.found.slots if slot.stage in ABLATIONS] or [paper.ABLATED]
@@ -143,7 +139,8 @@ class Tables:
             rows.append(Row(paper.ABLATED, words, False, overall(paper.ABLATIONS[words])))
             rows += [self.changed(model, name, words) for model in dict.fromkeys(tried)]
         about = "The reward with a part left out: overall, as points against the full reward with the same model."
-        return Table(5, "Ablations of the reward", about, heads(paper.BENCHMARKS, False), tuple(rows), True, True)
+        title = "Ablations of the reward"
+        return Table("ablations", title, about, heads(paper.BENCHMARKS, False), tuple(rows), True, True)
 
     def changed(self, model: str, stage: str, words: str) -> Row:
         """The team's ablation against its own full recipe; both have to be there and to compare."""
@@ -174,11 +171,13 @@ class Tables:
             if one is not best
         )
         if best is None:
-            columns = len(paper.COLUMNS[benchmark]) + 1 if whole else 1
-            return Part(benchmark, (None,) * columns, None, self.launch(slot, benchmark, run), others)
+            none = (None,) * (len(paper.COLUMNS[benchmark]) + 1 if whole else 1)
+            return Part(benchmark, none, None, self.launch(slot, benchmark, run), others, slot.lacking(run))
         told = {name: cell.accuracy for name, cell in best.cells.items()}
         names = (*paper.COLUMNS[benchmark], paper.OVERALL) if whole else (paper.OVERALL,)
-        return Part(benchmark, tuple(told.get(name) for name in names), best, others=others)
+        empty = [name.replace("_", " ") for name in names if told.get(name) is None]
+        why = f"no task of {', '.join(empty)} was run" if empty else ""
+        return Part(benchmark, tuple(told.get(name) for name in names), best, others=others, why=why)
 
     def picking(self, one: Standing, instead_of: Sequence[Standing]) -> str:
         """The query string by which this evaluation counts, and none of the others."""

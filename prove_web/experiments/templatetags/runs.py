@@ -9,7 +9,7 @@ from django.template.defaultfilters import date
 from django.utils.safestring import SafeString
 
 from prove_web.experiments import keeping
-from prove_web.experiments.heat import TITLES
+from prove_web.experiments.heat import TITLES, share_text
 from prove_web.experiments.models import Run
 from prove_web.experiments.sweep_form import VARIABLE
 from prove_web.experiments.table.columns import Measure
@@ -19,6 +19,7 @@ from prove_web.experiments.table.settings import Setting
 from prove_web.review.markdown import shown
 
 register = template.Library()
+register.filter("share", share_text)
 
 KINDS = {"chain": "Chain", "missing_function": "Missing function", "irrelevance": "Irrelevance"}
 ENDS = {
@@ -49,12 +50,6 @@ def tone(value: float | None, places: int = 3) -> str:
     if value is None or not round(value, places):
         return "even"
     return "good" if value > 0 else "bad"
-
-
-@register.filter
-def share(value: float | None) -> str:
-    """`12.5 %`; a dash for None."""
-    return "\N{EN DASH}" if value is None else f"{100 * value:.1f} %"
 
 
 @register.filter

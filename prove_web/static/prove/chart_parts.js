@@ -1,4 +1,4 @@
-// What charts are made of, apart from their lines: elements, numbers, averages, marks at steps, files to take along.
+// What charts are made of, apart from their lines: elements, numbers, averages, marks at steps, keys.
 window.prove ??= {};
 prove.parts = (() => {
   const WIDE = 420; // pixels
@@ -57,32 +57,6 @@ prove.parts = (() => {
     ctx.restore();
   }
 
-  // The picture of a chart with its title and its lines' names, as a file.
-  function picture(chart) {
-    const from = chart.plot.ctx.canvas, ratio = devicePixelRatio || 1, head = 44 * ratio;
-    const canvas = make("canvas", { width: from.width, height: from.height + head }), ctx = canvas.getContext("2d");
-    const style = getComputedStyle(document.body);
-    ctx.fillStyle = style.backgroundColor;
-    ctx.fillRect(0, 0, canvas.width, canvas.height);
-    ctx.drawImage(from, 0, head);
-    ctx.fillStyle = style.color;
-    ctx.font = `600 ${14 * ratio}px system-ui, sans-serif`;
-    ctx.fillText([chart.title, chart.unit].filter(Boolean).join(", "), 8 * ratio, 18 * ratio);
-    ctx.font = `${12 * ratio}px system-ui, sans-serif`;
-    let x = 8 * ratio;
-    chart.series.forEach(({ name, shown }, index) => {
-      if (!shown) return;
-      ctx.fillStyle = chart.ink(index);
-      ctx.fillText(`— ${name}`, x, 36 * ratio);
-      x += ctx.measureText(`— ${name}   `).width;
-    });
-    canvas.toBlob((blob) => {
-      const link = make("a", { href: URL.createObjectURL(blob), download: `${chart.title.toLowerCase().replaceAll(/\W+/g, "-")}.png` });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-    });
-  }
-
   // What the keys do on a chart: read from point to point, zoom about where one is, open what lies there.
   function keys(chart, event) {
     const { plot, rows } = chart, { key } = event;
@@ -104,5 +78,5 @@ prove.parts = (() => {
     event.preventDefault();
   }
 
-  return { make, written, room, smoothed, drawMarks, picture, keys };
+  return { make, written, room, smoothed, drawMarks, keys };
 })();

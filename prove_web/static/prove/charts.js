@@ -1,7 +1,8 @@
 // prove.chart(element, {title, unit, series: [{name, points: [[step, y]...]}], smooth, help, axis, ...}) -> {add, truncate, along, view, ...}.
 // `help` is a text or several; `axis` is {name, place(step)}: where a step lies. `beside` is another run: {name, place(step), lines: {name: points}}.
 // `zoomed(first, last, range)` is told the steps in view, without any when all are; `marks` are {step, kind, text}; `open(step)` is what a click leads
-// to; `csv()` gives an address. A series may have a `colour`, its number among lines that many charts share, and a `band`: [[step, [low, high]]...].
+// to; `csv()` gives an address. `acts` are buttons of the page at its foot: {text, pressed, act(chart)}. `log` has powers of ten at
+// equal distances, `all` shows what lies far from the rest, too. A series may have a `colour`, its number among lines that many charts share, and a `band`: [[step, [low, high]]...].
 // An axis that is `own` has places where others have steps, so that the same step of two lines may lie in two places.
 // Okabe-Ito colours plus dashes; smoothing keeps the raw line behind; all charts of a page share one cursor.
 window.prove ??= {};
@@ -11,7 +12,8 @@ prove.chart = (() => {
   const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [14, 4]], THIN = [4, 3];
   const INCREMENTS = [...Array(13).keys()].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
   const REDRAW = 125, WEIGHT = 0.8, ENOUGH = 20, TALL = 220, NEAR = 12, TWICE = 300;
-  const { make, written, room, smoothed, drawMarks, picture, keys } = prove.parts;
+  const { make, written, room, smoothed, drawMarks, keys } = prove.parts, { picture, drawing } = prove.files;
+  const { fence, inside, span, drawOutside } = prove.range;
   const cursor = uPlot.sync("prove");
 
   const dark = () => document.documentElement.getAttribute("data-bs-theme") === "dark";
@@ -19,8 +21,8 @@ prove.chart = (() => {
   const STEPS = { name: "step", place: (step) => step };
 
   class Chart {
-    constructor(element, { title, unit = "", series, smooth = true, help = "", axis = STEPS, zoomed = () => {}, beside = null, marks = [], open = null, csv = null, weight = WEIGHT }) {
-      Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, axis, closer: zoomed, zoomed: false, beside, marks, open, csv, weight });
+    constructor(element, { title, unit = "", series, smooth = true, help = "", axis = STEPS, zoomed = () => {}, beside = null, marks = [], open = null, csv = null, weight = WEIGHT, acts = [], log = false, all = false }) {
+      Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, axis, closer: zoomed, zoomed: false, beside, marks, open, csv, weight, acts, log, all, range: null, tall: TALL, fences: [], far: [] });
       this.series = series.map(({ name, points = [], colour = null, band = null }, index) => ({ name, points: new Map(points), shown: true, colour: colour ?? index, band: band && new Map(band) }));
       this.build(element, help);
       this.start();
@@ -57,9 +59,10 @@ prove.chart = (() => {
       this.toggle = this.button("Smooth", () => this.switch());
       this.toggle.hidden = !this.offered;
       this.toggle.setAttribute("aria-pressed", this.smooth);
+      this.outside = this.button("", () => this.scaled(this.log, !this.all), { class: "btn btn-sm btn-ghost-secondary chart-outside" });
       const heading = make("h3", { class: "card-title" }, this.title);
-      if (this.unit) heading.append(" ", make("span", { class: "text-secondary fw-normal" }, this.unit));
-      const tools = make("div", { class: "chart-tools" }, this.reset, this.toggle);
+      heading.append(" ", this.units = make("span", { class: "text-secondary fw-normal" }));
+      const tools = make("div", { class: "chart-tools" }, this.outside, this.reset, this.toggle);
       const head = make("div", { class: "chart-head" }, heading, tools);
       const note = make("div", { class: "chart-help text-secondary small" }, ...[help].flat().map((text) => make("p", {}, text)));
       note.hidden = true;
@@ -73,11 +76,10 @@ prove.chart = (() => {
 
     // The chart to take along: its picture, and its numbers as the server has them all.
     files() {
-      const found = make("div", { class: "chart-files" }, this.button("PNG", () => picture(this), { "aria-label": `Save ${this.title} as PNG` }));
-      if (!this.csv) return found;
-      const link = make("a", { class: "btn btn-sm btn-ghost-secondary", href: this.csv(), download: "", "aria-label": `Save ${this.title} as CSV` }, "CSV");
-      found.prepend(link);
-      return found;
+      const acts = this.acts.map(({ text, pressed = null, act }) => this.button(text, ({ currentTarget }) => act(this, currentTarget), pressed == null ? {} : { "aria-pressed": pressed }));
+      const link = this.csv && make("a", { class: "btn btn-sm btn-ghost-secondary", href: this.csv(), download: "", "aria-label": `Save ${this.title} as CSV` }, "CSV");
+      const drawn = [["SVG", drawing], ["PNG", picture]].map(([text, save]) => this.button(text, () => save(this), { "aria-label": `Save ${this.title} as ${text}` }));
+      return make("div", { class: "chart-files" }, ...acts, ...[link].filter(Boolean), ...drawn);
     }
 
     button(text, act, attributes = {}) {
@@ -98,9 +100,9 @@ prove.chart = (() => {
       const all = this.series.map((_, index) => index);
       const theirs = this.beside ? all.map((index) => ({ ...line(index, () => "aa"), width: 1, dash: THIN, points: { show: false } })) : [];
       return {
-        width: this.canvas.clientWidth || 300, height: TALL,
-        scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] }, y: { range: (plot, low, high) => room(plot, ...this.span(plot, low, high)) } },
-        axes: [{ ...axis, size: 30, values: (plot, ticks) => ticks.map((tick) => this.axis.written ? this.axis.written(tick) : written(tick)), incrs: INCREMENTS }, { ...axis, size: 52, values: (plot, ticks) => ticks.map(written) }],
+        width: this.canvas.clientWidth || 300, height: this.tall,
+        scales: { x: { time: false, range: (plot, low, high) => low === high ? [low - 1, high + 1] : [low, high] }, y: { distr: this.logs() ? 3 : 1, range: (plot, low, high) => this.reaches(plot, ...this.span(plot, low, high)) } },
+        axes: [{ ...axis, size: 30, values: (plot, ticks) => ticks.map((tick) => this.axis.written ? this.axis.written(tick) : written(tick)), incrs: INCREMENTS }, { ...axis, size: 52, values: (plot, ticks) => ticks.map((tick) => tick == null ? "" : written(tick)) }],
         series: [{}, ...all.map((index) => line(index, () => this.smooths(index) ? "55" : "")), ...all.map((index) => line(index, () => "")), ...theirs],
         legend: { show: false },
         cursor: {
@@ -116,9 +118,20 @@ prove.chart = (() => {
       return this.series.filter(({ shown, band }) => shown && band).map((each) => [each, [...each.band].map(([step, [low, high]]) => [this.axis.place(step), low, high]).filter(([x]) => x != null)]);
     }
 
+    // Powers of ten have no place for what is below 0; 0 itself is left out.
+    logs() {
+      const values = this.series.flatMap(({ points }) => [...points.values()]);
+      return this.log && values.some((value) => value > 0) && !values.some((value) => value < 0);
+    }
+
+    reaches(plot, low, high) {
+      return plot.scales.y.distr === 3 ? low > 0 ? uPlot.rangeLog(low, high, 10, false) : [0.1, 1] : room(plot, low, high);
+    }
+
     // The lowest and the highest value in view, bands included.
     span(plot, low, high) {
       const { min, max } = plot.scales.x;
+      if (this.far.length) [low, high] = span(plot.data.slice(1).map((values, index) => [values, this.fences[index]]).filter((_, index) => plot.series[index + 1].show), ...plot.series[0].idxs);
       const seen = this.bands().flatMap(([, edge]) => edge.filter(([x]) => x >= min && x <= max).flatMap(([, ...ends]) => ends));
       return seen.length ? [seen.reduce((a, b) => Math.min(a, b), low ?? Infinity), seen.reduce((a, b) => Math.max(a, b), high ?? -Infinity)] : [low, high];
     }
@@ -172,10 +185,32 @@ prove.chart = (() => {
       lay(ours, this.axis.place, "step");
       if (this.beside) lay(theirs, (step) => this.beside.place(step, this.axis), "theirs");
       this.rows = [...found.values()].sort((a, b) => a.x - b.x);
-      const raw = this.series.map((each) => this.rows.map(({ step }) => each.points.get(step) ?? null));
-      const other = this.beside ? this.series.map(({ name }) => this.rows.map((row) => this.beside.lines[name]?.get(row.theirs) ?? null)) : [];
-      const eased = (values, index) => this.smooths(index) ? smoothed(values, this.weight) : values;
-      return [this.rows.map(({ x }) => x), ...raw, ...raw.map((values) => smoothed(values, this.weight)), ...other.map(eased)];
+      const logs = this.logs(), seen = (value) => value == null || (logs && value <= 0) ? null : value;
+      const raw = this.series.map((each) => this.rows.map(({ step }) => seen(each.points.get(step))));
+      const other = this.beside ? this.series.map(({ name }) => this.rows.map((row) => seen(this.beside.lines[name]?.get(row.theirs)))) : [];
+      const [fences, theirFences] = [raw, other].map((lines) => lines.map(fence));
+      const eased = (values, edge) => smoothed(values.map((value) => this.all || inside(value, edge) ? value : null), this.weight);
+      this.far = raw.flatMap((values, index) => this.series[index].shown ? values.flatMap((y, i) => y == null || inside(y, fences[index]) ? [] : [{ x: this.rows[i].x, y, index }]) : []);
+      this.tell(logs);
+      if (this.all) this.far = [];
+      this.fences = [...fences, ...fences, ...theirFences];
+      return [this.rows.map(({ x }) => x), ...raw, ...raw.map((values, index) => eased(values, fences[index])), ...other.map((values, index) => this.smooths(index) ? eased(values, theirFences[index]) : values)];
+    }
+
+    // What the scale is, and how many values it leaves outside.
+    tell(logs) {
+      const count = this.far.length;
+      this.units.textContent = [this.unit, logs ? "log scale" : this.log ? "linear, for values below 0" : ""].filter(Boolean).join(" · ");
+      this.outside.hidden = !count;
+      this.outside.textContent = this.all ? "Leave outliers out" : `${count} outside`;
+      const values = count === 1 ? "1 value" : `${count} values`;
+      this.outside.setAttribute("aria-label", this.all ? `Leave ${values} far from the rest out of ${this.title}` : `Show ${values} of ${this.title} far from the rest`);
+    }
+
+    // Another scale for its heights.
+    scaled(log, all) {
+      Object.assign(this, { log, all });
+      this.start();
     }
 
     add(name, step, y) {
@@ -202,16 +237,21 @@ prove.chart = (() => {
     }
 
     draw() {
-      const { min, max } = this.plot.scales.x;
+      if (this.log && this.logs() !== (this.plot.scales.y.distr === 3)) return this.start();
       this.style();
       this.plot.setData(this.data(), !this.zoomed);
-      if (this.zoomed) this.plot.setScale("x", { min, max });
+      if (this.zoomed) this.plot.setScale("x", { min: this.range[0], max: this.range[1] });
       this.readings();
       if (this.details.open) this.fill();
     }
 
     mark(plot) {
-      drawMarks(plot, this.marks.map(({ step, kind, text }) => ({ x: this.axis.place(step), kind, text })).filter(({ x }) => x != null));
+      drawMarks(plot, this.placed());
+      for (const { x, y, index } of this.far) drawOutside(plot, { x, y, ink: this.ink(index) });
+    }
+
+    placed() {
+      return this.marks.map(({ step, kind, text }) => ({ x: this.axis.place(step), kind, text })).filter(({ x }) => x != null);
     }
 
     // Lay the same points along another axis.
@@ -235,6 +275,7 @@ prove.chart = (() => {
 
     told([low, high]) {
       this.zoomed = true;
+      this.range = [low, high];
       this.reset.hidden = false;
       this.closer(...this.inside([low, high]), [low, high]);
     }
@@ -253,6 +294,7 @@ prove.chart = (() => {
     // Show a part of the axis, or all of it, without telling anybody.
     view(range) {
       this.zoomed = Boolean(range);
+      this.range = range;
       this.reset.hidden = !range;
       this.plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
       this.plot.setData(this.data(), !range);
@@ -267,7 +309,12 @@ prove.chart = (() => {
 
     resize() {
       const width = this.canvas.clientWidth;
-      if (width && width !== this.plot.width) this.plot.setSize({ width, height: TALL });
+      if (width && (width !== this.plot.width || this.tall !== this.plot.height)) this.plot.setSize({ width, height: this.tall });
+    }
+
+    grow(tall = TALL) {
+      this.tall = tall;
+      this.resize();
     }
 
     legend() {
@@ -309,7 +356,7 @@ prove.chart = (() => {
     // The keyboard's cursor.
     reach(x) {
       this.reached = x;
-      this.plot.setCursor({ left: this.plot.valToPos(x, "x"), top: TALL / 2 });
+      this.plot.setCursor({ left: this.plot.valToPos(x, "x"), top: this.tall / 2 });
       const said = this.series.map((each) => `${each.name} ${each.reading.textContent}`);
       this.said.textContent = `${this.axis.name} ${this.axis.written ? this.axis.written(x) : written(x)}: ${said.join(", ")}`;
     }

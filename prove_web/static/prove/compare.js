@@ -26,8 +26,9 @@ class Overlay {
     Object.assign(this, { every: told.every, axis: told.axis });
     const places = this.section.querySelectorAll("[data-compare-charts] .card-body");
     told.charts.forEach((chart, index) => this.draw(places[index], chart));
+    this.working = this.section.hasAttribute("data-working");
     this.note(told);
-    if (this.section.hasAttribute("data-working")) setInterval(() => document.hidden || this.again(), AGAIN);
+    if (this.working) setInterval(() => document.hidden || this.again(), AGAIN);
   }
 
   async ask(range = {}) {
@@ -57,9 +58,11 @@ class Overlay {
   note({ every, left_out: silent }) {
     const runs = silent.length > 1 ? `Runs ${silent.join(", ")} do` : `Run ${silent[0]} does`;
     const words = [];
+    if (this.working) words.push(`As of ${new Date().toLocaleTimeString()}; read again every ${AGAIN / 1000} s while a run is at work.`);
     if (every > 1) words.push(`Each point is the mean over ${every} steps; zoom in to see them all.`);
     if (silent.length) words.push(`${runs} not count what this axis is in, and so ${silent.length > 1 ? "are" : "is"} left out.`);
-    this.say(words.join(" "));
+    this.words = words.join(" ");
+    this.say(this.words);
   }
 
   say(text) {
@@ -75,7 +78,9 @@ class Overlay {
 
   async again() {
     const told = await this.ask();
-    for (const chart of told?.charts ?? []) this.put(chart, -Infinity, Infinity);
+    if (!told) return this.say(`${this.words} The last look got no answer.`);
+    for (const chart of told.charts) this.put(chart, -Infinity, Infinity);
+    this.note(told);
   }
 
   put({ metric, lines }, first, last) {

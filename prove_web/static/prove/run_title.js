@@ -1,8 +1,9 @@
-// The tab of a run's page: how far it is, in its title and as a ring in its icon. <div data-run-title="Run 7" data-state data-share data-live-job>.
+// The tab of a run's page: how far it is, in its title and as a ring in its icon; and a notification when it ends, to who asks. <div data-run-title="Run 7" data-state data-share data-live-job>.
 document.addEventListener("DOMContentLoaded", () => {
   const element = document.querySelector("[data-run-title]");
   if (!element) return;
   const { runTitle, name, job, after } = element.dataset, icon = document.querySelector("link[rel=icon]");
+  const BEHIND = 20000;
   const INKS = { running: "#0072b2", starting: "#0072b2", done: "#009e73", failed: "#d55e00", stopping: "#e69f00", lost: "#e69f00" };
 
   function show({ state, state_name, done, total }) {
@@ -11,6 +12,39 @@ document.addEventListener("DOMContentLoaded", () => {
     document.title = `${going && total ? `${Math.round(100 * share)} %` : state_name} · ${runTitle} · ${name}`;
     ring(share, INKS[state] ?? "#7a869a");
   }
+
+  // Who asked for it on this page is told when the run is over; the browser asks for leave at the click, and only then.
+  const ask = document.querySelector("[data-notify]"), OVER = ["done", "failed", "stopped", "lost"];
+  let wanted = false, before = element.dataset.state;
+
+  function offer() {
+    if (!ask || !("Notification" in window)) return;
+    ask.hidden = OVER.includes(before) || Notification.permission === "denied";
+    ask.setAttribute("aria-pressed", String(wanted));
+  }
+
+  ask?.addEventListener("click", async () => {
+    if (wanted) wanted = false;
+    else wanted = (Notification.permission === "granted" ? "granted" : await Notification.requestPermission()) === "granted";
+    offer();
+  });
+
+  function tell({ state, state_name, error }) {
+    if (OVER.includes(state) && !OVER.includes(before) && wanted) {
+      const said = new Notification(`${state_name}: ${runTitle}`, { body: [name, error].filter(Boolean).join("\n"), tag: job });
+      said.addEventListener("click", () => { focus(); said.close(); });
+    }
+    before = state;
+    offer();
+  }
+
+  // A tab that is not seen has no socket (see live.js): it asks now and then, until the run is over.
+  setInterval(async () => {
+    if (!document.hidden || !element.dataset.stands || OVER.includes(before)) return;
+    const answer = await fetch(element.dataset.stands, { headers: { Accept: "application/json" } }).catch(() => null);
+    const summary = answer?.ok && !answer.redirected ? await answer.json() : null;
+    if (summary) { show(summary); tell(summary); }
+  }, BEHIND);
 
   function ring(share, ink) {
     const canvas = document.createElement("canvas"), ctx = canvas.getContext("2d");
@@ -30,6 +64,7 @@ document.addEventListener("DOMContentLoaded", () => {
     icon.href = canvas.toDataURL();
   }
 
-  prove.live.subscribe({ job, after: Number(after) }, ({ summary }) => show(summary));
+  prove.live.subscribe({ job, after: Number(after) }, ({ summary }) => { show(summary); tell(summary); });
   show({ state: element.dataset.state, state_name: element.dataset.stateName, done: Number(element.dataset.share), total: 1 });
+  offer();
 });

@@ -12,66 +12,13 @@ document.addEventListener("DOMContentLoaded", async () => {
   curves.read("held_out", snapshot.held_out);
   curves.marked(snapshot.marks);
   curves.show();
+  curves.enlarged();
+  if (beside && !other.over) prove.live.subscribe({ job: other.job, after: other.cursor }, ({ events = [] }) => { events.forEach((event) => beside.follow(event)); curves.again(); });
   prove.live.subscribe({ job: snapshot.job, after: snapshot.cursor }, ({ events = [] }) => events.forEach((event) => curves.follow(event)));
 });
 
-async function read(url) {
-  const answer = await fetch(url, { headers: { Accept: "application/json" } }).catch(() => null);
-  return answer?.ok ? answer.json() : null;
-}
-
 function failed(section) {
   for (const body of section.querySelectorAll("[data-curve]")) body.textContent = "The curves could not be read. Reload the page to try again.";
-}
-
-const SOURCE = { step: "points", held_out: "held_out" };
-const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
-
-function clock(seconds) {
-  if (seconds < 90) return `${Math.round(seconds)} s`;
-  return seconds < 5400 ? `${+(seconds / 60).toFixed(1)} min` : `${+(seconds / 3600).toFixed(1)} h`;
-}
-
-// A run's values by metric, and where its steps lie on the other axes.
-class Values {
-  points = new Map();
-  held_out = new Map();
-  places = { tokens: new Map([[0, 0]]), time: new Map([[0, 0]]) };
-  thinned = { points: false, held_out: false };
-
-  // Columns as the server sends them (see points.py); what is known already is known better now.
-  read(source, { step, axes, series, thinned }) {
-    this.thinned[source] ||= thinned;
-    if (source === "points") for (const [name, places] of Object.entries(axes)) places.forEach((x, i) => this.places[name].set(step[i], x));
-    for (const [metric, told] of Object.entries(series)) {
-      const { at, values } = Array.isArray(told) ? { at: null, values: told } : told;
-      values.forEach((value, i) => this.set(source, metric, step[at ? at[i] : i], value));
-    }
-  }
-
-  set(source, metric, step, value) {
-    const known = this[source];
-    if (!known.has(metric)) known.set(metric, new Map());
-    known.get(metric).set(step, value);
-  }
-
-  place(step, axis) {
-    return axis.name === "step" ? step : this.places[axis.name].get(step);
-  }
-}
-
-// The run that this one is measured against.
-class Beside extends Values {
-  constructor(name, metric, { points, held_out }) {
-    super();
-    Object.assign(this, { name, metric });
-    this.read("points", points);
-    this.read("held_out", held_out);
-  }
-
-  of({ source, lines }) {
-    return { name: this.name, place: (step, axis) => this.place(step, axis), lines: Object.fromEntries(lines.map(([name, metric]) => [name, this[source].get(metric) ?? new Map()])) };
-  }
 }
 
 class Curves extends Values {
@@ -83,9 +30,14 @@ class Curves extends Values {
       tokens: { name: "tokens", place: (step) => this.places.tokens.get(step), written: (x) => short.format(x) },
       time: { name: "time", place: (step) => this.places.time.get(step), written: clock },
     };
-    this.charts = charts.map((chart, index) => ({ ...chart, body: section.querySelector(`[data-curve="${index}"]`), drawn: null }));
+    this.charts = charts.map((chart, index) => {
+      const body = section.querySelector(`[data-curve="${index}"]`), card = body.parentElement;
+      return { ...chart, body, card, home: card.parentElement, key: chart.title.toLowerCase().replaceAll(/\W+/g, "-"), drawn: null };
+    });
     this.seen = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach(({ target }) => this.draw(target)), { rootMargin: "400px" });
     this.look = prove.look(section, (name) => this.changed(name));
+    this.large = new Large(section.querySelector(".chart-large"), (key) => this.look.enlarge(key));
+    this.arrange();
     this.find = section.querySelector("[data-find]");
     this.find.addEventListener("input", () => this.show());
   }
@@ -112,7 +64,7 @@ class Curves extends Values {
   // A chart is there once there is something to draw in it, and a group once one of its charts is.
   show() {
     for (const chart of this.charts) {
-      chart.body.parentElement.hidden = !this.has(chart) || !this.sought(chart);
+      chart.card.hidden = !this.has(chart) || !this.sought(chart);
       if (this.has(chart) && !chart.drawn) this.seen.observe(chart.body);
     }
     let some = false;
@@ -128,6 +80,29 @@ class Curves extends Values {
     for (const name of ["tokens", "time"]) this.section.querySelector(`[data-axis="${name}"]`).hidden = this.places[name].size < 2;
   }
 
+  // Those that are pinned come first, each in the order of all.
+  arrange() {
+    const first = this.section.querySelector("#curves-pinned .run-charts");
+    for (const { card, home, key } of this.charts) (this.look.pins.has(key) ? first : home).append(card);
+  }
+
+  enlarged() {
+    const chart = this.charts.find(({ key }) => key === this.look.large);
+    if (!chart || !this.has(chart)) return this.look.enlarge("");
+    this.draw(chart.body);
+    this.large.open(chart);
+  }
+
+  acts(chart) {
+    const pin = (drawn, button) => {
+      const on = !this.look.pins.has(chart.key);
+      button.setAttribute("aria-pressed", on);
+      this.look.pin(chart.key, on);
+      button.focus();
+    };
+    return [{ text: "Pin", pressed: this.look.pins.has(chart.key), act: pin }, { text: "Large", act: () => this.large.open(chart) }];
+  }
+
   draw(body) {
     this.seen.unobserve(body);
     const chart = this.charts.find((each) => each.body === body), { source, lines } = chart;
@@ -141,6 +116,9 @@ class Curves extends Values {
       smooth: source === "points",
       weight: this.look.keep,
       axis: this.axis,
+      log: this.look.log,
+      all: this.look.all,
+      acts: this.acts(chart),
       marks: this.shown(),
       beside: this.beside?.of({ source, lines: told }),
       zoomed: (first, last, range) => this.closer(chart, first, last, range),
@@ -154,28 +132,22 @@ class Curves extends Values {
     this.want(chart);
   }
 
-  follow({ kind, attempt, data }) {
-    const source = SOURCE[kind];
+  follow(event) {
+    const { kind, attempt, data } = event, source = this.take(event);
     if (kind === "rewound") this.truncate(data.step, attempt);
     if (kind === "checkpoint") this.happened({ kind, step: data.step, text: "checkpoint" });
     if (kind === "held_out") this.happened({ kind, step: data.step, text: "held-out look" });
     if (!source) return;
-    this.lay(source, data);
-    for (const [metric, value] of Object.entries(data)) if (typeof value === "number" && metric !== "step") this.set(source, metric, data.step, value);
     for (const chart of this.drawn) if (chart.source === source) for (const [name, metric] of chart.lines) if (data[metric] != null) chart.drawn.add(name, data.step, data[metric]);
-    if (this.charts.some((chart) => chart.body.parentElement.hidden && this.has(chart) && this.sought(chart))) this.show();
+    if (this.charts.some((chart) => chart.card.hidden && this.has(chart) && this.sought(chart))) this.show();
   }
 
-  // A new step lies behind the one before it on every axis.
-  lay(source, data) {
-    if (source !== "points") return;
-    if (data.elapsed_s != null) this.places.time.set(data.step, data.elapsed_s);
-    const before = this.places.tokens.get(data.step - 1);
-    if (data.tokens != null && before != null) this.places.tokens.set(data.step, before + data.tokens);
+  // The other run told something.
+  again() {
+    for (const { drawn } of this.drawn) drawn.later();
   }
 
   truncate(step, attempt) {
-    for (const known of [...this.points.values(), ...this.held_out.values(), ...Object.values(this.places)]) for (const at of [...known.keys()]) if (at > step) known.delete(at);
     for (const { drawn } of this.drawn) drawn.truncate(step);
     this.marked(this.marks.filter((mark) => mark.step <= step));
     if (attempt > 1) this.happened({ kind: "resumed", step, text: `attempt ${attempt} goes on` });
@@ -199,8 +171,13 @@ class Curves extends Values {
   }
 
   changed(name) {
+    if (name === "pins") {
+      this.arrange();
+      this.show();
+    }
     for (const { drawn, source } of this.drawn) {
       if (name === "x") drawn.along(this.axis);
+      if (name === "y" || name === "far") drawn.scaled(this.look.log, this.look.all);
       if (name === "marks") Object.assign(drawn, { marks: this.shown() }).later();
       if (name === "smooth") Object.assign(drawn, { weight: this.look.keep }).switch(source === "points" && this.look.keep > 0);
     }

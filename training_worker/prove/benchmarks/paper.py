@@ -22,6 +22,11 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "teval": ("instruct", "plan", "reason", "retrieve", "understand", "review"),
 }
 BENCHMARKS = tuple(COLUMNS)
+MEASURED: Mapping[str, str] = {
+    "bfcl": "BFCL Multi-Turn: base, missing parameter, missing function, long context.",
+    "tau2": "tau2-bench: in the paper the user is played by Qwen3-VL-235B-A22B-Instruct.",
+    "teval": "T-Eval: the mean of the JSON and string formats.",
+}
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
 from django.test import Client
 
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
-from prove_web.experiments.many_runs import load
-from prove_web.experiments.models import Point, Run
+from prove_web.experiments.many_runs import GROUP, load
+from prove_web.experiments.models import Run
 
 WIDE = "state,steps,reward,reward-best,kl-last,entropy-mean-20,held_out-best,learning_rate,seed,took"
 PAGES = {
@@ -40,8 +41,11 @@ PAGES = {
 }
 
 
+FEW = {"runs": 5, "steps": 20, "metrics": 60, "rollouts": 16, "wide": 16}  # the baseline
+
+
 class Command(BaseCommand):
-    help = "Time the pages of runs on the database that is set, which is filled first: milliseconds by kind, as JSON."
+    help = "Time the pages of runs on the database that is set, which is filled first: milliseconds, many runs and few."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--runs", type=int, default=500)
@@ -50,36 +54,48 @@ class Command(BaseCommand):
         parser.add_argument("--rollouts", type=int, default=256, help="in each step of the first run")
         parser.add_argument("--wide", type=int, default=4096, help="in the last step of the second run")
         parser.add_argument("--times", type=int, default=40, help="how often each kind of page is asked for")
+        parser.add_argument("--only", action="append", choices=PAGES, help="one kind of page; may be said again")
 
-    def handle(
-        self, *, runs: int, steps: int, metrics: int, rollouts: int, wide: int, times: int, **options: Any
-    ) -> None:
-        if min(runs - 1, steps, metrics, rollouts, wide, times) < 1:
-            raise CommandError("--runs takes a number from 2, each of the others one from 1.")
-        client, (run, second) = ready(runs, steps, metrics, rollouts, wide)
-        step = Point.objects.filter(run=run).order_by("-step").values_list("step", flat=True).first()
-        found = {
-            kind: timed(client, "/bench/runs/" + page.format(run=run.number, wide=second.number, step=step), times)
-            for kind, page in PAGES.items()
-        }
-        self.stdout.write(json.dumps(found, indent=1))
+    def handle(self, *, times: int, only: list[str] | None, **options: Any) -> None:
+        many = {name: options[name] for name in FEW}
+        if min(many["runs"] - 1, *many.values(), times) < 1 or min(many["rollouts"], many["wide"]) < GROUP:
+            raise CommandError(f"--runs is 2 or more, --rollouts and --wide {GROUP} or more, the others 1 or more.")
+        few, whole = (addresses(slug, size) for slug, size in (("few", FEW), ("many", many)))
+        client = Client(headers={"host": "localhost"})
+        client.force_login(User.objects.get(username="bench"))
+        self.stdout.write(f"{connection.display_name}: {sizes(many)}; few: {sizes(FEW)}")
+        self.stdout.write("| page | few, median | many, median | many, 95th | many / few |")
+        self.stdout.write("| --- | --- | --- | --- | --- |")
+        for kind in only or PAGES:
+            base, _ = timed(client, few[kind], times)
+            median, p95 = timed(client, whole[kind], times)
+            self.stdout.write(f"| {kind} | {base:.0f} ms | {median:.0f} ms | {p95:.0f} ms | {median / base:.1f} |")
 
 
-def ready(runs: int, steps: int, metrics: int, rollouts: int, wide: int) -> tuple[Client, list[Run]]:
-    """Someone who may see a project with so many runs, and its first two; what is there from before is used again."""
+def sizes(size: Mapping[str, int]) -> str:
+    return (
+        f"{size['runs']:,} runs x {size['steps']:,} steps x {size['metrics']:,} metrics, "
+        f"{size['steps'] * size['rollouts']:,} rollouts, a step of {size['wide']:,}"
+    )
+
+
+def addresses(slug: str, size: Mapping[str, int]) -> dict[str, str]:
+    """The pages of a project of this size, by kind; a project that is there from before is used again."""
     team, _ = Organisation.objects.get_or_create(slug="bench", defaults={"name": "Bench"})
-    project, made = Project.objects.get_or_create(organisation=team, slug="runs", defaults={"name": "Runs"})
+    project, made = Project.objects.get_or_create(organisation=team, slug=slug, defaults={"name": slug.capitalize()})
     owner, _ = User.objects.get_or_create(username="bench", defaults={"email": "bench@localhost"})
     Membership.objects.get_or_create(organisation=team, user=owner, defaults={"role": Role.OWNER})
-    for _ in load(project, runs, steps, metrics, rollouts, wide) if made else ():
+    for _ in load(project, **size) if made else ():
         pass
-    client = Client(headers={"host": "localhost"})
-    client.force_login(owner)
-    return client, list(Run.objects.filter(project=project).order_by("number")[:2])
+    run, wide = Run.objects.filter(project=project).order_by("number")[:2]
+    step = run.points.order_by("-step").values_list("step", flat=True).first()
+    numbers = {"run": run.number, "wide": wide.number, "step": step}
+    return {kind: f"/bench/{slug}/{page.format(**numbers)}" for kind, page in PAGES.items()}
 
 
-def timed(client: Client, url: str, times: int) -> dict[str, float]:
-    """Milliseconds of the clock, from the request to the whole answer within one process; the first reads the disk."""
+def timed(client: Client, url: str, times: int) -> tuple[float, float]:
+    """Median and 95th percentile in milliseconds of the clock, from the request to the whole answer within one process;
+    the first, which reads the disk, does not count."""
     took = []
     for _ in range(times + 1):
         began = time.perf_counter()
@@ -89,4 +105,4 @@ def timed(client: Client, url: str, times: int) -> dict[str, float]:
             raise CommandError(f"{url} was answered {answer.status_code}.")
     took = took[1:]
     p95 = statistics.quantiles(took, n=20)[-1] if len(took) > 1 else took[0]
-    return {"pages": times, "median": round(statistics.median(took), 1), "p95": round(p95, 1)}
+    return statistics.median(took), p95

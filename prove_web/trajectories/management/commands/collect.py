@@ -45,5 +45,5 @@ class Command(BaseCommand):
         except forms.ValidationError as why:
             raise CommandError(" ".join(why.messages)) from None
         count = made.trajectories.count()
-        told = f"{count:,} rollouts" if made.job.state == State.DONE else "queued; it is made by the site's web worker"
+        told = f"{count:,} rollouts" if made.job.state == State.DONE else "queued; made by the files worker"
         self.stdout.write(f"data set {made.number}, {made.name}: {told}")

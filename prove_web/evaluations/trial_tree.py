@@ -1,0 +1,90 @@
+"""All trials of one task: beside each other, as a tree of their calls, and two of them call by call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.experiments.branches import drawn
+from prove_web.experiments.group_pages import KEYS, compared, node_of, shown
+from prove_web.experiments.groups import Group, Member
+from training_worker.prove.benchmarks.protocol import task_of
+from training_worker.prove.prefix_tree import partings, tree
+from training_worker.prove.trajectory import Rollout
+
+from .item_page import item_at, trials
+from .models import EvaluationItem
+from .relatives import evaluation_of
+from .reports import title_of
+from .stored import NoConversation, result_of
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One of them: its row, and its place in the group, whose `reward` is its score from 0 to 1."""
+
+    row: EvaluationItem
+    member: Member
+
+
+@in_project(Action.VIEW)
+@require_safe
+def evaluation_trials(request: ProjectRequest, evaluation: int, line: int) -> HttpResponse:
+    """All trials of the task at `line`, which counts from 0. `by=tool` merges calls by tool alone, `node` narrows to
+    the trials through one call, `pair` twice compares two; `part=members` is the table of trials alone."""
+    found = evaluation_of(request.project, evaluation)
+    row = item_at(found, line)
+    rows = trials(row) or [row]
+    for one in rows:
+        one.evaluation = found
+    context: dict[str, Any] = {
+        "evaluation": found,
+        "item": row,
+        "task": task_of(row.item),
+        "title": title_of(found.benchmark),
+        "rows": rows,
+    }
+    try:
+        rollouts = [result_of(one).rollout for one in rows]
+    except NoConversation as why:
+        return render(request, "evaluations/trials.html", context | {"why": str(why)})
+    context |= parted(request.GET, group_of(rows, rollouts), rows, rollouts)
+    part = "trial_members" if request.GET.get("part") == "members" else "trials"
+    return render(request, f"evaluations/{part}.html", context)
+
+
+def group_of(rows: Sequence[EvaluationItem], rollouts: Sequence[Rollout]) -> Group:
+    """The trials as the group of a prompt: what each is worth beside their mean stands for its advantage."""
+    mean = fmean(row.value for row in rows)
+    members = (
+        Member(index=at, place=at, reward=row.value, advantage=row.value - mean, end=rollout.end, success=row.passed)
+        for at, (row, rollout) in enumerate(zip(rows, rollouts, strict=True), 1)
+    )
+    return Group(1, task_of(rows[0].item), tuple(members), top=1.0)
+
+
+def parted(asked: Any, group: Group, rows: Sequence[EvaluationItem], rollouts: Sequence[Rollout]) -> dict[str, Any]:
+    by = asked.get("by", "") if asked.get("by", "") in KEYS else "arguments"
+    key = KEYS[by][1]
+    root = tree([[made.call for made in rollout.calls] for rollout in rollouts], key)
+    forks = partings(root, [member.reward for member in group.members])
+    node, pair = node_of(root, asked.get("node", "")), compared(asked, group, rollouts, key)
+    return {
+        "group": group,
+        "root": drawn(root, rollouts, group, forks, arguments=by == "arguments"),
+        "parted": forks[0] if forks else None,
+        "by": by,
+        "keys": [(name, title) for name, (title, _) in KEYS.items()],
+        "node": node,
+        "trials": [Trial(rows[member.place - 1], member) for member in shown(group, node)],
+        "pair": pair,
+        "ends": [Trial(rows[member.place - 1], member) for member in pair.ends] if pair else [],
+        "passed": sum(row.passed for row in rows),
+    }

@@ -1,0 +1,9 @@
+"""What people are told of a fault of ours; its traceback is for the log of whoever runs the site."""
+
+from __future__ import annotations
+
+
+def fault(error: BaseException) -> str:
+    """One sentence without the error's own words, which may hold a path or a secret."""
+    name = type(error).__name__
+    return f"A fault of the site itself ({name}): its log says where. Tell whoever runs the site, then try again."

@@ -1,0 +1,44 @@
+// How high a chart reaches: what lies far from all the rest, a spike of 1e9 or so, is left outside and told of.
+prove.range = (() => {
+  const FEW = 8, TAIL = 0.05, FAR = 4, LEVEL = 1000;
+
+  // The lowest and the highest value that belong to the rest; null where there are too few to tell. Of what hardly ever
+  // differs from 0, as a count of rare things, nothing lies outside.
+  function fence(values) {
+    const known = values.filter((value) => value != null).sort((a, b) => a - b);
+    if (known.length < FEW) return null;
+    const [low, high] = [TAIL, 1 - TAIL].map((share) => known[Math.round(share * (known.length - 1))]);
+    const room = low === high ? LEVEL * Math.abs(high) : FAR * (high - low);
+    return room ? [low - room, high + room] : null;
+  }
+
+  const inside = (value, edge) => !edge || (value >= edge[0] && value <= edge[1]);
+
+  // The lowest and the highest of what is within its fence, from place `first` to `last`; `lines` are [values, fence].
+  function span(lines, first, last) {
+    let [low, high] = [Infinity, -Infinity];
+    for (const [values, edge] of lines) {
+      for (let i = first; i <= last; i++) {
+        if (values[i] == null || !inside(values[i], edge)) continue;
+        low = Math.min(low, values[i]);
+        high = Math.max(high, values[i]);
+      }
+    }
+    return low > high ? [null, null] : [low, high];
+  }
+
+  // A small triangle at the edge for each value that lies beyond it.
+  function drawOutside(plot, { x, y, ink }) {
+    const { ctx, bbox } = plot, size = 5 * devicePixelRatio, { max, min } = plot.scales.y;
+    const at = plot.valToPos(x, "x", true), up = y > max ? 1 : -1, edge = up > 0 ? bbox.top : bbox.top + bbox.height;
+    if ((y <= max && y >= min) || at < bbox.left || at > bbox.left + bbox.width) return;
+    ctx.fillStyle = ink;
+    ctx.beginPath();
+    ctx.moveTo(at, edge);
+    ctx.lineTo(at - size, edge + up * 1.6 * size);
+    ctx.lineTo(at + size, edge + up * 1.6 * size);
+    ctx.fill();
+  }
+
+  return { fence, inside, span, drawOutside };
+})();

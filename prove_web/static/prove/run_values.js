@@ -1,0 +1,86 @@
+// What a run told, by metric and step, and where its steps lie: of the run itself, and of the one beside it.
+async function read(url) {
+  const answer = await fetch(url, { headers: { Accept: "application/json" } }).catch(() => null);
+  return answer?.ok ? answer.json() : null;
+}
+
+const SOURCE = { step: "points", held_out: "held_out" };
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
+function clock(seconds) {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  return seconds < 5400 ? `${+(seconds / 60).toFixed(1)} min` : `${+(seconds / 3600).toFixed(1)} h`;
+}
+
+// A run's values by metric, and where its steps lie on the other axes.
+class Values {
+  points = new Map();
+  held_out = new Map();
+  places = { tokens: new Map([[0, 0]]), time: new Map([[0, 0]]) };
+  thinned = { points: false, held_out: false };
+
+  // Columns as the server sends them (see points.py); what is known already is known better now.
+  read(source, { step, axes, series, thinned }) {
+    this.thinned[source] ||= thinned;
+    if (source === "points") for (const [name, places] of Object.entries(axes)) places.forEach((x, i) => this.places[name].set(step[i], x));
+    for (const [metric, told] of Object.entries(series)) {
+      const { at, values } = Array.isArray(told) ? { at: null, values: told } : told;
+      values.forEach((value, i) => this.set(source, metric, step[at ? at[i] : i], value));
+    }
+  }
+
+  set(source, metric, step, value) {
+    const known = this[source];
+    if (!known.has(metric)) known.set(metric, new Map());
+    known.get(metric).set(step, value);
+  }
+
+  // All values that an event tells; whether it told any.
+  take({ kind, data }) {
+    const source = SOURCE[kind];
+    if (kind === "rewound") this.forget(data.step);
+    if (!source) return null;
+    this.lay(source, data);
+    for (const [metric, value] of Object.entries(data)) if (typeof value === "number" && metric !== "step") this.set(source, metric, data.step, value);
+    return source;
+  }
+
+  // A new step lies behind the one before it on every axis.
+  lay(source, data) {
+    if (source !== "points") return;
+    if (data.elapsed_s != null) this.places.time.set(data.step, data.elapsed_s);
+    const before = this.places.tokens.get(data.step - 1);
+    if (data.tokens != null && before != null) this.places.tokens.set(data.step, before + data.tokens);
+  }
+
+  forget(step) {
+    for (const known of [...this.points.values(), ...this.held_out.values(), ...Object.values(this.places)]) for (const at of [...known.keys()]) if (at > step) known.delete(at);
+  }
+
+  values(source, metric) {
+    if (!this[source].has(metric)) this[source].set(metric, new Map());
+    return this[source].get(metric);
+  }
+
+  place(step, axis) {
+    return axis.name === "step" ? step : this.places[axis.name].get(step);
+  }
+}
+
+// The run that this one is measured against; it may still be at work itself.
+class Beside extends Values {
+  constructor(name, metric, { points, held_out }) {
+    super();
+    Object.assign(this, { name, metric });
+    this.read("points", points);
+    this.read("held_out", held_out);
+  }
+
+  of({ source, lines }) {
+    return { name: this.name, place: (step, axis) => this.place(step, axis), lines: Object.fromEntries(lines.map(([name, metric]) => [name, this.values(source, metric)])) };
+  }
+
+  follow(event) {
+    this.take(event);
+  }
+}
