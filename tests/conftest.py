@@ -2,9 +2,11 @@
 
 import importlib.util
 import os
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,8 @@ from hypothesis import HealthCheck, settings
 from tests.sharing import dealt_out, shared_folder
 
 if TYPE_CHECKING:
+    from pytest_django import DjangoDbBlocker
+
     from tests.prove.serving import Serve
 
 # Before Django is set up: tests write to a data folder of their own, and know no broker or database but theirs.
@@ -46,6 +50,28 @@ def graph_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with shared_folder(tmp_path_factory, "graph") as folder:
         load_or_build(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, django_db_blocker: "DjangoDbBlocker"
+) -> None:
+    """An empty database with every table. On SQLite one process migrates, and the others copy what it made."""
+    from django.contrib.contenttypes.models import ContentType
+    from django.db import connection
+
+    if connection.vendor != "sqlite":
+        request.getfixturevalue("django_db_setup")
+        return
+    with shared_folder(tmp_path_factory, "database") as folder:
+        made = (kept := folder / "migrated.sqlite3").exists()
+        connection.settings_dict["TEST"]["MIGRATE"] = not made
+        request.getfixturevalue("django_db_setup")
+        with django_db_blocker.unblock(), closing(sqlite3.connect(kept)) as file:
+            connection.ensure_connection()
+            here = connection.connection
+            file.backup(here) if made else here.backup(file)
+    ContentType.objects.clear_cache()
 
 
 @pytest.fixture(scope="session")

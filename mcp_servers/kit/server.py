@@ -22,7 +22,8 @@ from typing import (
     get_type_hints,
 )
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
 from .arguments import faults
@@ -60,8 +61,9 @@ class InvalidArguments(ToolError):
 class Tool:
     """One function over a state, and what its signature says about it.
 
-    `consumes` are the id types it cannot do without, `accepts` those it may take besides, `produces` those its result
-    carries and it was not given. `asks` are the ways a person asks for it, with parameters in braces.
+    `taken` are the type and the default of each parameter, `...` where it has none. `consumes` are the id types it
+    cannot do without, `accepts` those it may take besides, `produces` those its result carries and it was not given.
+    `asks` are the ways a person asks for it, with parameters in braces.
     """
 
     def __init__(
@@ -79,19 +81,11 @@ class Tool:
         self.asks = asks
         self.writes, self.destructive, self.idempotent = writes, destructive, idempotent
         self.description = " ".join((inspect.getdoc(function) or "").split())
-        fields: dict[str, Any] = {
-            p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters
-        }
-        self.model = create_model(self.name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
-        taken = {p.name: (Required if p.default is p.empty else NotRequired)[hints[p.name]] for p in parameters}
-        shape = TypedDict(self.name, taken)  # type: ignore[misc]
-        shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[attr-defined]
-        self.validate = TypeAdapter(shape).validator.validate_json
         for p in parameters:
-            if not self.model.model_fields[p.name].description:
+            if not FieldInfo.from_annotation(hints[p.name]).description:
                 raise TypeError(f"{self.name}: the parameter {p.name} has no description.")
-        self.result = TypeAdapter(hints["return"])
         self.result_type = hints["return"]
+        self.taken = {p.name: (hints[p.name], ... if p.default is p.empty else p.default) for p in parameters}
         self.ids = {p.name: id for p in parameters for id in ids_in(hints[p.name])}
         self.required = tuple(p.name for p in parameters if p.default is p.empty)
         self.consumes = frozenset(self.ids[name] for name in self.required if name in self.ids)
@@ -100,6 +94,24 @@ class Tool:
         marks = {p.name: tuple(marks_in(hints[p.name])) for p in parameters}
         self.sensitive = frozenset(name for name, found in marks.items() if Sensitive() in found)
         self.seen = {name: mark.field for name, found in marks.items() for mark in found if isinstance(mark, Seen)}
+
+    @cached_property
+    def model(self) -> type[BaseModel]:
+        """The arguments as pydantic knows them. Built when first asked for, for a process needs a few tools of all."""
+        fields: dict[str, Any] = dict(self.taken)
+        return create_model(self.name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
+
+    @cached_property
+    def validate(self) -> Callable[[str], dict[str, Any]]:
+        """The arguments that a JSON text holds. Raises ValidationError with every fault."""
+        taken = {name: (Required if given is ... else NotRequired)[hint] for name, (hint, given) in self.taken.items()}
+        shape = TypedDict(self.name, taken)  # type: ignore[misc]
+        shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[attr-defined]
+        return TypeAdapter(shape).validator.validate_json
+
+    @cached_property
+    def result(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self.result_type)
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:

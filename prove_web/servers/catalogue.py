@@ -91,7 +91,7 @@ def entries() -> dict[str, Entry]:
 
 def words(server: str, tool: Tool) -> str:
     ids = sorted({*tool.ids.values(), *tool.produces})
-    names = (tool.name, tool.name.replace("_", " "), server, *tool.model.model_fields, *ids)
+    names = (tool.name, tool.name.replace("_", " "), server, *tool.taken, *ids)
     return " ".join((*names, tool.description)).lower()
 
 

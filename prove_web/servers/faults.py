@@ -36,7 +36,7 @@ def of_refusal(tool: Tool, arguments: dict[str, Any], text: str) -> tuple[dict[s
 def unfit(tool: Tool, arguments: dict[str, Any]) -> tuple[dict[str, str], str]:
     """Where arguments do not fit the tool's schema, by path, and what no field is to blame for."""
     found = of_form(tool, arguments)
-    paths = {path.replace("/", "."): path for path in every_path(arguments, tool.model.model_fields)}
+    paths = {path.replace("/", "."): path for path in every_path(arguments, tool.taken)}
     mine = {paths[place]: f"It {problem}." for place, problem in found.items() if place in paths}
     rest = [f"{place} {problem}" for place, problem in found.items() if place not in paths]
     return mine, f"{'; '.join(rest)}." if rest else ""

@@ -36,10 +36,11 @@ FURNISHED = [
     "evaluations", "evaluation-new", "alerts", "alert", "alert-rules", "alert-rule", "alert-rule-new", "webhooks",
     "webhook", "job-queue", "workers", "shares", "share-new", "bin", "project-delete", "deleted-projects",
     "project-new", "audit", "api-tokens", "api-docs", "account", "account_reauthenticate", "shared",
+    "leave", "team-edit", "account-sessions", "account-close", "evaluation-trials",
 ]  # fmt: skip
 
 # Once one has said again who one is.
-CONFIRMED = ["mfa_activate_totp", "mfa_add_webauthn"]
+CONFIRMED = ["mfa_activate_totp", "mfa_add_webauthn", "mfa_generate_recovery_codes"]
 
 EXCUSED = {
     "mfa_index": "the address of one's account",

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 from prove_web.supervisor import guard, process
 from prove_web.supervisor.output import Console, Output
 from prove_web.supervisor.program import Program, Refused, StopAsked
-from prove_web.supervisor.supervisor import Supervisor
+from prove_web.supervisor.supervisor import ECHO, Supervisor
 from tests.waiting import PATIENCE, eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -28,7 +27,7 @@ import os, sys
 from pathlib import Path
 from prove_web.supervisor.output import Console
 from prove_web.supervisor.program import Program
-from prove_web.supervisor.supervisor import Supervisor
+from prove_web.supervisor.supervisor import ECHO, Supervisor
 
 family = '''
 import subprocess, sys, time
@@ -141,16 +140,28 @@ def test_a_program_that_does_not_stop_in_time_is_killed(supervised, tmp_path: Pa
     assert marked(running.marker) == []
 
 
-def test_a_second_ctrl_c_ends_all_at_once_but_not_the_echo_of_the_first(supervised) -> None:
+def test_a_second_ctrl_c_ends_all_at_once(supervised) -> None:
     running = supervised(tidying=600, grace=600)
-    for _ in range(2):
-        running.child.send_signal(signal.SIGINT)
-        time.sleep(0.1)
-    assert running.child.poll() is None
-    time.sleep(1)
-    running.child.send_signal(signal.SIGINT)
+
+    def insisted() -> bool:
+        if running.child.poll() is None:
+            running.child.send_signal(signal.SIGINT)
+        return running.child.poll() is not None
+
+    eventually(insisted, "an end at once", every=ECHO)
     assert running.end() == (0, "stopped\n")
     assert marked(running.marker) == []
+
+
+def test_the_echo_of_the_first_ctrl_c_is_no_second(supervisor: Supervisor) -> None:
+    for _ in range(2):
+        supervisor.heard(signal.SIGINT, None)
+    assert supervisor.asked and not supervisor.insisted
+    supervisor.asked_at -= 2 * ECHO
+    supervisor.heard(signal.SIGTERM, None)
+    assert not supervisor.insisted
+    supervisor.heard(signal.SIGINT, None)
+    assert supervisor.insisted
 
 
 def test_a_killed_supervisor_takes_its_programs_with_it(supervised) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from safetensors.torch import load_model, save_model
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from tests.sharing import shared_folder
 from training_worker.prove.rollout import demonstration
 from training_worker.prove.trajectory import Example
 from training_worker.trainer.conversation import encode_demonstration
@@ -38,12 +40,26 @@ def model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
 
 
 @pytest.fixture(scope="session")
-def taught(tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> Qwen3ForCausalLM:
-    """Taught for a few seconds, so that it calls tools: it has rollouts of several turns, and groups with variance."""
+def taught(
+    tokenizer: PreTrainedTokenizerFast, examples: list[Example], tmp_path_factory: pytest.TempPathFactory
+) -> Qwen3ForCausalLM:
+    """Taught for a few seconds, so that it calls tools: it has rollouts of several turns, and groups with variance.
+
+    Once for all processes of the test run.
+    """
     model = tiny_model(tokenizer, seed=1, shape=SMALL)
+    with shared_folder(tmp_path_factory, "taught") as folder:
+        if (weights := folder / "model.safetensors").exists():
+            load_model(model, weights)
+        else:
+            teach(model, tokenizer, examples)
+            save_model(model, str(weights))
+    return model.eval()
+
+
+def teach(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> None:
     demonstrations = [
         encode_demonstration(tokenizer, asked.opening, demonstration(one), asked.tools)
         for one, asked in ((one, Bank(one)) for one in examples)
     ]
     fit(model, [Stage("full", demonstrations, 8)], SFTRun(steps=100, threads=1, warmup_steps=5), lambda event: None)
-    return model.eval()
