@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from prove_web.accounts.models import Organisation, Project, User
+from prove_web.experiments.defaults import START
 from prove_web.experiments.models import Run, Sweep
 from prove_web.live.models import Job, Kind, State
 from prove_web.live.record import record
@@ -41,7 +42,8 @@ def test_a_sweep_is_planned_then_launched_with_the_members_of_the_plan(
     asked = sweep(dataset, settings={"group": 4})
     plan = maries.post("/sweeps/plan", asked)
     assert len(plan["members"]) == 4 and not Run.objects.exists()
-    assert "8 prompts" in plan["forecast"]["line"] and plan["forecast"]["figures"]
+    assert [one["seconds"] for one in plan["members"]] == [60 * START["minutes"]] * 4 and not plan["known"]
+    assert plan["seconds"] == 240 * START["minutes"] and plan["done"] is None and "no worker" in plan["why"]
     made = maries.post("/sweeps", asked, 201)
     assert [one["varied"] for one in made["runs"]] == [one["varied"] for one in plan["members"]]
     assert [one["name"] for one in made["runs"]] == [one["name"] for one in plan["members"]]

@@ -17,7 +17,7 @@ from prove_web.alerts.looking import look
 from prove_web.experiments.models import Run
 from prove_web.experiments.stored import StoredRun
 from prove_web.live.models import JobEvent
-from training_worker.client.project import pieces
+from training_worker.client.runs import pieces
 from training_worker.prove.store.folder import read_one
 
 from .asked_api import with_token

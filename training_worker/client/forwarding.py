@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from .asking import Json
 from .errors import Conflict, Invalid, NotFound
-from .project import Json, Project
+from .project import Project
 from .spool import Item, Spool
 
 BATCH = 200  # items of a request

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from .asking import Asking, Json
 from .errors import Conflict
 
-if TYPE_CHECKING:
-    from .project import Project
 
-Json = dict[str, Any]
-
-
-def begin(project: Project, file: str | Path) -> Json:
+def begin(project: Asking, file: str | Path) -> Json:
     """Announce a file; `id` names it from now on."""
     path = Path(file)
     return project.post("/imports", {"name": path.name, "size": path.stat().st_size})
 
 
-def send(project: Project, upload: str, file: str | Path) -> Json:
+def send(project: Asking, upload: str, file: str | Path) -> Json:
     """Send what the site has not yet of a file; called again after a cut, it goes on. Raises StudioError."""
     stands = dict(project.get(f"/imports/{upload}"))
     with Path(file).open("rb") as source:
@@ -31,7 +26,7 @@ def send(project: Project, upload: str, file: str | Path) -> Json:
     return stands
 
 
-def sent(project: Project, upload: str, piece: bytes, at: int) -> Json:
+def sent(project: Asking, upload: str, piece: bytes, at: int) -> Json:
     """How it stands after a piece. One that came through without its answer is refused when it is sent again."""
     address = f"{project.path}/imports/{upload}"
     try:

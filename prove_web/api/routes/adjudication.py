@@ -1,63 +1,28 @@
-"""What whoever leads a review does: change a queue, close it, and settle what its reviewers disagree about."""
+"""Settling what the reviewers of an item disagree about."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from django.utils import timezone
 from ninja import Query, Router, Schema
-from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.review.accepting import Drifted, NotChecked
-from prove_web.review.forms import QueueForm, as_initial
 from prove_web.review.item_page import item_of
-from prove_web.review.making import close
-from prove_web.review.models import Item, Queue
-from prove_web.review.progress import standings
-from prove_web.review.queue_form_pages import reworked
+from prove_web.review.models import Item
 from prove_web.review.queue_pages import one_queue
 from prove_web.review.reviewing import Refused as NotTaken
 from prove_web.review.reviewing import finish, mine, save_draft
-from prove_web.review.schema import read_schema
 from prove_web.review.settling import complete, conflicting
 from prove_web.review.shape import shape_of
 
 from ..paging import Number
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
+from ..refusals import Refused
 from ..rules import in_project
-from ..schemas import Strict
-from .reviews import (
-    ITEM,
-    PEOPLE,
-    QUEUE,
-    ItemOut,
-    QueueWhole,
-    ReviewOut,
-    Said,
-    Submitted,
-    asked_schema,
-    called,
-    given_by,
-    line,
-    not_taken,
-    submitted,
-    told,
-)
+from .queues import QUEUE
+from .reviews import ITEM, ItemOut, ReviewOut, Said, Submitted, given_by, line, not_taken, submitted, waiting_of
 
 router = Router(tags=["Review"])
-Change = body_of(
-    QueueForm,
-    "ChangeQueue",
-    optional=True,
-    people=PEOPLE,
-    questions=(list[dict[str, Any]] | None, Field(None, max_length=20, description="Until somebody has answered.")),
-)
-
-
-class Closing(Strict):
-    closed: bool = Field(True, description="False opens it again.")
 
 
 class Settling(Said):
@@ -82,38 +47,6 @@ class Waiting(Schema):
     conflicts: int
 
 
-@router.post(f"{QUEUE}/change", response=QueueWhole)
-@in_project(Action.LAUNCH)
-def change_queue(request: Any, queue: Number, body: Change) -> Any:  # type: ignore[valid-type]
-    """Change how a queue is reviewed; what is left out stays. Its questions stay once anybody has answered."""
-    found = one_queue(request.project, queue)
-    sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
-    questions = sent.pop("questions", None)
-    if questions is not None and found.items.filter(reviews__isnull=False).exists():
-        told_so = "Somebody has answered the questions of this queue, so they stay."
-        raise Refused(409, told_so, "body.questions", "Make another queue.")
-    schema = read_schema(found.schema) if questions is None else asked_schema(questions)
-    form = QueueForm(request.project, posted(as_initial(found) | called(request.project, sent)))
-    if not form.is_valid():
-        raise ill_filled(form.errors)
-    reworked(found, form, request.user, schema)
-    return whole(one_queue(request.project, queue))
-
-
-def whole(queue: Queue) -> dict[str, Any]:
-    return told(queue, standings([queue])[queue.pk])
-
-
-@router.post(f"{QUEUE}/close", response=QueueWhole)
-@in_project(Action.LAUNCH)
-def close_queue(request: Any, queue: Number, body: Closing) -> Any:
-    """Take no more answers in a queue, or take them again; drafts are kept."""
-    found = one_queue(request.project, queue)
-    if body.closed != (found.closed_at is not None):
-        close(found, timezone.now() if body.closed else None)
-    return whole(one_queue(request.project, queue))
-
-
 @router.get(f"{QUEUE}/conflicts/next", response=Waiting)
 @in_project(Action.LAUNCH)
 def next_conflict(
@@ -125,7 +58,8 @@ def next_conflict(
     found = one_queue(request.project, queue)
     item = conflicting(found, after)
     count = found.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).count()
-    return {"item": line(request, found, item, mine(item, request.user)) if item else None, "conflicts": count}
+    told = line(found, item, mine(item, request.user), waiting_of(request, item)) if item else None
+    return {"item": told, "conflicts": count}
 
 
 @router.get(f"{ITEM}/adjudication", response=Conflict)
@@ -133,11 +67,8 @@ def next_conflict(
 def read_conflict(request: Any, queue: Number, position: Number) -> Any:
     """What the reviewers of an item say of it, side by side; 409 while it is still being reviewed."""
     item = reviewed(request, queue, position)
-    shape, reviews = (
-        shape_of(item.trajectory),
-        list(complete(item).order_by("done_at", "pk").select_related("reviewer")),
-    )
-    return line(request, item.queue, item, mine(item, request.user)) | {
+    shape, reviews = shape_of(item.trajectory), complete(item).order_by("done_at", "pk").select_related("reviewer")
+    return line(item.queue, item, mine(item, request.user), waiting_of(request, item)) | {
         "turns": [{"number": one.number, "text": one.text} for one in shape.turns],
         "calls": [{"number": one.number, "tool": one.tool, "arguments": one.arguments} for one in shape.calls],
         "reviews": list(reviews),

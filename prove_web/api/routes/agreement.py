@@ -18,12 +18,11 @@ from prove_web.review.annotator import PARTS, Annotator, annotator, judged
 from prove_web.review.answers import collected
 from prove_web.review.disagreements import disagreements
 from prove_web.review.disagreements import queue_of as queue_made
-from prove_web.review.progress import standings
 
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict
-from .reviews import QUEUES, QueueWhole, told
+from .queues import QUEUES, QueueWhole, whole
 
 router = Router(tags=["Review"])
 OfQueue = Annotated[int | None, Query(ge=1, le=10**9 - 1, description="The number of a queue; of all, if left out.")]
@@ -174,4 +173,4 @@ def make_disagreement_queue(request: Any, body: Disagree) -> Any:
         made = queue_made(request.project, request.user, found, how)
     except ValueError as why:
         raise Refused(409, str(why), "body", "Take another part, threshold or queue.") from None
-    return told(made, standings([made])[made.pk])
+    return whole(made)

@@ -68,7 +68,9 @@ class Forecast(Schema):
 @in_project(Action.LAUNCH)
 def forecast_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """What a run of these settings would take: rollouts, minutes, tokens, memory, disk. Nothing is launched."""
-    return forecast_of(checked(request.project, body))
+    told = told_of(checked(request.project, body))
+    rest = {"figures": told.get("figures", []), "differences": told.get("differences", []), "trial": told.get("trial")}
+    return {"line": told["forecast"], **rest}
 
 
 @router.post(f"{RUNS}/trial", response={201: TrialOut})
@@ -108,10 +110,3 @@ def can_be_tried(form: RunForm) -> None:
     if form.cleaned_data["kind"] != RunKind.GRPO:
         do = "Ask for its forecast instead."
         raise Refused(422, "Only a run of GRPO has a trial: it is of rollouts.", "body.kind", do)
-
-
-def forecast_of(form: RunForm) -> dict[str, Any]:
-    """Of a valid launch form."""
-    told = told_of(form)
-    rest = {"figures": told.get("figures", []), "differences": told.get("differences", []), "trial": told.get("trial")}
-    return {"line": told["forecast"], **rest}

@@ -1,4 +1,4 @@
-"""Review: queues, what is to be reviewed in them, what one answers, and the labels that came of it."""
+"""Reviewing: the items of a queue, which of them comes next, and what one answers."""
 
 from __future__ import annotations
 
@@ -9,70 +9,29 @@ from typing import Annotated, Any, Literal
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from prove_web.accounts import audit
 from prove_web.accounts.roles import Action
 from prove_web.review.accepting import Drifted, NotChecked
 from prove_web.review.answering import read, values
 from prove_web.review.blind import Blind
-from prove_web.review.forms import NewQueue
 from prove_web.review.holding import next_item, take
 from prove_web.review.item_page import item_of, refusal
-from prove_web.review.labels import Narrowed, labels, narrowed
+from prove_web.review.labels import Narrowed, narrowed
 from prove_web.review.models import Item, Queue, Review
-from prove_web.review.progress import standings
-from prove_web.review.queue_form_pages import queue_of
 from prove_web.review.queue_pages import one_queue
 from prove_web.review.reviewing import Given, Kept, Stale, finish, mine, save_draft, skip, undo
 from prove_web.review.reviewing import Refused as NotTaken
-from prove_web.review.schema import PLAIN, BadSchema, LabelSchema, read_schema
+from prove_web.review.schema import read_schema
 from prove_web.review.shape import Shape, shape_of
 
 from ..paging import Cursor, Limit, Number, Piece, by_key
-from ..posted import body_of, posted
-from ..refusals import Refused, ill_filled
+from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict, username
-from ..streaming import lines
+from .queues import QUEUE, STATES
 
 router = Router(tags=["Review"])
-QUEUES = "/{slug:organisation}/{slug:project}/review"
-QUEUE = QUEUES + "/{int:queue}"
 ITEM = QUEUE + "/items/{int:position}"
-STATES = Literal["", "open", "conflict", "settled"]
 Answer = str | int | list[str]
-PEOPLE = (list[str] | None, Field(None, max_length=1_000, description="Usernames of those it is dealt out among."))
-Make = body_of(
-    NewQueue,
-    "MakeQueue",
-    optional=True,
-    people=PEOPLE,
-    name=(str, Field(max_length=80)),
-    questions=(list[dict[str, Any]] | None, Field(None, max_length=20, description="The first asks for the verdict.")),
-)
-
-
-class QueueOut(Schema):
-    """A queue, and how many of its items are open, in conflict and settled."""
-
-    number: int
-    name: str
-    instructions: str
-    reviewers: int
-    pull: bool
-    blind: bool
-    by: str | None
-    created_at: datetime
-    closed_at: datetime | None
-    open: int
-    conflict: int
-    settled: int
-    url: str
-
-
-class QueueWhole(QueueOut):
-    questions: list[dict[str, Any]]
-    source: dict[str, Any]
-    sampling: dict[str, Any]
 
 
 class ItemOut(Schema):
@@ -130,72 +89,6 @@ class Submitted(Schema):
     review: ReviewOut
     extra: bool
     state: str
-
-
-@router.get(QUEUES, response=Piece[QueueOut])
-@in_project(Action.VIEW)
-def list_queues(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
-    """The project's queues, the newest first."""
-    rows = Queue.objects.filter(project=request.project).select_related("project__organisation", "created_by")
-    page = by_key(rows, "number", cursor, limit)
-    stands = standings(page["items"])
-    return page | {"items": [told(queue, stands[queue.pk]) for queue in page["items"]]}
-
-
-def told(queue: Queue, standing: Any) -> dict[str, Any]:
-    names = ("number", "name", "instructions", "reviewers", "pull", "blind", "created_at", "closed_at")
-    return {name: getattr(queue, name) for name in names} | {
-        "by": username(queue.created_by),
-        "open": standing.open,
-        "conflict": standing.conflict,
-        "settled": standing.settled,
-        "url": queue.get_absolute_url(),
-        "questions": queue.schema["questions"],
-        "source": queue.source,
-        "sampling": queue.sampling,
-    }
-
-
-@router.post(QUEUES, response={201: QueueWhole})
-@in_project(Action.LAUNCH)
-def make_queue(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
-    """A queue of what a search finds. Without questions of its own it asks those of the form."""
-    sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
-    questions = sent.pop("questions", None)
-    start = {name: field.initial for name, field in NewQueue.base_fields.items() if field.initial is not None}
-    form = NewQueue(request.project, posted(start | called(request.project, sent)))
-    if not form.is_valid():
-        raise ill_filled(form.errors)
-    made = queue_of(form, request.user, asked_schema(questions))
-    if made is None:
-        raise ill_filled(form.errors)
-    return told(made, standings([made])[made.pk])
-
-
-def called(project: Any, sent: dict[str, Any]) -> dict[str, Any]:
-    """What was sent for a queue's form, which knows people by number and not by name."""
-    if (people := sent.get("people")) is None:
-        return sent
-    numbers = dict(project.organisation.memberships.values_list("user__username", "user"))
-    return sent | {"people": [str(numbers.get(name, name)) for name in people]}
-
-
-def asked_schema(questions: Any) -> LabelSchema:
-    """Raises Refused."""
-    if questions is None:
-        return PLAIN
-    try:
-        return read_schema({"questions": questions})
-    except BadSchema as why:
-        raise Refused(422, str(why), "body.questions", "Mend the question.") from None
-
-
-@router.get(QUEUE, response=QueueWhole)
-@in_project(Action.VIEW)
-def read_queue(request: Any, queue: Number) -> Any:
-    """One queue with its questions."""
-    found = one_queue(request.project, queue)
-    return told(found, standings([found])[found.pk])
 
 
 @router.get(f"{QUEUE}/items", response=Piece[ItemOut])
@@ -309,24 +202,3 @@ def undo_review(request: Any, queue: Number, position: Number) -> Any:
         return undo(item_of(request, queue, position), request.user)
     except NotTaken as why:
         raise not_taken(why) from None
-
-
-@router.get(f"{QUEUE}/labels")
-@in_project(Action.LAUNCH)
-def export_labels(
-    request: Any,
-    queue: Number,
-    state: STATES = "",
-    verdict: Literal["", "accept", "reject", "fix"] = "",
-    reviewer: Annotated[str, Query(max_length=150)] = "",
-    q: Annotated[str, Query(max_length=1_100)] = "",
-) -> Any:
-    """Each complete or skipped review of a queue's items, as JSON lines."""
-    found = one_queue(request.project, queue)
-    blind = Blind(request.user, request.project)
-    left = narrowed(found, Narrowed(state, verdict, reviewer, q), blind)
-    if left.fault:
-        raise Refused(422, left.fault, "query.q", "Change the search.")
-    name = f"labels-{request.project.slug}-{found.number}.jsonl"
-    audit.note(None, "exported", found, request.organisation, labels=name)
-    return lines(labels(found, left.rows, blind), name)

@@ -1,0 +1,196 @@
+"""Review queues: found, made, changed and closed, and the labels that came of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from django.utils import timezone
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts import audit
+from prove_web.accounts.roles import Action
+from prove_web.review.blind import Blind
+from prove_web.review.forms import NewQueue, QueueForm, as_initial
+from prove_web.review.labels import Narrowed, labels, narrowed
+from prove_web.review.making import close
+from prove_web.review.models import Queue
+from prove_web.review.progress import standings
+from prove_web.review.queue_form_pages import queue_of, reworked
+from prove_web.review.queue_pages import one_queue
+from prove_web.review.schema import PLAIN, BadSchema, LabelSchema, read_schema
+
+from ..paging import Cursor, Limit, Number, Piece, by_key
+from ..posted import body_of, posted
+from ..refusals import Refused, ill_filled
+from ..rules import in_project
+from ..schemas import Strict, username
+from ..streaming import lines
+
+router = Router(tags=["Review"])
+QUEUES = "/{slug:organisation}/{slug:project}/review"
+QUEUE = QUEUES + "/{int:queue}"
+STATES = Literal["", "open", "conflict", "settled"]
+PEOPLE = (list[str] | None, Field(None, max_length=1_000, description="Usernames of those it is dealt out among."))
+Make = body_of(
+    NewQueue,
+    "MakeQueue",
+    optional=True,
+    people=PEOPLE,
+    name=(str, Field(max_length=80)),
+    questions=(list[dict[str, Any]] | None, Field(None, max_length=20, description="The first asks for the verdict.")),
+)
+Change = body_of(
+    QueueForm,
+    "ChangeQueue",
+    optional=True,
+    people=PEOPLE,
+    questions=(list[dict[str, Any]] | None, Field(None, max_length=20, description="Until somebody has answered.")),
+)
+
+
+class Closing(Strict):
+    closed: bool = Field(True, description="False opens it again.")
+
+
+class QueueOut(Schema):
+    """A queue, and how many of its items are open, in conflict and settled."""
+
+    number: int
+    name: str
+    instructions: str
+    reviewers: int
+    pull: bool
+    blind: bool
+    by: str | None
+    created_at: datetime
+    closed_at: datetime | None
+    open: int
+    conflict: int
+    settled: int
+    url: str
+
+
+class QueueWhole(QueueOut):
+    questions: list[dict[str, Any]]
+    source: dict[str, Any]
+    sampling: dict[str, Any]
+
+
+@router.get(QUEUES, response=Piece[QueueOut])
+@in_project(Action.VIEW)
+def list_queues(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
+    """The project's queues, the newest first."""
+    rows = Queue.objects.filter(project=request.project).select_related("project__organisation", "created_by")
+    page = by_key(rows, "number", cursor, limit)
+    stands = standings(page["items"])
+    return page | {"items": [told(queue, stands[queue.pk]) for queue in page["items"]]}
+
+
+def told(queue: Queue, standing: Any) -> dict[str, Any]:
+    names = ("number", "name", "instructions", "reviewers", "pull", "blind", "created_at", "closed_at")
+    return {name: getattr(queue, name) for name in names} | {
+        "by": username(queue.created_by),
+        "open": standing.open,
+        "conflict": standing.conflict,
+        "settled": standing.settled,
+        "url": queue.get_absolute_url(),
+        "questions": queue.schema["questions"],
+        "source": queue.source,
+        "sampling": queue.sampling,
+    }
+
+
+def whole(queue: Queue) -> dict[str, Any]:
+    return told(queue, standings([queue])[queue.pk])
+
+
+@router.post(QUEUES, response={201: QueueWhole})
+@in_project(Action.LAUNCH)
+def make_queue(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
+    """A queue of what a search finds. Without questions of its own it asks those of the form."""
+    sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    questions = sent.pop("questions", None)
+    start = {name: field.initial for name, field in NewQueue.base_fields.items() if field.initial is not None}
+    form = NewQueue(request.project, posted(start | called(request.project, sent)))
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    made = queue_of(form, request.user, asked_schema(questions))
+    if made is None:
+        raise ill_filled(form.errors)
+    return whole(made)
+
+
+def called(project: Any, sent: dict[str, Any]) -> dict[str, Any]:
+    """What was sent for a queue's form, which knows people by number and not by name."""
+    if (people := sent.get("people")) is None:
+        return sent
+    numbers = dict(project.organisation.memberships.values_list("user__username", "user"))
+    return sent | {"people": [str(numbers.get(name, name)) for name in people]}
+
+
+def asked_schema(questions: Any) -> LabelSchema:
+    """Raises Refused."""
+    if questions is None:
+        return PLAIN
+    try:
+        return read_schema({"questions": questions})
+    except BadSchema as why:
+        raise Refused(422, str(why), "body.questions", "Mend the question.") from None
+
+
+@router.get(QUEUE, response=QueueWhole)
+@in_project(Action.VIEW)
+def read_queue(request: Any, queue: Number) -> Any:
+    """One queue with its questions."""
+    return whole(one_queue(request.project, queue))
+
+
+@router.post(f"{QUEUE}/change", response=QueueWhole)
+@in_project(Action.LAUNCH)
+def change_queue(request: Any, queue: Number, body: Change) -> Any:  # type: ignore[valid-type]
+    """Change how a queue is reviewed; what is left out stays. Its questions stay once anybody has answered."""
+    found = one_queue(request.project, queue)
+    sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    questions = sent.pop("questions", None)
+    if questions is not None and found.items.filter(reviews__isnull=False).exists():
+        told_so = "Somebody has answered the questions of this queue, so they stay."
+        raise Refused(409, told_so, "body.questions", "Make another queue.")
+    schema = read_schema(found.schema) if questions is None else asked_schema(questions)
+    form = QueueForm(request.project, posted(as_initial(found) | called(request.project, sent)))
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    reworked(found, form, request.user, schema)
+    return whole(one_queue(request.project, queue))
+
+
+@router.post(f"{QUEUE}/close", response=QueueWhole)
+@in_project(Action.LAUNCH)
+def close_queue(request: Any, queue: Number, body: Closing) -> Any:
+    """Take no more answers in a queue, or take them again; drafts are kept."""
+    found = one_queue(request.project, queue)
+    if body.closed != (found.closed_at is not None):
+        close(found, timezone.now() if body.closed else None)
+    return whole(one_queue(request.project, queue))
+
+
+@router.get(f"{QUEUE}/labels")
+@in_project(Action.LAUNCH)
+def export_labels(
+    request: Any,
+    queue: Number,
+    state: STATES = "",
+    verdict: Literal["", "accept", "reject", "fix"] = "",
+    reviewer: Annotated[str, Query(max_length=150)] = "",
+    q: Annotated[str, Query(max_length=1_100)] = "",
+) -> Any:
+    """Each complete or skipped review of a queue's items, as JSON lines."""
+    found = one_queue(request.project, queue)
+    blind = Blind(request.user, request.project)
+    left = narrowed(found, Narrowed(state, verdict, reviewer, q), blind)
+    if left.fault:
+        raise Refused(422, left.fault, "query.q", "Change the search.")
+    name = f"labels-{request.project.slug}-{found.number}.jsonl"
+    audit.note(None, "exported", found, request.organisation, labels=name)
+    return lines(labels(found, left.rows, blind), name)

@@ -1,0 +1,33 @@
+"""Of a project: evaluations, leaderboards and alerts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .asking import Asking, Items, Json
+
+
+class Evaluations(Asking):
+    def evaluations(self, **query: Any) -> Items:
+        return self.all("/evaluations", **query)
+
+    def evaluation(self, number: int) -> Json:
+        """With its report, once it is done."""
+        return dict(self.get(f"/evaluations/{number}"))
+
+    def launch_evaluation(self, benchmark: str, policy: str, **fields: Any) -> Json:
+        return self.post("/evaluations", {"benchmark": benchmark, "policy": policy, **fields})
+
+    def compare_evaluations(self, after: int, before: int) -> Json:
+        """Paired task by task: the difference, and what flipped each way."""
+        return dict(self.get(f"/evaluations/{after}/compare/{before}"))
+
+    def leaderboard(self, benchmark: str, sort: str = "") -> Json:
+        return dict(self.get(f"/leaderboards/{benchmark}", sort=sort))
+
+    def alerts(self, **query: Any) -> Items:
+        return self.all("/alerts", **query)
+
+    def change_alert(self, alert: int, do: str, **rest: Any) -> Json:
+        """`do` is acknowledge, snooze (with `hours`) or reopen."""
+        return self.post(f"/alerts/{alert}/change", {"do": do, **rest})

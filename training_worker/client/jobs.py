@@ -1,0 +1,37 @@
+"""Of a project: its jobs, what they report, and waiting for them."""
+
+from __future__ import annotations
+
+from .asking import Asking, Items, Json
+
+ENDED = frozenset({"stopped", "failed", "lost", "done"})
+
+
+class Jobs(Asking):
+    def jobs(self, state: str = "") -> Items:
+        return self.all("/jobs", state=state)
+
+    def job(self, job: str) -> Json:
+        return dict(self.get(f"/jobs/{job}"))
+
+    def log(self, job: str) -> str:
+        return str(self.get(f"/jobs/{job}/log")["text"])
+
+    def events(self, job: str, after: int = 0, *, follow: bool = False, every: float = 2.0) -> Items:
+        """What a job reported after an event; with `follow`, what it reports until it has ended, too."""
+        while True:
+            over = not follow or self.job(job)["state"] in ENDED  # before the events, so that none is missed
+            piece = self.get(f"/jobs/{job}/events", after=after, limit=500)
+            for event in piece["items"]:
+                after = event["id"]
+                yield event
+            if piece["next"] is None:
+                if over:
+                    return
+                self.studio.pause(every)
+
+    def wait(self, job: str, every: float = 2.0) -> Json:
+        """The job, once it has ended."""
+        while (found := self.job(job))["state"] not in ENDED:
+            self.studio.pause(every)
+        return found

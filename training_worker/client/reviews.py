@@ -1,0 +1,50 @@
+"""Of a project: review queues, their items, and what people answer and settle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .asking import Asking, Items, Json
+
+
+class Reviews(Asking):
+    def queues(self) -> Items:
+        return self.all("/review")
+
+    def make_queue(self, name: str, **fields: Any) -> Json:
+        return self.post("/review", {"name": name, **fields})
+
+    def items(self, queue: int, state: str = "") -> Items:
+        return self.all(f"/review/{queue}/items", state=state)
+
+    def next_item(self, queue: int, after: int = 0) -> Json | None:
+        """The next item that needs you, held for you; None where none does."""
+        found = self.get(f"/review/{queue}/next", after=after)
+        return dict(found) if found else None
+
+    def item(self, queue: int, position: int) -> Json:
+        return dict(self.get(f"/review/{queue}/items/{position}"))
+
+    def review(self, queue: int, position: int, answers: Mapping[str, Any], **rest: Any) -> Json:
+        """Complete one's review of an item; `action` may be draft or skip."""
+        return self.put(f"/review/{queue}/items/{position}/review", {"answers": dict(answers), **rest})
+
+    def next_conflict(self, queue: int, after: int = 0) -> Json | None:
+        """The next item whose reviewers disagree; None where there is none."""
+        found = self.get(f"/review/{queue}/conflicts/next", after=after)["item"]
+        return dict(found) if found else None
+
+    def conflict(self, queue: int, position: int) -> Json:
+        """What its reviewers say of an item, side by side."""
+        return dict(self.get(f"/review/{queue}/items/{position}/adjudication"))
+
+    def settle(self, queue: int, position: int, answers: Mapping[str, Any], **rest: Any) -> Json:
+        """Settle an item by one's own answers, whatever its reviewers said."""
+        return self.put(f"/review/{queue}/items/{position}/adjudication", {"answers": dict(answers), **rest})
+
+    def agreement(self, queue: int | None = None, **query: Any) -> Json:
+        return dict(self.get("/review/agreement", queue=queue, **query))
+
+    def labels(self, queue: int, **query: Any) -> Iterator[Any]:
+        return self.lines(f"/review/{queue}/labels", **query)
