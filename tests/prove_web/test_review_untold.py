@@ -25,7 +25,7 @@ from .examples import abstention, dataset_of
 from .reviewed import given, queue_of
 
 REWARD = 0.8765
-SECRETS = ("0.88", "0.876", "87.65", "label-accept", '"verdict": "accept"', "is odd", "accepted by")
+SECRETS = ("0.88", "0.876", "87.65", "label-accept", '"verdict": "accept"', "is odd", "accepted by", "Mary")
 SEARCHES = ("reward>0.5", "-reward<0.5", "coverage>0.5", "component:coverage>0.5", "label:accept", "-label:reject")
 SEARCHES += ("reviewer:mary", "-reviewer:bob", "has:comment", "has:label", "has:acceptance OR reward>0.5", "has:reward")
 
@@ -74,6 +74,9 @@ def pages(queue: Queue) -> dict[str, str]:
         "the API's list of items": f"{api}/review/1/items",
         "the API's item": f"{api}/review/1/items/1",
         "the API's trajectory": f"{api}/datasets/{row.dataset.number}/trajectories/{row.example}",
+        "the API's data set": f"{api}/datasets/{row.dataset.number}",
+        "the API's comments": f"{api}/datasets/{row.dataset.number}/trajectories/{row.example}/comments",
+        "the API's reward beside verdicts": f"{api}/review/reward",
         "the API's what if": f"{api}/what-if?of=dataset-{row.dataset.number}",
     }
     files = {f"a file of {kind}": f"{reverse('export', args=path)}?format={kind}" for kind in ("jsonl", "csv")}
@@ -88,16 +91,7 @@ def test_nothing_tells_a_reward_or_a_label_before_ones_own_review(
         answer = bobs.get(address)
         assert answer.status_code == 200, (name, answer.status_code)
         told = read(answer)
-        for secret in (
-            "0.88",
-            "0.876",
-            "87.65",
-            "label-accept",
-            '"verdict": "accept"',
-            "is odd",
-            "accepted by",
-            "Mary",
-        ):
+        for secret in SECRETS:
             assert secret not in told, f"{name} tells {secret}"
 
 
@@ -190,6 +184,17 @@ def test_agreement_is_counted_without_what_waits(
     page = reverse("agreement", args=project.path)
     assert as_user(bob).get(page).context["rows"] == []
     assert {figures.units for _, figures in as_user(mary).get(page).context["rows"]} == {1}
+    api = f"/api/v1/{project.path[0]}/{project.path[1]}/review"
+    assert as_user(bob).get(f"{api}/agreement").json()["questions"] == []
+    assert as_user(mary).get(f"{api}/agreement").json()["questions"]
+
+
+def test_the_reward_is_held_against_people_without_what_waits(
+    waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
+) -> None:
+    reward = f"/api/v1/{waiting.project.path[0]}/{waiting.project.path[1]}/review/reward"
+    assert {part["units"] for part in as_user(bob).get(reward).json()} == {0}
+    assert {part["units"] for part in as_user(mary).get(reward).json()} == {1}
 
 
 def test_an_edit_of_it_does_not_say_of_what_it_is_one(
@@ -207,6 +212,11 @@ def test_an_edit_of_it_does_not_say_of_what_it_is_one(
     for query in (f"parent:{row.example}", "has:parent", "has:edit"):
         whole = reverse("trajectories", args=waiting.project.path)
         assert not as_user(bob).get(whole, {"q": query}).context["lines"], query
+    edit.origin = {"edited": {}}
+    edit.save()
+    corrections = f"/api/v1/{waiting.project.path[0]}/{waiting.project.path[1]}/corrections"
+    assert [one["of_example"] for one in as_user(mary).get(corrections).json()["items"]] == [row.example]
+    assert as_user(bob).get(corrections).json()["items"] == []
 
 
 def test_who_skipped_what_others_then_disagreed_about_may_see_it_once_the_queue_is_closed(

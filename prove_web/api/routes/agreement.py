@@ -16,6 +16,7 @@ from prove_web.review.agreement import over_time, pairs, summary
 from prove_web.review.agreement_page import queue_of
 from prove_web.review.annotator import PARTS, Annotator, annotator, judged
 from prove_web.review.answers import collected
+from prove_web.review.blind import Blind
 from prove_web.review.disagreements import disagreements
 from prove_web.review.disagreements import queue_of as queue_made
 
@@ -123,7 +124,7 @@ def read_agreement(
 ) -> Any:
     """Agreement between people on every question: percent, kappa, alpha and AC1."""
     of_queue = queue_of(request.project, str(queue or ""))
-    found = [each for each in collected(request.project, of_queue) if each.given]
+    found = [each for each in collected(request.project, of_queue, Blind(request.user, request.project)) if each.given]
     rows = [
         {"key": facet.key, "title": facet.label, "scope": facet.scope, "values": facet.values, "figures": asdict(each)}
         for facet, each in summary(found)
@@ -151,7 +152,8 @@ def read_agreement(
 @in_project(Action.VIEW)
 def read_reward_agreement(request: Any, queue: OfQueue = None, basis: Basis = "settled", fix: bool = True) -> Any:
     """How far the reward, and each component of it, agrees with people, as if it were one of them."""
-    units = judged(request.project, queue_of(request.project, str(queue or "")), basis, fix)
+    blind = Blind(request.user, request.project)
+    units = judged(request.project, queue_of(request.project, str(queue or "")), basis, fix, blind)
     return [row(annotator(units, part)) for part in PARTS]
 
 
@@ -165,7 +167,7 @@ def row(one: Annotator) -> dict[str, Any]:
 def make_disagreement_queue(request: Any, body: Disagree) -> Any:
     """A queue of the trajectories on which people and the reward differ, to be looked at again."""
     queue = queue_of(request.project, str(body.queue or ""))
-    units = judged(request.project, queue, body.basis, body.fix)
+    units = judged(request.project, queue, body.basis, body.fix, Blind(request.user, request.project))
     threshold = annotator(units, body.part).start if body.threshold is None else body.threshold
     found = disagreements(units, body.part, threshold, body.side)
     how = {"part": body.part, "side": body.side, "basis": body.basis, "fix": body.fix, "threshold": threshold}

@@ -9,6 +9,7 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
+from prove_web.review.blind import Blind
 from prove_web.trajectories.by_hand import keep
 from prove_web.trajectories.call_fields import as_json
 from prove_web.trajectories.draft import MOST_ROWS, Draft, Row, checked, wanted_of
@@ -121,9 +122,12 @@ def fix_trajectory(request: Any, dataset: Number, example: str, body: FixedConve
 @router.get(f"{IN_PROJECT}/corrections", response=Piece[Correction])
 @in_project(Action.VIEW)
 def list_corrections(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """The trajectories that people mended, the newest first."""
+    """The trajectories that people mended, the newest first. One that waits for one's own blind review is left out, as
+    is what was made of it."""
+    blind = Blind(request.user, request.project)
     rows = Trajectory.objects.of(request.project).filter(parent__dataset__deleted_at=None, parent__isnull=False)
     rows = rows.filter(origin__has_key="edited").select_related("dataset", "parent__dataset")
+    rows = blind.told(blind.told(rows), "parent")
     page = by_key(rows.defer("record", "rollout", "parent__record", "parent__rollout"), "pk", cursor, limit)
     return page | {"items": [with_project(row, request.project) for row in page["items"]]}
 
