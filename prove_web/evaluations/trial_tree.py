@@ -12,11 +12,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from prove_web.experiments.branches import drawn
-from prove_web.experiments.group_pages import KEYS, compared, node_of, shown
 from prove_web.experiments.groups import Group, Member
+from prove_web.experiments.parted import looked_at
 from training_worker.prove.benchmarks.protocol import task_of
-from training_worker.prove.prefix_tree import partings, tree
 from training_worker.prove.trajectory import Rollout
 
 from .item_page import item_at, trials
@@ -55,7 +53,12 @@ def evaluation_trials(request: ProjectRequest, evaluation: int, line: int) -> Ht
         rollouts = [result_of(one).rollout for one in rows]
     except NoConversation as why:
         return render(request, "evaluations/trials.html", context | {"why": str(why)})
-    context |= parted(request.GET, group_of(rows, rollouts), rows, rollouts)
+    context |= looked_at(request.GET, group_of(rows, rollouts), rollouts)
+    context |= {
+        "trials": [Trial(rows[member.place - 1], member) for member in context["members"]],
+        "ends": [Trial(rows[member.place - 1], member) for member in context["pair"].ends] if context["pair"] else [],
+        "passed": sum(one.passed for one in rows),
+    }
     part = "trial_members" if request.GET.get("part") == "members" else "trials"
     return render(request, f"evaluations/{part}.html", context)
 
@@ -68,23 +71,3 @@ def group_of(rows: Sequence[EvaluationItem], rollouts: Sequence[Rollout]) -> Gro
         for at, (row, rollout) in enumerate(zip(rows, rollouts, strict=True), 1)
     )
     return Group(1, task_of(rows[0].item), tuple(members), top=1.0)
-
-
-def parted(asked: Any, group: Group, rows: Sequence[EvaluationItem], rollouts: Sequence[Rollout]) -> dict[str, Any]:
-    by = asked.get("by", "") if asked.get("by", "") in KEYS else "arguments"
-    key = KEYS[by][1]
-    root = tree([[made.call for made in rollout.calls] for rollout in rollouts], key)
-    forks = partings(root, [member.reward for member in group.members])
-    node, pair = node_of(root, asked.get("node", "")), compared(asked, group, rollouts, key)
-    return {
-        "group": group,
-        "root": drawn(root, rollouts, group, forks, arguments=by == "arguments"),
-        "parted": forks[0] if forks else None,
-        "by": by,
-        "keys": [(name, title) for name, (title, _) in KEYS.items()],
-        "node": node,
-        "trials": [Trial(rows[member.place - 1], member) for member in shown(group, node)],
-        "pair": pair,
-        "ends": [Trial(rows[member.place - 1], member) for member in pair.ends] if pair else [],
-        "passed": sum(row.passed for row in rows),
-    }

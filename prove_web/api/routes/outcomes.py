@@ -10,13 +10,13 @@ from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.environments.offered import offered
-from prove_web.experiments.branches import Branch, drawn
+from prove_web.experiments.branches import Branch
 from prove_web.experiments.detail import run_of
-from prove_web.experiments.group_pages import KEYS, opened
+from prove_web.experiments.group_pages import opened
 from prove_web.experiments.heat import Line, Range, narrowed
 from prove_web.experiments.heat_pages import asked_range, looked_at
+from prove_web.experiments.parted import parted
 from prove_web.experiments.rollouts import NoRollouts
-from training_worker.prove.prefix_tree import partings, tree
 
 from ..paging import Number
 from ..posted import posted
@@ -143,11 +143,8 @@ def read_group(
         one, whole, _ = opened(found, step, group)
     except NoRollouts as why:
         raise Refused(404, str(why), request.path, "Choose another step.") from None
-    root = tree([[made.call for made in rollout.calls] for rollout in whole], KEYS[by][1])
-    parted = partings(root, [member.reward for member in one.members])
-    top = drawn(root, whole, one, parted, arguments=by == "arguments")
     told: list[dict[str, Any]] = []
-    laid_out(top, None, told)
+    laid_out(parted(one, whole, by).drawn, None, told)
     return {"group": one.number, "example": one.name, "mean": one.mean, "members": one.members, "branches": told}
 
 
