@@ -17,7 +17,7 @@ from .accepting import Checked, Drifted, NotChecked
 from .answering import Read, read, values
 from .models import Item, Review
 from .reviewing import Given, Kept, Refused, Stale, Wrong
-from .schema import FIX, read_schema
+from .schema import read_schema
 from .shape import Shape
 
 MOST_REVISIONS = 10**9
@@ -104,7 +104,3 @@ def edit_address(item: Item) -> str:
     path, trajectory = item.queue.project.path, item.trajectory
     page = reverse("trajectory-fix", args=[*path, trajectory.dataset.number, trajectory.example])
     return f"{page}?item={item.queue.number}/{item.position}"
-
-
-def fix_chosen(review: Review | None) -> bool:
-    return review is not None and review.answers.get("verdict") == FIX

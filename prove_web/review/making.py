@@ -49,12 +49,6 @@ def assign(queue: Queue, people: Sequence[User]) -> None:
         tell_assigned(queue, people)
 
 
-def unassign(queue: Queue, user: User) -> int:
-    """Put what is assigned to someone in a queue, and still open, back into the pool; how many items that were."""
-    rows = Item.assigned.through.objects.filter(item__queue=queue, item__state=Item.State.OPEN, user=user)
-    return int(rows.delete()[0])
-
-
 def close(queue: Queue, at: datetime | None) -> None:
     """Take no more answers, or take them again."""
     with transaction.atomic():

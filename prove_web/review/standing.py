@@ -30,15 +30,6 @@ def standings(trajectories: Iterable[Trajectory]) -> dict[int, Standing]:
     return {one.trajectory_id: Standing(one, one.fingerprint == today(servers[one.trajectory_id])) for one in found}
 
 
-def with_standings(trajectories: Iterable[Trajectory]) -> list[Trajectory]:
-    """The same trajectories; each has its `standing`, or None, for templates/review/accepted.html."""
-    rows = list(trajectories)
-    found = standings(rows)
-    for one in rows:
-        one.standing = found.get(one.pk)
-    return rows
-
-
 def today(names: str) -> str:
     """The code of these servers now; "" where one of them is gone."""
     servers = [name for name in names.split(",") if name]

@@ -21,7 +21,7 @@ from prove_web.environments.versions import schemas
 from prove_web.review.accepting import Broken, Drifted, NotChecked, accept, as_demonstration, check
 from prove_web.review.models import Acceptance, Item, Queue
 from prove_web.review.schema import PLAIN
-from prove_web.review.standing import standings, with_standings
+from prove_web.review.standing import standings
 from prove_web.trajectories.models import Trajectory
 from training_worker.prove.chat import HERMES
 from training_worker.prove.rollout import Attempt, Limits, oracle
@@ -249,7 +249,6 @@ def test_a_list_tells_who_accepted_and_whether_the_servers_are_the_same(
     with django_assert_num_queries(2):
         found = standings([first, second, third])
     assert {key: one.same for key, one in found.items()} == {first.pk: True, second.pk: False}
-    assert [one.standing for one in with_standings([third, first])] == [None, found[first.pk]]
 
 
 def test_the_page_accepts_shows_what_differs_and_asks_for_the_reason(
