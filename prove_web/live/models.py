@@ -50,6 +50,13 @@ QUEUE_OF = {
 }
 WITHOUT_GPU = "synthesis"  # the queue of workers that need none
 FILES, CURATE = "files", "curate"  # the queue of long work on the database, and what its specification has
+QUEUE = models.Case(  # of a job, as `Job.queue` has it
+    models.When(spec__has_key=CURATE, then=models.Value(FILES)),
+    models.When(kind=Kind.EVALUATE, spec__source="folder", then=models.Value(QUEUE_OF[Kind.EVALUATE])),
+    models.When(kind=Kind.EVALUATE, then=models.Value(WITHOUT_GPU)),
+    *(models.When(kind=kind, then=models.Value(queue)) for kind, queue in QUEUE_OF.items()),
+    output_field=models.CharField(),
+)
 TRAINS = (Kind.RUN, Kind.SFT, Kind.OUTSIDE)
 
 
@@ -70,6 +77,10 @@ class JobQuerySet(models.QuerySet["Job"]):
     def waiting(self) -> JobQuerySet:
         """Those that nobody has begun, in the order in which they are to be."""
         return self.filter(state=State.QUEUED).order_by("place", "id")
+
+    def with_queue(self) -> JobQuerySet:
+        """Each with the name of its queue as `line_of`."""
+        return self.annotate(line_of=QUEUE)
 
 
 class Job(models.Model):

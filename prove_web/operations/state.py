@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.db import DatabaseError
-from django.db.models import Case, CharField, Count, Max, Value, When
+from django.db.models import Count, Max
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from prove_web.experiments.models import Point, RolloutGroup
 from prove_web.live import messages
-from prove_web.live.models import AT_WORK, CURATE, FILES, QUEUE_OF, WITHOUT_GPU, Job, JobEvent, Kind, State
+from prove_web.live.models import AT_WORK, FILES, Job, JobEvent, Kind, State
 from prove_web.workers.working import workers as heard_of
 from training_worker import hearts
 
@@ -22,13 +22,6 @@ from .measures import registry
 QUEUES = ("events", "web", FILES, "synthesis", "training")
 ACTIVE = tuple(str(state) for state in (State.QUEUED, *AT_WORK))
 WORKER_STATES = ("at work", "draining", "free", "silent", "turned away")
-QUEUE = Case(  # of a job, as `Job.queue` has it
-    When(spec__has_key=CURATE, then=Value(FILES)),
-    When(kind=Kind.EVALUATE, spec__source="folder", then=Value(QUEUE_OF[Kind.EVALUATE])),
-    When(kind=Kind.EVALUATE, then=Value(WITHOUT_GPU)),
-    *(When(kind=kind, then=Value(queue)) for kind, queue in QUEUE_OF.items()),
-    output_field=CharField(),
-)
 UNKNOWN = (DatabaseError, *messages.UNREACHABLE, Wrong)
 
 
@@ -67,7 +60,7 @@ def jobs() -> list[Metric]:
 
 def jobs_by_queue() -> Metric:
     """Those that wait or are at work."""
-    active = Job.objects.filter(state__in=ACTIVE).order_by().annotate(line_of=QUEUE)
+    active = Job.objects.filter(state__in=ACTIVE).order_by().with_queue()
     grouped = active.values("line_of", "state").annotate(number=Count("id"))
     counted = {(one["line_of"], one["state"]): one["number"] for one in grouped}
     found = GaugeMetricFamily("prove_queue_jobs", "Jobs that wait or are at work.", labels=["queue", "state"])

@@ -9,6 +9,7 @@ from heapq import heapify, heapreplace
 from statistics import median
 from typing import Any
 
+from django.db.models import Count
 from django.utils import timezone
 
 from prove_web.live.jobs import ready
@@ -54,11 +55,8 @@ class Line:
 
 def counts() -> dict[str, int]:
     """How many jobs wait or are at work, by queue."""
-    found: dict[str, int] = {}
-    active = Job.objects.filter(state__in=(State.QUEUED, *AT_WORK)).order_by()
-    for job in active.only("kind", "spec")[:MOST]:
-        found[job.queue] = found.get(job.queue, 0) + 1
-    return found
+    active = Job.objects.filter(state__in=(State.QUEUED, *AT_WORK)).order_by().with_queue()
+    return dict(active.values_list("line_of").annotate(Count("id")))
 
 
 def line(queue: str, project: Any, mine: Collection[int], workers: Sequence[Worker]) -> Line:
@@ -85,7 +83,7 @@ def line(queue: str, project: Any, mine: Collection[int], workers: Sequence[Work
 
 
 def of_queue(queue: str, jobs: Any) -> list[Job]:
-    return [job for job in jobs[:MOST] if job.queue == queue]
+    return list(jobs.with_queue().filter(line_of=queue)[:MOST])
 
 
 def why(job: Job, place: int, workers: int, free: int) -> str:
