@@ -10,7 +10,6 @@ from django.http import QueryDict
 
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
-from prove_web.live.models import State
 from training_worker.prove.curation.splitting import By
 
 from .models import Dataset
@@ -89,11 +88,7 @@ class Mix(forms.Form):
     def __init__(self, project: Project, data: QueryDict | None = None, **kwargs: Any):
         super().__init__(data, **kwargs)
         demonstrations = Dataset.Holds.DEMONSTRATIONS
-        self.sets = list(
-            Dataset.objects.filter(
-                project=project, holds=demonstrations, job__state=State.DONE, loading_at=None
-            ).select_related("job")
-        )
+        self.sets = list(Dataset.objects.whole().filter(project=project, holds=demonstrations).select_related("job"))
         for one in self.sets:
             self.fields[f"weight_{one.number}"] = forms.FloatField(
                 label=f"Weight of {one.name}",

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from prove_web.accounts.kept import Kept
 from prove_web.accounts.models import Project
-from prove_web.live.models import Job
+from prove_web.live.models import Job, State
 from prove_web.servers.models import LiveSession
 
 from .derived import derived, words
@@ -21,6 +21,12 @@ LISTED = (
     *("reward", "validity", "coverage", "efficiency", "name", "arguments", "parent", "example", "servers", "tools"),
 )
 SPOKEN = {"example", "record", "rollout"}
+
+
+class Datasets(Kept):
+    def whole(self) -> models.QuerySet[Dataset]:
+        """Those that are made, with all their rows here: while a job fills one, some are."""
+        return self.filter(job__state=State.DONE, loading_at=None)
 
 
 class Dataset(models.Model):
@@ -45,7 +51,7 @@ class Dataset(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)  # gone from sight, and really so after a while
     loading_at = models.DateTimeField(null=True, blank=True, editable=False)  # last heard of while its rows are put in
 
-    objects = Kept()
+    objects = Datasets()
     everything = models.Manager()
 
     class Meta:

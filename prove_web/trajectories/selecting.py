@@ -11,7 +11,6 @@ from django.http import Http404
 from django.utils.http import urlencode
 
 from prove_web.accounts.models import Project
-from prove_web.live.models import State
 from prove_web.review.blind import Blind
 from prove_web.review.models import Queue
 from prove_web.review.schema import VERDICTS
@@ -64,7 +63,7 @@ def selected(project: Project, given: Mapping[str, str], blind: Blind | None = N
     """As far as one may know of it. Raises Http404 for a data set or queue that is not there."""
     if given.get("queue"):
         return judged(project, given, blind)
-    whole = Dataset.objects.filter(project=project, job__state=State.DONE, loading_at=None).select_related("job")
+    whole = Dataset.objects.whole().filter(project=project).select_related("job")
     dataset = one_of(whole, given.get("dataset"), "data set")
     query = given.get("q", "").replace("\0", "").strip()
     found = search(project, query, dataset, blind)

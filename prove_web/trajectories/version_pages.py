@@ -104,7 +104,7 @@ def dataset_changes(request: Any, dataset: int) -> HttpResponse:
     asked = request.GET.get("with", "")
     before = made(request.project, int(asked)) if asked.isdecimal() and len(asked) < 10 else found.parent
     if before is None or before == found:
-        others = Dataset.objects.filter(project=request.project, job__state=State.DONE).exclude(pk=found.pk)
+        others = Dataset.objects.whole().filter(project=request.project).exclude(pk=found.pk)
         return render(request, "trajectories/changes.html", {"dataset": found, "others": others[:50]})
     context = {"dataset": found, "before": before, "changes": changes(found, before), "shown": SHOWN}
     return render(request, "trajectories/changes.html", context)

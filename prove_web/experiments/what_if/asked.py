@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from prove_web.accounts.models import Project
-from prove_web.live.models import State
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
@@ -115,7 +114,7 @@ def runs(project: Project) -> Any:
 
 
 def datasets(project: Project) -> Any:
-    return Dataset.objects.filter(project=project, job__state=State.DONE)
+    return Dataset.objects.whole().filter(project=project)
 
 
 def read(text: str) -> float | str | None:

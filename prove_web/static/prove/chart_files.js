@@ -11,7 +11,7 @@ prove.files = (() => {
 
   // The picture of a chart with its title and its lines' names, as a file.
   function picture(chart) {
-    const from = chart.plot.ctx.canvas, ratio = devicePixelRatio || 1, head = 44 * ratio;
+    const from = chart.plot.ctx.canvas, ratio = devicePixelRatio || 1, head = HEAD * ratio;
     const canvas = make("canvas", { width: from.width, height: from.height + head }), ctx = canvas.getContext("2d");
     const style = getComputedStyle(document.body);
     ctx.fillStyle = style.backgroundColor;

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from prove_web.accounts.models import Project
-from prove_web.live.models import State
 from prove_web.review.blind import Blind
 
 from ..models import Dataset, Trajectory
@@ -33,10 +32,7 @@ def search(project: Project, query: str, dataset: Dataset | None = None, blind: 
 
     What asks for a reward, or for what people say, finds nothing that this person has yet to review blind.
     """
-    whole = project.datasets.filter(
-        job__state=State.DONE, loading_at=None
-    )  # while a job fills one, some of its rows are there
-    among = [dataset.pk] if dataset else whole.order_by().values("pk")
+    among = [dataset.pk] if dataset else Dataset.objects.whole().filter(project=project).order_by().values("pk")
     rows = Trajectory.objects.filter(dataset__in=among).defer("record", "rollout")
     try:
         tree = parse(query)
