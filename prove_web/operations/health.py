@@ -16,9 +16,9 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from prove_web.live import messages
+from prove_web.supervisor.checks import LEAST_FREE_GB
 from training_worker import hearts
 
-LEAST_FREE_GB = 0.5
 MOST_SILENT = 30.0  # seconds; three heartbeats
 PROGRAMS = ("beat", "web-worker", "writer")  # without one of these, pages show what is no longer true
 
