@@ -86,7 +86,7 @@ def outlook(project: Project, planned: Sequence[Planned]) -> Outlook:
         if policy not in folders:
             folders[policy] = folder_of(project, policy)
         members.append(taken(one, folders[policy], paces[like.pk] if like else None, there[device]))
-    return queued(planned, members, serving(workers() or [], "training"))
+    return queued(planned, members, serving(workers(project.organisation) or [], "training"))
 
 
 def taken(one: Planned, folder: Path | None, pace: Pace | None, there: float | None) -> Taken:

@@ -195,6 +195,10 @@ def test_what_does_not_fit_is_refused_whole_in_words(api: Client, groups: Any, w
     assert not run.groups.exists() and not StoredRun(run).steps()
 
 
+def test_words_about_a_zero_character_are_words(api: Client) -> None:
+    assert tell(api, made(api), 1, [group(r"What is \u0000?", 1.0)]) == {"stored": 1}
+
+
 def test_a_run_has_no_more_of_them_than_was_agreed(api: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     run = made(api)
     tell(api, run, 1, [group("x", 1.0)])

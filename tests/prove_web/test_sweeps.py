@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
-from prove_web.accounts.models import Project, User
+from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.defaults import DEFAULTS, EVALUATE
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import Point, Run, Sweep
@@ -25,6 +25,7 @@ from prove_web.live import messages
 from prove_web.live.models import Job, Kind, State
 from prove_web.live.record import record
 from prove_web.trajectories.models import Dataset
+from prove_web.workers.enrolling import enrol
 from training_worker import hearts
 
 from .examples import dataset_of
@@ -262,7 +263,7 @@ class TestPages:
         assert answer.status_code == 200 and "Seed &#x27;x&#x27;: Enter a whole number." in answer.content.decode()
 
     def test_a_sweep_says_what_each_run_and_all_together_will_take_and_when_the_last_is_done(
-        self, project: Project, dataset: Dataset, alices: Client
+        self, project: Project, dataset: Dataset, alice: User, alices: Client
     ) -> None:
         asked = filled(dataset, ("seed", "0, 1, 2"), ("max_steps", "10, 20"), fill="look")
         told = alices.post(new(project), asked).context["outlook"]
@@ -273,8 +274,11 @@ class TestPages:
         like = run_of(project, [0.5] * 4, config=spec, dataset=dataset)
         Point.objects.filter(run=like).update(metrics={"step_s": 2.0, "model_tokens": 10.0})
         hearts.beat(messages.broker(), "training@one", {"queues": ["training"], "slots": 2})
+        theirs, _ = enrol(Organisation.objects.create(name="Others", slug="others"), alice, "Theirs", 30)
+        hearts.beat(messages.broker(), theirs.worker, {"queues": ["training"], "slots": 9})
         page = alices.post(new(project), asked)
         told = page.context["outlook"]
+        assert told.slots == 2, "a machine of another team does nothing for this one"
         assert [one.seconds for one in told.members] == [20.0, 40.0] * 3 and told.known and told.seconds == 180.0
         assert told.tokens == 10.0 * like.config["prompts"] * like.config["group"] * 90
         assert told.done == pytest.approx(100.0), "two at once, in the order of their settings"

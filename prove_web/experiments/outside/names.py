@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
+from prove_web.servers.arguments import ZERO_BYTE
 from training_worker.prove.metrics.names import LONGEST, RULE, TAKEN, fit
 
 MOST_NAMES = 500  # metrics of a run that only its program knows
@@ -19,6 +21,14 @@ class NotTold(ValueError):
     def __init__(self, message: str, where: str = ""):
         super().__init__(message)
         self.where = where
+
+
+def storable(told: Any) -> bool:
+    """Whether the text in a dataclass is such as a database takes: no zero characters, and no halves of one."""
+    try:
+        return not ZERO_BYTE.search(json.dumps(asdict(told), ensure_ascii=False).encode().decode())
+    except ValueError:
+        return False
 
 
 def check(names: Iterable[str], where: str) -> None:

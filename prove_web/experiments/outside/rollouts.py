@@ -6,10 +6,8 @@ first group and of all after that.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from django.conf import settings
@@ -29,7 +27,7 @@ from training_worker.prove.trajectory import UnreadableData
 
 from ..models import Run, RunKind
 from ..stored import StoredRun
-from .names import NotTold
+from .names import NotTold, storable
 from .telling import NotOutside, goes_on, put
 
 MOST_ROLLOUTS = 2_048  # of a step
@@ -101,13 +99,6 @@ def check(groups: Sequence[Asked]) -> None:
                 raise NotTold(longest, f"{where}.rollouts.{place}")
         if not storable(group):
             raise NotTold("It has a character that no text has: zero, or half of a surrogate pair.", where)
-
-
-def storable(group: Asked) -> bool:
-    try:
-        return "\\u0000" not in json.dumps(asdict(group), ensure_ascii=False).encode().decode()
-    except ValueError:
-        return False
 
 
 def brought(folder: Path, job: str) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +23,7 @@ from ..models import Run, RunKind
 from ..points import number
 from . import TRACKERS as FORMATS
 from .making import Wanted, make
-from .names import NotTold
+from .names import NotTold, storable
 from .telling import ELAPSED, Told, end, tell
 
 LONGEST = 120  # seconds that a child may take
@@ -126,11 +124,3 @@ def moment(seconds: float) -> datetime:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         raise NotTold("It has a time that is none.", "file") from None
-
-
-def storable(one: Kept) -> bool:
-    """Whether its text is such as a database takes: no zero characters, and no halves of one."""
-    try:
-        return "\\u0000" not in json.dumps(asdict(one), ensure_ascii=False).encode().decode()
-    except ValueError:
-        return False
