@@ -1,4 +1,4 @@
-"""Sweeps: found, what their members say of the settings, and stopped."""
+"""Sweeps: found, launched whole, what their members say of the settings, and stopped."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from prove_web.experiments.sweeping import (
     best_of,
     counted,
     ended_of,
+    launch_all,
     members_of,
     stop_all,
     sweep_of,
@@ -26,9 +27,9 @@ from ..paging import Cursor, Limit, Number, Piece, by_key
 from ..rules import in_project
 from ..schemas import username
 from .jobs import Stop
+from .sweep_plans import SWEEPS, SweepBody, checked
 
 router = Router(tags=["Sweeps"])
-SWEEPS = "/{slug:organisation}/{slug:project}/sweeps"
 SWEEP = SWEEPS + "/{int:sweep}"
 
 
@@ -124,6 +125,13 @@ class StopAsked(Schema):
 def list_sweeps(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
     """The project's sweeps, the newest first."""
     return by_key(counted(Sweep.objects.filter(project=request.project)), "number", cursor, limit)
+
+
+@router.post(SWEEPS, response={201: SweepWhole})
+@in_project(Action.LAUNCH)
+def launch_sweep(request: Any, body: SweepBody) -> Any:
+    """Put all members of a sweep into the queue, or none where one of them could not be launched."""
+    return whole(request.project, launch_all(request.project, request.user, checked(request.project, body)).number)
 
 
 @router.get(SWEEP, response=SweepWhole)

@@ -1,4 +1,4 @@
-"""Launching a sweep: its members planned, with what they will take, and put into the queue together."""
+"""What a sweep would be: its members as they are asked for, and what each and all of them would take."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from prove_web.experiments.filling import NotThere, filled_form
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.sweep_form import PRESETS, ROWS, SweepForm, name_of
 from prove_web.experiments.sweep_outlook import outlook
-from prove_web.experiments.sweeping import launch_all, next_number
+from prove_web.experiments.sweeping import next_number
 
 from ..posted import body_of, posted
 from ..refusals import Refused, ill_filled
 from ..rules import in_project
 from ..schemas import Strict
-from .sweeps import SWEEPS, SweepWhole, whole
 
 router = Router(tags=["Sweeps"])
+SWEEPS = "/{slug:organisation}/{slug:project}/sweeps"
 Shared = body_of(
     RunForm,
     "SharedSettings",
@@ -94,13 +94,6 @@ def plan_sweep(request: Any, body: SweepBody) -> Any:
     members = [{"name": name, **asdict(one)} for name, one in zip(names, found.members, strict=True)]
     whole = {name: getattr(found, name) for name in Plan.model_fields if name != "members"}
     return {"members": members, **whole}
-
-
-@router.post(SWEEPS, response={201: SweepWhole})
-@in_project(Action.LAUNCH)
-def launch_sweep(request: Any, body: SweepBody) -> Any:
-    """Put all members of a sweep into the queue, or none where one of them could not be launched."""
-    return whole(request.project, launch_all(request.project, request.user, checked(request.project, body)).number)
 
 
 def checked(project: Any, body: SweepBody) -> SweepForm:
