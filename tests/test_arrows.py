@@ -94,7 +94,7 @@ OUTSIDE = {
     "prove_web.review.agreement": {"django", "numpy"},
     "prove_web.review.annotator": {"numpy", "scipy"},
     "prove_web.review.annotator_page": {"django", "numpy"},
-    "prove_web.review.disagreeing": {"django", "numpy"},
+    "prove_web.review.disagreeing": {"numpy"},
     "prove_web.review.coefficients": {"krippendorff", "numpy", "scipy", "sklearn"},
     "prove_web.review.schema": {"pydantic"},
     "prove_web.servers.management.commands.load_pages": {"django", "httpx2"},
