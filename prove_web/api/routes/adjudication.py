@@ -44,6 +44,7 @@ from .reviews import (
     not_taken,
     submitted,
     told,
+    waiting_of,
 )
 
 router = Router(tags=["Review"])
@@ -125,7 +126,11 @@ def next_conflict(
     found = one_queue(request.project, queue)
     item = conflicting(found, after)
     count = found.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).count()
-    return {"item": line(request, found, item, mine(item, request.user)) if item else None, "conflicts": count}
+    return {"item": shown(request, item) if item else None, "conflicts": count}
+
+
+def shown(request: Any, item: Item) -> dict[str, Any]:
+    return line(item.queue, item, mine(item, request.user), waiting_of(request, item))
 
 
 @router.get(f"{ITEM}/adjudication", response=Conflict)
@@ -137,7 +142,7 @@ def read_conflict(request: Any, queue: Number, position: Number) -> Any:
         shape_of(item.trajectory),
         list(complete(item).order_by("done_at", "pk").select_related("reviewer")),
     )
-    return line(request, item.queue, item, mine(item, request.user)) | {
+    return shown(request, item) | {
         "turns": [{"number": one.number, "text": one.text} for one in shape.turns],
         "calls": [{"number": one.number, "tool": one.tool, "arguments": one.arguments} for one in shape.calls],
         "reviews": list(reviews),

@@ -16,6 +16,7 @@ from prove_web.review.agreement import over_time, pairs, summary
 from prove_web.review.agreement_page import queue_of
 from prove_web.review.annotator import PARTS, Annotator, annotator, judged
 from prove_web.review.answers import collected
+from prove_web.review.blind import Blind
 from prove_web.review.disagreements import disagreements
 from prove_web.review.disagreements import queue_of as queue_made
 from prove_web.review.progress import standings
@@ -122,9 +123,10 @@ def read_agreement(
     question: Annotated[str, Query(max_length=200, description="The key of the one whose pairs are told.")] = "",
     by: Literal["day", "week"] = "week",
 ) -> Any:
-    """Agreement between people on every question: percent, kappa, alpha and AC1."""
+    """Agreement between people on every question: percent, kappa, alpha and AC1; without what one has yet to review
+    blindly."""
     of_queue = queue_of(request.project, str(queue or ""))
-    found = [each for each in collected(request.project, of_queue) if each.given]
+    found = [each for each in collected(request.project, of_queue, blind_of(request)) if each.given]
     rows = [
         {"key": facet.key, "title": facet.label, "scope": facet.scope, "values": facet.values, "figures": asdict(each)}
         for facet, each in summary(found)
@@ -151,9 +153,14 @@ def read_agreement(
 @router.get(f"{QUEUES}/reward", response=list[AnnotatorOut])
 @in_project(Action.VIEW)
 def read_reward_agreement(request: Any, queue: OfQueue = None, basis: Basis = "settled", fix: bool = True) -> Any:
-    """How far the reward, and each component of it, agrees with people, as if it were one of them."""
-    units = judged(request.project, queue_of(request.project, str(queue or "")), basis, fix)
+    """How far the reward, and each component of it, agrees with people, as if it were one of them; without what one
+    has yet to review blindly."""
+    units = judged(request.project, queue_of(request.project, str(queue or "")), basis, fix, blind_of(request))
     return [row(annotator(units, part)) for part in PARTS]
+
+
+def blind_of(request: Any) -> Blind:
+    return Blind(request.user, request.project)
 
 
 def row(one: Annotator) -> dict[str, Any]:
@@ -166,7 +173,7 @@ def row(one: Annotator) -> dict[str, Any]:
 def make_disagreement_queue(request: Any, body: Disagree) -> Any:
     """A queue of the trajectories on which people and the reward differ, to be looked at again."""
     queue = queue_of(request.project, str(body.queue or ""))
-    units = judged(request.project, queue, body.basis, body.fix)
+    units = judged(request.project, queue, body.basis, body.fix, blind_of(request))
     threshold = annotator(units, body.part).start if body.threshold is None else body.threshold
     found = disagreements(units, body.part, threshold, body.side)
     how = {"part": body.part, "side": body.side, "basis": body.basis, "fix": body.fix, "threshold": threshold}

@@ -9,6 +9,7 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
+from prove_web.review.blind import Blind
 from prove_web.trajectories.by_hand import keep
 from prove_web.trajectories.call_fields import as_json
 from prove_web.trajectories.draft import MOST_ROWS, Draft, Row, checked, wanted_of
@@ -53,7 +54,7 @@ class FixedConversation(Strict):
 
 class FixTried(Schema):
     """What comes of it in a fresh world: what each call answers, and the reward then and before; `same` where nothing
-    was changed. Who has yet to review it blindly is told no reward of before."""
+    was changed. Who has yet to review it blindly is told neither reward."""
 
     results: list[str]
     held: Verdict
@@ -121,10 +122,13 @@ def fix_trajectory(request: Any, dataset: Number, example: str, body: FixedConve
 @router.get(f"{IN_PROJECT}/corrections", response=Piece[Correction])
 @in_project(Action.VIEW)
 def list_corrections(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
-    """The trajectories that people mended, the newest first."""
+    """The trajectories that people mended, the newest first; none of what one has yet to review blindly."""
     rows = Trajectory.objects.of(request.project).filter(parent__dataset__deleted_at=None, parent__isnull=False)
     rows = rows.filter(origin__has_key="edited").select_related("dataset", "parent__dataset")
-    page = by_key(rows.defer("record", "rollout", "parent__record", "parent__rollout"), "pk", cursor, limit)
+    blind = Blind(request.user, request.project)
+    rows = blind.told(rows.defer("record", "rollout", "parent__record", "parent__rollout"), "parent")
+    page = by_key(rows, "pk", cursor, limit)
+    blind.cover(page["items"])
     return page | {"items": [with_project(row, request.project) for row in page["items"]]}
 
 

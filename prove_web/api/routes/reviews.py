@@ -14,6 +14,7 @@ from prove_web.accounts.roles import Action
 from prove_web.review.accepting import Drifted, NotChecked
 from prove_web.review.answering import read, values
 from prove_web.review.blind import Blind
+from prove_web.review.drawn import drawn
 from prove_web.review.forms import NewQueue
 from prove_web.review.holding import next_item, take
 from prove_web.review.item_page import item_of, refusal
@@ -193,9 +194,10 @@ def asked_schema(questions: Any) -> LabelSchema:
 @router.get(QUEUE, response=QueueWhole)
 @in_project(Action.VIEW)
 def read_queue(request: Any, queue: Number) -> Any:
-    """One queue with its questions."""
+    """One queue with its questions; a search for rewards that it was drawn by is told once one's own blind reviews are
+    complete."""
     found = one_queue(request.project, queue)
-    return told(found, standings([found])[found.pk])
+    return told(found, standings([found])[found.pk]) | drawn(found, Blind(request.user, request.project))
 
 
 @router.get(f"{QUEUE}/items", response=Piece[ItemOut])
