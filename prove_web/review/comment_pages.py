@@ -16,8 +16,7 @@ from prove_web.trajectories.models import Trajectory
 from . import comments as saying
 from .acceptance_pages import one_of
 from .blind import blind_since
-from .comments import NotSaid, people, threads
-from .models import Comment
+from .comments import NotSaid, known_comments, people, threads, visible_comments
 from .places import places, read_place
 
 NOT_YOURS = "Only who wrote a comment may change or remove it. Answer it, or resolve its thread."
@@ -50,7 +49,7 @@ def comment_add(request: Any, dataset: int, example: str) -> HttpResponse:
 def comment_edit(request: Any, dataset: int, example: str, comment: int) -> HttpResponse:
     """A form in the place of the comment, and what comes of it."""
     found = one_of(request.project, dataset, example)
-    said = get_object_or_404(Comment, trajectory=found, pk=comment, removed_at=None)
+    said = get_object_or_404(visible_comments(found, request.user), pk=comment)
     if said.author_id != request.user.pk:
         return shown(request, found, fault=NOT_YOURS)
     fault = ""
@@ -74,7 +73,7 @@ def comment_edit(request: Any, dataset: int, example: str, comment: int) -> Http
 def comment_remove(request: Any, dataset: int, example: str, comment: int) -> HttpResponse:
     """With `undo`, put it back."""
     found = one_of(request.project, dataset, example)
-    said = get_object_or_404(Comment, trajectory=found, pk=comment)
+    said = get_object_or_404(known_comments(found, request.user), pk=comment)
     if said.author_id != request.user.pk:
         return shown(request, found, fault=NOT_YOURS)
     act = saying.put_back if request.POST.get("undo") else saying.remove
@@ -100,13 +99,13 @@ def answered(request: Any, trajectory: Trajectory) -> HttpResponse:
 
 
 def shown(request: Any, trajectory: Trajectory, *, whole: bool = False, **now: Any) -> HttpResponse:
-    found = threads(trajectory, request.user)
+    found, blind = threads(trajectory, request.user), blind_since(trajectory, request.user) is not None
     context = {
         "trajectory": trajectory,
         "threads": found,
         "open": sum(thread.count for thread in found if not thread.resolved),
-        "blind": blind_since(trajectory, request.user) is not None,
-        "stamp": trajectory_now(str(trajectory.pk))["stamp"],
+        "blind": blind,
+        "stamp": "" if blind else trajectory_now(str(trajectory.pk))["stamp"],
         **now,
     }
     if whole or not request.htmx:

@@ -55,14 +55,18 @@ class Thread:
         return bool(kept) and all(one.resolved_at for one in kept)
 
 
-def visible_comments(trajectory: Trajectory, user: User) -> QuerySet[Comment]:
-    """The comments of a trajectory that this person may see now, oldest first.
+def known_comments(trajectory: Trajectory, user: User) -> QuerySet[Comment]:
+    """The comments of a trajectory that this person may know of, those that were removed among them; oldest first.
 
     While an item of a blind queue waits for their answers, those are their own and those from before the queue.
     """
-    rows = trajectory.comments.filter(removed_at=None).select_related("author")
-    since = blind_since(trajectory, user)
+    rows, since = trajectory.comments.select_related("author"), blind_since(trajectory, user)
     return rows.filter(Q(author=user) | Q(made_at__lt=since)) if since else rows
+
+
+def visible_comments(trajectory: Trajectory, user: User) -> QuerySet[Comment]:
+    """Those that this person sees now."""
+    return known_comments(trajectory, user).filter(removed_at=None)
 
 
 def threads(trajectory: Trajectory, user: User) -> list[Thread]:

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from prove_web.accounts.models import User
 
+from .blind import blind_since
 from .models import Decision, Item, Review
 from .notifying import notify
 from .schema import VERDICT
@@ -42,15 +43,17 @@ def decide(item: Item, by: User, before: User | None, verdict: str) -> None:
 
 
 def tell_overruled(item: Item, by: User, before: User | None, verdict: str) -> None:
-    """Reviewers who said otherwise, and the adjudicator who had settled it otherwise."""
+    """Reviewers who said otherwise, and the adjudicator who had settled it otherwise; but none who has yet to review it
+    blind in another queue."""
     project = item.queue.project
     address = reverse("review", args=[*project.path, item.queue.number, item.position])
     told = f"{by} settled item {item.position} of “{item.queue}” as {item.verdict}"
-    if before and before != by and verdict != item.verdict:
+    if before and before != by and verdict != item.verdict and not blind_since(item.trajectory, before):
         notify([before], project, f"{told}; you had settled it as {verdict}", address)
     done = item.reviews.filter(adjudicates=False, state=Review.State.DONE).exclude(reviewer__in=[by, before])
-    for review in done.exclude(reviewer=None):
-        if (said := review.answers.get(VERDICT)) != item.verdict:
+    for review in done.exclude(reviewer=None).select_related("reviewer"):
+        said = review.answers.get(VERDICT)
+        if said != item.verdict and not blind_since(item.trajectory, review.reviewer):
             notify([review.reviewer_id], project, f"{told}; you said {said}", address)
 
 

@@ -17,6 +17,7 @@ from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .blind import Blind
+from .drawn import drawn
 from .holding import waiting_for
 from .labels import Narrowed, as_csv, as_jsonl, labels, narrowed
 from .making import close
@@ -61,6 +62,7 @@ def queue(request: ProjectRequest, queue: int) -> HttpResponse:
     context = {
         "queue": found,
         "standing": standings([found])[found.pk],
+        **drawn(found, blind),
         "instructions": shown(found.instructions),
         "people": people,
         "reviewers": sorted({person.user.get_username() for person in people}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prove_web.accounts.models import User
 from prove_web.review.blind import blind_since
@@ -22,7 +22,7 @@ class NotMendable(ValueError):
 
 @dataclass(frozen=True)
 class Tried:
-    """What is wanted, run in a fresh world: its verdict, and the trajectory's own unless this person reviews blindly.
+    """What is wanted, run in a fresh world: its verdict and the trajectory's own, for who reviews blindly no reward.
 
     `texts` is what each call answered; `same` where nothing was changed.
     """
@@ -45,10 +45,12 @@ def mendable(trajectory: Trajectory) -> Example:
 def run(trajectory: Trajectory, example: Example, wanted: Mended, user: User) -> Tried:
     """Raises Rejected."""
     made = mended(trajectory.example, example, wanted)
-    before = None if blind_since(trajectory, user) else done(trajectory, example)[1]
+    blind = blind_since(trajectory, user) is not None
+    before = None if blind else done(trajectory, example)[1]
+    held = replace(judge(made), reward=None, parts=(), rollout=None) if blind else judge(made)
     texts = tuple(text for step in made.steps for text in step.observations)
     same = (example.turns, example.answers, example.steps) == (made.turns, made.answers, made.steps)
-    return Tried(judge(made), before, texts, same)
+    return Tried(held, before, texts, same)
 
 
 def said(reason: Rejected, trajectory: Trajectory) -> str:

@@ -19,6 +19,7 @@ from training_worker.prove.importers.packed import MOST_PACKED
 
 PIECE = 4 << 20  # bytes sent at a time
 KEPT_SECONDS = 24 * 3600
+GB = 10**9  # bytes
 ABOUT, CONTENT, HEAD = "about.json", "content", "head"
 
 
@@ -53,6 +54,7 @@ class Upload:
 
     def add(self, at: int, pieces: Iterable[bytes]) -> int:
         """Append what follows what is there; how much there is then. Raises NotTaken."""
+        room_for(self.size - at)
         received = self.received
         if at != received:
             raise NotTaken(f"{received:,} bytes are here; send what follows them.")
@@ -82,17 +84,22 @@ def begin(project: Project, name: str, size: int) -> Upload:
             f"This file has {size:,} bytes; {MOST_PACKED:,} is the most. Pack it with gzip or zstd, or part it."
         )
     forget_old()
-    free = shutil.disk_usage(settings.PROVE_DATA).free
-    if size * 2 > free:
-        raise NotTaken(
-            f"There is no room for it: {free:,} bytes are free where the site keeps its data, and an import takes "
-            f"about {2 * size:,}. Ask who runs the site to make room."
-        )
+    room_for(2 * size)
     made = Upload(str(uuid.uuid4()), project.pk, Path(name.replace("\0", "")).name[:120] or "file", size)
     made.folder.mkdir(parents=True)
     made.content.touch()
     (made.folder / ABOUT).write_text(json.dumps(asdict(made)), "utf-8")
     return made
+
+
+def room_for(size: int) -> None:
+    """Raises NotTaken where so many bytes would take the last of the disk, which is for the site itself."""
+    free = max(0, shutil.disk_usage(settings.PROVE_DATA).free - settings.FREE_GB * GB)
+    if size > free:
+        raise NotTaken(
+            f"There is no room for it: {free:,} bytes can be taken where the site keeps its data, and it takes about "
+            f"{size:,}. Ask who runs the site to make room."
+        )
 
 
 def found(project: Project, id: Any) -> Upload | None:

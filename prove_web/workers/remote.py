@@ -212,8 +212,8 @@ def put_file(request: Any) -> HttpResponse:
     asked = request.GET
     job = at_work(request.enrolment, asked["job"], asked["attempt"])
     size = int(request.headers.get("Content-Length") or 0)
-    if not 0 <= size <= PIECE:
-        raise NotTaken(f"A piece has at most {PIECE:,} bytes.")
+    if not 0 <= size <= PIECE or "Transfer-Encoding" in request.headers:
+        raise NotTaken(f"A piece has at most {PIECE:,} bytes, and says how many (Content-Length).")
     try:
         admit(job, request.enrolment, size)
         take(job, asked["name"], int(asked["at"]), iter(lambda: request.read(1 << 16), b""), asked.get("last") == "1")

@@ -63,7 +63,9 @@ def furnish(project: Project, maker: User, number: int = 1) -> dict[str, Any]:
     evaluation = evaluation_of(project, benchmark=small, run=run, checkpoint="last", number=number)
     view = SavedView.objects.create(project=project, page="trajectories", name="Mine", query="q=train", made_by=maker)
     kept = SavedView.objects.create(project=project, page="runs", name="Mine", query="q=state:done", made_by=maker)
-    queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=PLAIN.model_dump(mode="json"))
+    asked = PLAIN.model_dump(mode="json")
+    # Not a blind one, so that a role alone says who sees what.
+    queue = make_queue(project, maker, [trajectory.pk], name="Look", schema=asked, blind=False)
     queue.number = number
     queue.save()
     rule = Rule.objects.create(project=project, name="Mine", metric="points.reward", made_by=maker)

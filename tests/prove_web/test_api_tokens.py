@@ -13,6 +13,7 @@ from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
 from prove_web.api.models import ApiToken
 from prove_web.api.tokens import issue, revoke
+from prove_web.servers.models import SavedCall
 
 ALL = [action.value for action in Action]
 
@@ -63,6 +64,17 @@ def test_a_token_of_one_project_opens_no_other(mary: User, organisation: Organis
     assert client.get("/api/v1/acme/demo/runs").status_code == 200
     assert client.get("/api/v1/acme/second/runs").status_code == 404
     assert [each["slug"] for each in client.get("/api/v1/projects").json()] == ["demo"]
+
+
+def test_a_token_of_one_project_does_not_reach_the_calls_that_the_team_saved_from_all(
+    mary: User, organisation: Organisation, project: Project
+) -> None:
+    saved = SavedCall.objects.create(organisation=organisation, name="Other", tool="list_accounts", arguments={})
+    alone, whole = bearer(mary, organisation, project=project), bearer(mary, organisation)
+    calls, one = "/api/v1/acme/demo/saved-calls", f"/api/v1/acme/demo/saved-calls/{saved.pk}"
+    assert alone.get(calls).status_code == alone.delete(one).status_code == 403
+    assert alone.post(f"{one}/rename", {"name": "Mine"}, "application/json").status_code == 403
+    assert [each["name"] for each in whole.get(calls).json()["items"]] == ["Other"]
 
 
 def test_a_token_of_one_team_opens_no_other_of_the_same_person(mary: User, charlie: User, project: Project) -> None:

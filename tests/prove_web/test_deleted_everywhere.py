@@ -33,7 +33,7 @@ from .test_permissions import address, pages
 AsUser = Callable[[User], Client]
 NAME = "Zanzibar"
 NUMBER = 31
-BINS = {"bin", "deleted-projects", "audit", "audit-export"}  # which are to tell of it
+BINS = {"bin", "list_deleted", "deleted-projects", "audit", "audit-export"}  # which are to tell of it
 # Where a look of its own asks more of a page than its address alone.
 ASKED = (
     *("runs/?group=dataset", "runs/?group=base", "runs/?columns=base,dataset,tags", "runs/?archived=all"),
@@ -136,7 +136,7 @@ def addresses(names: dict[str, Any]) -> list[str]:
     """Every page of the project and of its team, all that is read by the API, and some pages asked for more."""
     filled = named(names)
     found = [address(page, names) for page in pages(get_resolver()) if page.name not in BINS and can_be(page, names)]
-    found += [each.address(filled) for each in OPERATIONS if each.method == "get"]
+    found += [each.address(filled) for each in OPERATIONS if each.method == "get" and each.name not in BINS]
     return [*found, reverse("notifications"), *(f"/acme/demo/{each}" for each in ASKED)]
 
 

@@ -176,6 +176,13 @@ def test_a_result_is_there_once_its_last_piece_is_and_goes_when_the_machine_drop
     assert [path.name for path in job.out.rglob("*")] == ["y.bin"]
 
 
+def test_a_piece_that_does_not_say_its_size_is_not_taken(project: Project, machine: Machine) -> None:
+    job = run(project)
+    machine.next()
+    machine.headers |= {"Transfer-Encoding": "chunked"}
+    assert machine.put(job, "out/x.bin", b"x") == 400 and not list(job.out.rglob("*"))
+
+
 def test_only_who_is_at_a_job_tells_of_it(
     project: Project, alice: User, machine: Machine, enrolment: tuple[Enrolment, str]
 ) -> None:
@@ -304,7 +311,7 @@ STRANGE = (
     *(event(1, "ended", state="queued", error="", result={}), event(1, "ended", state="done", error=None)),
     *(event(1, "step", step=10**30, reward=1.0), event(1, "step", step="x"), event(1, "rewound", step=None)),
     event(1, "progress", done="x", total=1, line=1, seconds_left=0),
-    {**event(1, "started"), "at": "9999-12-31T23:59:59-23:59"},
+    {**event(1, "started"), "at": "0001-01-01T00:00:00+23:59"},
     {**event(1, "started"), "seq": float("inf")},
     event(1, "rollouts", **FILE | {"groups": [], "digest": "../*"}),
     event(1, "rollouts", **FILE | {"groups": [], "tokens_digest": "*"}),

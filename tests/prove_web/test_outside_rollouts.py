@@ -111,6 +111,16 @@ def test_they_are_on_every_page_that_shows_rollouts(api: Client, as_user: Callab
     assert refused.status_code == 422 and b"trained elsewhere" in refused.content
 
 
+def test_nothing_is_taken_that_would_fill_the_disk_or_take_long_to_read(api: Client, settings: LazySettings) -> None:
+    run = made(api)
+    long = {"completion": [{"role": "assistant", "calls": [{"tool": "look_up"}]}] * 1_001, "reward": 1.0}
+    assert "completion" in tell(api, run, 1, [{"prompt": "x", "rollouts": [long]}], 422)["where"]
+    assert "reward" in tell(api, run, 1, [group("What now", 1.7e308, 1.7e308)], 422)["where"]
+    settings.FREE_GB = 10**9
+    assert "free" in tell(api, run, 1, [group("What now", 0.5)], 507)["error"]
+    assert not run.kept.exists()
+
+
 def test_alerts_look_at_them_as_at_any(api: Client) -> None:
     run = made(api)
     tell(api, run, 1, [{"prompt": "x", "rollouts": [CONVERSED]}, group("What now", 0.5, None)])

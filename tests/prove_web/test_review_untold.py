@@ -16,7 +16,7 @@ from prove_web.live.seeing import permitted
 from prove_web.review.blind import SCORES, Blind
 from prove_web.review.comments import say
 from prove_web.review.making import make_queue
-from prove_web.review.models import Item, Queue, Review
+from prove_web.review.models import Item, Notification, Queue, Review
 from prove_web.review.reviewing import finish
 from prove_web.review.schema import PLAIN
 from prove_web.trajectories.models import Trajectory
@@ -25,6 +25,7 @@ from .examples import abstention, dataset_of
 from .reviewed import given, queue_of
 
 REWARD = 0.8765
+API = "/api/v1/acme/demo"
 SECRETS = ("0.88", "0.876", "87.65", "label-accept", '"verdict": "accept"', "is odd", "accepted by", "Mary")
 SEARCHES = ("reward>0.5", "-reward<0.5", "coverage>0.5", "component:coverage>0.5", "label:accept", "-label:reject")
 SEARCHES += ("reviewer:mary", "-reviewer:bob", "has:comment", "has:label", "has:acceptance OR reward>0.5", "has:reward")
@@ -78,6 +79,11 @@ def pages(queue: Queue) -> dict[str, str]:
         "the API's comments": f"{api}/datasets/{row.dataset.number}/trajectories/{row.example}/comments",
         "the API's reward beside verdicts": f"{api}/review/reward",
         "the API's what if": f"{api}/what-if?of=dataset-{row.dataset.number}",
+        "the API's queue": f"{api}/review/2",
+        "the API's agreement": f"{api}/review/agreement",
+        "the API's reward beside people": f"{api}/review/reward?basis=reviews",
+        "the API's corrections": f"{api}/corrections",
+        "one's own data": reverse("account-data"),
     }
     files = {f"a file of {kind}": f"{reverse('export', args=path)}?format={kind}" for kind in ("jsonl", "csv")}
     return found | files | {"a folder": f"{reverse('export', args=path)}?format=huggingface"}
@@ -184,17 +190,94 @@ def test_agreement_is_counted_without_what_waits(
     page = reverse("agreement", args=project.path)
     assert as_user(bob).get(page).context["rows"] == []
     assert {figures.units for _, figures in as_user(mary).get(page).context["rows"]} == {1}
-    api = f"/api/v1/{project.path[0]}/{project.path[1]}/review"
-    assert as_user(bob).get(f"{api}/agreement").json()["questions"] == []
-    assert as_user(mary).get(f"{api}/agreement").json()["questions"]
+    assert as_user(bob).get(f"{API}/review/agreement").json()["questions"] == []
+    told = as_user(mary).get(f"{API}/review/agreement").json()["questions"]
+    assert {each["figures"]["units"] for each in told} == {1}
 
 
-def test_the_reward_is_held_against_people_without_what_waits(
+def test_the_reward_is_held_against_people_without_it(
     waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
 ) -> None:
-    reward = f"/api/v1/{waiting.project.path[0]}/{waiting.project.path[1]}/review/reward"
-    assert {part["units"] for part in as_user(bob).get(reward).json()} == {0}
-    assert {part["units"] for part in as_user(mary).get(reward).json()} == {1}
+    for basis in ("settled", "reviews"):
+        address = f"{API}/review/reward?basis={basis}"
+        assert {part["units"] for part in as_user(bob).get(address).json()} == {0}
+        assert 1 in {part["units"] for part in as_user(mary).get(address).json()}
+
+
+def test_a_look_at_what_becomes_of_it_tells_no_reward_even_unchanged(
+    waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
+) -> None:
+    row = waiting.items.get().trajectory
+    address = f"{API}/datasets/{row.dataset.number}/trajectories/{row.example}/fix"
+    for user, known in ((bob, False), (mary, True)):
+        client = as_user(user)
+        answer = client.post(f"{address}/try", client.get(address).json(), content_type="application/json")
+        told = answer.json()
+        assert told["same"] and not told["held"]["problem"], told
+        assert (bool(told["held"]["reward"]), bool(told["before"])) == (known, known), user
+
+
+@pytest.mark.parametrize(
+    ("source", "sampling", "secret"),
+    [
+        ({"query": "reward<0.4321", "dataset": None}, {"how": "all"}, "0.4321"),
+        ({"query": "", "dataset": None}, {"how": "disagreements", "n": 1, "side": "low", "threshold": 0.4321}, "0.432"),
+    ],
+)
+def test_what_its_queue_was_drawn_by_is_told_after_ones_own_review(
+    source: dict[str, object],
+    sampling: dict[str, object],
+    secret: str,
+    waiting: Queue,
+    bob: User,
+    mary: User,
+    as_user: Callable[[User], Client],
+) -> None:
+    Queue.objects.filter(pk=waiting.pk).update(source=source, sampling=sampling)
+    addresses = (waiting.get_absolute_url(), f"{API}/review/{waiting.number}")
+    for address in addresses:
+        assert secret not in as_user(bob).get(address).text.replace("&lt;", "<"), address
+    finish(waiting.items.get(), bob, given(waiting.items.get(), bob, "reject"))
+    assert as_user(bob).get(addresses[1]).json()["sampling"] == sampling
+    assert as_user(bob).get(addresses[1]).json()["source"] == source
+
+
+def test_whom_it_waits_for_again_does_not_hear_that_they_were_overruled(
+    waiting: Queue, project: Project, bob: User, mary: User, alice: User
+) -> None:
+    item = waiting.items.get()
+    finish(item, bob, given(item, bob, "accept"))
+    again = make_queue(project, mary, [item.trajectory_id], name="Again", schema=PLAIN.model_dump(mode="json"))
+    finish(item, alice, given(item, alice, "fix"), adjudicates=True)
+    overruled = Notification.objects.filter(text__contains="settled item")
+    assert {*overruled.values_list("user__username", flat=True)} == {"mary"}
+    assert Blind(bob, project).among([item.trajectory_id]) and again.blind
+
+
+def test_a_comment_that_one_may_not_know_of_is_none_to_whoever_guesses_its_number(
+    waiting: Queue, bob: User, as_user: Callable[[User], Client]
+) -> None:
+    row, client = waiting.items.get().trajectory, as_user(bob)
+    said, names = row.comments.get(), [*waiting.project.path, row.dataset.number, row.example]
+    known = f"{API}/datasets/{row.dataset.number}/trajectories/{row.example}/comments/{said.pk}"
+
+    def answers() -> list[int]:
+        edit, remove = (reverse(f"comment-{do}", args=[*names, said.pk]) for do in ("edit", "remove"))
+        return [each.status_code for each in (client.get(edit), client.post(remove), client.delete(known))]
+
+    assert answers() == [404, 404, 404]
+    finish(waiting.items.get(), bob, given(waiting.items.get(), bob, "reject"))
+    assert answers() == [422, 422, 403]
+
+
+def test_the_list_of_comments_is_the_same_whether_others_say_something_or_not(
+    waiting: Queue, bob: User, mary: User, as_user: Callable[[User], Client]
+) -> None:
+    row = waiting.items.get().trajectory
+    address = f"{reverse('comments', args=[*waiting.project.path, row.dataset.number, row.example])}?part=list"
+    before = as_user(bob).get(address, headers={"HX-Request": "true"}).text
+    say(row, mary, "And the third")
+    assert as_user(bob).get(address, headers={"HX-Request": "true"}).text == before
 
 
 def test_an_edit_of_it_does_not_say_of_what_it_is_one(
@@ -202,8 +285,11 @@ def test_an_edit_of_it_does_not_say_of_what_it_is_one(
 ) -> None:
     row = waiting.items.get().trajectory
     edit = dataset_of(waiting.project, [abstention()]).trajectories.get()
-    edit.parent = row
+    edit.parent, edit.origin = row, {"edited": [row.dataset.number, row.example]}
     edit.save()
+    known = f"{API}/datasets/{edit.dataset.number}/trajectories/{edit.example}"
+    for address in (known, f"{API}/corrections"):
+        assert row.example in as_user(mary).get(address).text and row.example not in as_user(bob).get(address).text
     beside = reverse("trajectory-edited", args=[*waiting.project.path, edit.dataset.number, edit.example])
     assert as_user(mary).get(beside).status_code == 200
     assert as_user(bob).get(beside).status_code == 302

@@ -73,6 +73,18 @@ def test_what_is_taken_away_and_brought_in_is_the_same(
     assert (again.name, again.config, again.tags, again.job.state) == (run.name, run.config, run.tags, State.FAILED)
 
 
+def test_what_reads_files_of_strangers_knows_no_secret_of_the_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_KEY", "of the site")
+    seen = tmp_path / "seen"
+    (tmp_path / "sitecustomize.py").write_text(f"import os; open({str(seen)!r}, 'w').write(str(os.environ))")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(NotTold):
+        read_runs("tensorboard", tmp_path / "nothing")
+    assert "PYTHONPATH" in seen.read_text() and "of the site" not in seen.read_text()
+
+
 def test_event_files_of_torch_are_read_as_its_trainers_name_things(project: Project, tmp_path: Path) -> None:
     tensorboard = pytest.importorskip("torch.utils.tensorboard")
     for name in ("first", "second/deeper"):

@@ -16,10 +16,12 @@ from .kept import NotRead, from_json
 
 PACKAGES = {"tensorboard": "tensorboard", "mlflow": "mlflow-skinny", "wandb": "wandb"}
 MOST_MEMORY = 4 << 30  # bytes
+LARGEST_FILE = 1 << 30  # bytes of any file that it writes, what it prints among them
 
 
 def main(do: str, name: str, path: str) -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
     logging.disable(logging.CRITICAL)
     try:
         format = import_module(f".{name}", __package__)

@@ -58,8 +58,11 @@ def next_conflict(
     found = one_queue(request.project, queue)
     item = conflicting(found, after)
     count = found.items.filter(state=Item.State.CONFLICT, trajectory__dataset__deleted_at=None).count()
-    told = line(found, item, mine(item, request.user), waiting_of(request, item)) if item else None
-    return {"item": told, "conflicts": count}
+    return {"item": shown(request, item) if item else None, "conflicts": count}
+
+
+def shown(request: Any, item: Item) -> dict[str, Any]:
+    return line(item.queue, item, mine(item, request.user), waiting_of(request, item))
 
 
 @router.get(f"{ITEM}/adjudication", response=Conflict)
@@ -67,8 +70,9 @@ def next_conflict(
 def read_conflict(request: Any, queue: Number, position: Number) -> Any:
     """What the reviewers of an item say of it, side by side; 409 while it is still being reviewed."""
     item = reviewed(request, queue, position)
-    shape, reviews = shape_of(item.trajectory), complete(item).order_by("done_at", "pk").select_related("reviewer")
-    return line(item.queue, item, mine(item, request.user), waiting_of(request, item)) | {
+    reviews = complete(item).order_by("done_at", "pk").select_related("reviewer")
+    shape = shape_of(item.trajectory)
+    return shown(request, item) | {
         "turns": [{"number": one.number, "text": one.text} for one in shape.turns],
         "calls": [{"number": one.number, "tool": one.tool, "arguments": one.arguments} for one in shape.calls],
         "reviews": list(reviews),

@@ -122,9 +122,10 @@ def read_agreement(
     question: Annotated[str, Query(max_length=200, description="The key of the one whose pairs are told.")] = "",
     by: Literal["day", "week"] = "week",
 ) -> Any:
-    """Agreement between people on every question: percent, kappa, alpha and AC1."""
+    """Agreement between people on every question: percent, kappa, alpha and AC1; without what one has yet to review
+    blindly."""
     of_queue = queue_of(request.project, str(queue or ""))
-    found = [each for each in collected(request.project, of_queue, Blind(request.user, request.project)) if each.given]
+    found = [each for each in collected(request.project, of_queue, blind_of(request)) if each.given]
     rows = [
         {"key": facet.key, "title": facet.label, "scope": facet.scope, "values": facet.values, "figures": asdict(each)}
         for facet, each in summary(found)
@@ -151,10 +152,14 @@ def read_agreement(
 @router.get(f"{QUEUES}/reward", response=list[AnnotatorOut])
 @in_project(Action.VIEW)
 def read_reward_agreement(request: Any, queue: OfQueue = None, basis: Basis = "settled", fix: bool = True) -> Any:
-    """How far the reward, and each component of it, agrees with people, as if it were one of them."""
-    blind = Blind(request.user, request.project)
-    units = judged(request.project, queue_of(request.project, str(queue or "")), basis, fix, blind)
+    """How far the reward, and each component of it, agrees with people, as if it were one of them; without what one
+    has yet to review blindly."""
+    units = judged(request.project, queue_of(request.project, str(queue or "")), basis, fix, blind_of(request))
     return [row(annotator(units, part)) for part in PARTS]
+
+
+def blind_of(request: Any) -> Blind:
+    return Blind(request.user, request.project)
 
 
 def row(one: Annotator) -> dict[str, Any]:
@@ -167,7 +172,7 @@ def row(one: Annotator) -> dict[str, Any]:
 def make_disagreement_queue(request: Any, body: Disagree) -> Any:
     """A queue of the trajectories on which people and the reward differ, to be looked at again."""
     queue = queue_of(request.project, str(body.queue or ""))
-    units = judged(request.project, queue, body.basis, body.fix, Blind(request.user, request.project))
+    units = judged(request.project, queue, body.basis, body.fix, blind_of(request))
     threshold = annotator(units, body.part).start if body.threshold is None else body.threshold
     found = disagreements(units, body.part, threshold, body.side)
     how = {"part": body.part, "side": body.side, "basis": body.basis, "fix": body.fix, "threshold": threshold}
@@ -175,4 +180,4 @@ def make_disagreement_queue(request: Any, body: Disagree) -> Any:
         made = queue_made(request.project, request.user, found, how)
     except ValueError as why:
         raise Refused(409, str(why), "body", "Take another part, threshold or queue.") from None
-    return whole(made)
+    return whole(request, made)

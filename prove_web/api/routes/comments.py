@@ -172,7 +172,7 @@ def resolve_thread(request: Any, dataset: Number, example: str, body: Resolving)
 
 def own(request: Any, found: Trajectory, comment: int, **more: Any) -> Comment:
     """Raises Http404, Refused."""
-    said = get_object_or_404(found.comments.select_related("author"), pk=comment, **more)
+    said = get_object_or_404(saying.known_comments(found, request.user), pk=comment, **more)
     if said.author_id != request.user.pk:
         raise Refused(403, NOT_YOURS, request.path, "Add one of your own.")
     said.trajectory = found

@@ -54,7 +54,7 @@ class FixedConversation(Strict):
 
 class FixTried(Schema):
     """What comes of it in a fresh world: what each call answers, and the reward then and before; `same` where nothing
-    was changed. Who has yet to review it blindly is told no reward of before."""
+    was changed. Who has yet to review it blindly is told neither reward."""
 
     results: list[str]
     held: Verdict

@@ -12,6 +12,7 @@ from pydantic import Field
 from prove_web.accounts import audit
 from prove_web.accounts.roles import Action
 from prove_web.review.blind import Blind
+from prove_web.review.drawn import drawn
 from prove_web.review.forms import NewQueue, QueueForm, as_initial
 from prove_web.review.labels import Narrowed, labels, narrowed
 from prove_web.review.making import close
@@ -102,8 +103,9 @@ def told(queue: Queue, standing: Any) -> dict[str, Any]:
     }
 
 
-def whole(queue: Queue) -> dict[str, Any]:
-    return told(queue, standings([queue])[queue.pk])
+def whole(request: Any, queue: Queue) -> dict[str, Any]:
+    """With its questions; a search for rewards that it was drawn by is told after one's own blind reviews."""
+    return told(queue, standings([queue])[queue.pk]) | drawn(queue, Blind(request.user, request.project))
 
 
 @router.post(QUEUES, response={201: QueueWhole})
@@ -119,7 +121,7 @@ def make_queue(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     made = queue_of(form, request.user, asked_schema(questions))
     if made is None:
         raise ill_filled(form.errors)
-    return whole(made)
+    return whole(request, made)
 
 
 def called(project: Any, sent: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def asked_schema(questions: Any) -> LabelSchema:
 @in_project(Action.VIEW)
 def read_queue(request: Any, queue: Number) -> Any:
     """One queue with its questions."""
-    return whole(one_queue(request.project, queue))
+    return whole(request, one_queue(request.project, queue))
 
 
 @router.post(f"{QUEUE}/change", response=QueueWhole)
@@ -162,7 +164,7 @@ def change_queue(request: Any, queue: Number, body: Change) -> Any:  # type: ign
     if not form.is_valid():
         raise ill_filled(form.errors)
     reworked(found, form, request.user, schema)
-    return whole(one_queue(request.project, queue))
+    return whole(request, one_queue(request.project, queue))
 
 
 @router.post(f"{QUEUE}/close", response=QueueWhole)
@@ -172,7 +174,7 @@ def close_queue(request: Any, queue: Number, body: Closing) -> Any:
     found = one_queue(request.project, queue)
     if body.closed != (found.closed_at is not None):
         close(found, timezone.now() if body.closed else None)
-    return whole(one_queue(request.project, queue))
+    return whole(request, one_queue(request.project, queue))
 
 
 @router.get(f"{QUEUE}/labels")

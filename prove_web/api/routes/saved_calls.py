@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any
 
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema
 from pydantic import Field
@@ -17,6 +18,7 @@ from prove_web.servers.models import SavedCall
 from prove_web.servers.saved_calls import NotSaved
 from prove_web.servers.views.sessions import of
 
+from ..models import ApiToken
 from ..paging import Cursor, Limit, Piece, by_place
 from ..refusals import Refused
 from ..rules import in_project
@@ -62,7 +64,7 @@ def list_saved_calls(
     limit: Limit = 50,
 ) -> Any:
     """The calls that the team saved, by name."""
-    rows = SavedCall.objects.filter(organisation=request.organisation).select_related("made_by").order_by("name", "pk")
+    rows = of_team(request).order_by("name", "pk")
     return by_place(rows.filter(tool=tool) if tool else rows, cursor, limit)
 
 
@@ -95,10 +97,17 @@ def remove_saved_call(request: Any, saved: Key) -> Any:
     return {"removed": saved}
 
 
+def of_team(request: Any) -> QuerySet[SavedCall]:
+    """Those of all its projects, which a token for one of them does not reach. Raises Refused."""
+    if isinstance(request.auth, ApiToken) and request.auth.project_id:
+        told = "Saved calls are of all projects of the team, and this token is for one alone."
+        raise Refused(403, told, "Authorization", "Use a token for all projects.")
+    return SavedCall.objects.filter(organisation=request.organisation).select_related("made_by")
+
+
 def saved_of(request: Any, saved: int) -> SavedCall:
-    """Raises Http404."""
-    rows = SavedCall.objects.select_related("made_by")
-    found: SavedCall = get_object_or_404(rows, organisation=request.organisation, pk=saved)
+    """Raises Http404, Refused."""
+    found: SavedCall = get_object_or_404(of_team(request), pk=saved)
     return found
 
 

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from django.conf import settings
 from ninja import Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.outside.rollouts import MOST_ROLLOUTS, tell_rollouts
+from prove_web.workers.quota import low
 from training_worker.prove.store.elsewhere import Asked, Attempt
 from training_worker.prove.store.kept import SUCCEEDED
 from training_worker.prove.trajectory import End, ExecutedCall, Message, ToolCall
 
 from ..paging import Number
+from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict
-from .outside import Step, Value, explained
+from .outside import Step, explained
 from .runs import RUN
 
 router = Router(tags=["Runs trained elsewhere"])
+MOST_MESSAGES = 1_000  # of a conversation
 REFUSED = SUCCEEDED - 1  # the level of a call that its server did not do
+LARGEST = 1e15  # so that means and differences are numbers, too
+Value = Annotated[float, Field(allow_inf_nan=False, strict=True, ge=-LARGEST, le=LARGEST)]
 Part = Annotated[str, Field(min_length=1, max_length=80)]
 
 
@@ -40,10 +46,13 @@ class MessageIn(Strict):
     calls: list[CallIn] = Field([], max_length=200, description="Those that an assistant's message makes.")
 
 
+Messages = Annotated[list[MessageIn], Field(max_length=MOST_MESSAGES)]
+
+
 class RolloutIn(Strict):
     """One answer to a prompt: its text, or the messages of a conversation with tools."""
 
-    completion: str | list[MessageIn]
+    completion: str | Messages
     calls: list[CallIn] = Field([], max_length=200, description="Where the completion is a text.")
     reward: Value | None = Field(None, description="null of one that failed for no fault of the policy.")
     parts: dict[Part, Value] = Field({}, max_length=50, description="What the reward is made of, by any name.")
@@ -56,7 +65,7 @@ class RolloutIn(Strict):
 class GroupIn(Strict):
     """One prompt, and the rollouts that answer it."""
 
-    prompt: str | list[MessageIn]
+    prompt: str | Messages
     name: str = Field("", max_length=80, description="What it is called in every step; else it is named by its words.")
     rollouts: list[RolloutIn] = Field(min_length=1, max_length=MOST_ROLLOUTS)
 
@@ -76,6 +85,9 @@ class Stored(Schema):
 @in_project(Action.LAUNCH)
 def tell_rollouts_of_step(request: Any, run: Number, step: Step, body: StepRollouts) -> Any:
     """Tell rollouts of a run trained elsewhere: a step's groups from `first` on, in place of all that were there."""
+    if low():
+        told = f"Less than {settings.FREE_GB} GB of the site's disk are free."
+        raise Refused(507, told, request.path, "Tell them again once there is room.")
     groups = [Asked(prompt=said(one.prompt, "user"), name=one.name, attempts=attempts(one)) for one in body.groups]
     with explained():
         return {"stored": tell_rollouts(run_of(request.project, run), step, groups, body.first)}

@@ -170,6 +170,8 @@ def read_trajectory(request: Any, dataset: Number, example: str) -> Any:
     """One trajectory with its record and, where it is an attempt, what the policy did."""
     found = one_trajectory(request.project, dataset, example)
     found.blind = blind_since(found, request.user) is not None
+    if found.parent and blind_since(found.parent, request.user) is not None:
+        found.origin = {name: value for name, value in found.origin.items() if name != "edited"}
     return covered(found) if found.blind else found
 
 

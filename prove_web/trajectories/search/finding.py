@@ -44,6 +44,14 @@ def search(project: Project, query: str, dataset: Dataset | None = None, blind: 
         return Found(rows.none(), bad.fault)
 
 
+def tells(query: str) -> bool:
+    """Whether what a query finds would tell a reward, or what people made of it; a faulty one finds nothing."""
+    try:
+        return any(map(telling, fields_of(parse(query))))
+    except BadQuery:
+        return False
+
+
 def wanted(project: Project, node: Node) -> Q:
     """The condition that a tree says. Raises BadQuery."""
     match node:
