@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.trajectories.linked import edits_of
 
 from .accepting import Drifted, NotChecked
 from .beside import beside
@@ -127,7 +128,7 @@ def page(request: ProjectRequest, item: Item, shape: Shape, refused: Refusal | N
         "answers": beside(schema, shape, others),
         "around": around(item),
         "edit": edit_address(item),
-        "fixed": [] if blind else item.trajectory.edits.select_related("dataset__project__organisation"),
+        "fixed": [] if blind else edits_of(item.trajectory),
         "pace": pace(queue, user),
         "reason": request.POST.get("reason", ""),
         "blind": blind,

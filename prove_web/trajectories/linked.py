@@ -22,8 +22,7 @@ def links(
 
     While they are `blind` nothing leads to a score, nor to what others mended.
     """
-    edits = trajectory.edits.filter(dataset__deleted_at=None).select_related(WITH_DATASET)[:MOST_EDITS]
-    found: dict[str, Any] = {"edits": [] if blind else list(edits)}
+    found: dict[str, Any] = {"edits": [] if blind else edits_of(trajectory)}
     if example is None or not example.runs_here:
         return found
     where = [*request.project.path, trajectory.dataset.number, trajectory.example]
@@ -31,3 +30,8 @@ def links(
     if not example.source and request.role.covers(Action.ANNOTATE):
         found |= {"opens": reverse("trajectory-session", args=where), "fixes": reverse("trajectory-fix", args=where)}
     return found
+
+
+def edits_of(trajectory: Trajectory) -> list[Trajectory]:
+    """What was made of it by hand; one query."""
+    return list(trajectory.edits.filter(dataset__deleted_at=None).select_related(WITH_DATASET)[:MOST_EDITS])

@@ -21,12 +21,13 @@ from .models import Enrolment
 from .quota import tidy
 
 BYTES = 32
+PREFIX = "join_"  # a token that began with a dash would be taken for an option of the command
 WHY = "The machine that was at it may no longer work for this team."
 
 
 def enrol(organisation: Organisation, user: User, name: str, days: int) -> tuple[Enrolment, str]:
     """A new enrolment, and the text of its token, which is kept nowhere."""
-    text, until = secrets.token_urlsafe(BYTES), timezone.now() + timedelta(days=days)
+    text, until = PREFIX + secrets.token_urlsafe(BYTES), timezone.now() + timedelta(days=days)
     made = {"name": name, "hash": hashed(text), "made_by": user, "expires_at": until}
     return Enrolment.objects.create(organisation=organisation, **made), text
 

@@ -2,6 +2,7 @@
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from tests.site.running import PASSWORD, Site
 
@@ -52,7 +53,7 @@ def look_at(path: str, page) -> None:
     page.wait_for_load_state("networkidle")
     assert faults(page) == []
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    assert page.locator("html").get_attribute("data-bs-theme") == "dark", "it follows the system"
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")  # it follows the system
     assert faults(page, CONTRAST) == [], "in dark"
     for width in (390, 320):
         page.set_viewport_size({"width": width, "height": 844})

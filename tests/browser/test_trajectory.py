@@ -64,7 +64,8 @@ def test_a_mended_trajectory_is_saved_beside_the_old_one_and_nothing_typed_is_lo
     page.get_by_role("link", name="Fix").click()
     said = page.get_by_label("The user says").first
     said.fill(f"{said.input_value()} Thanks a lot.")
-    arguments = page.get_by_label(re.compile("Arguments of call")).first
+    page.get_by_role("button", name="JSON").first.click()
+    arguments = page.get_by_role("textbox", name=re.compile("Arguments of call")).first
     good = arguments.input_value()
     arguments.fill('{"nobody": "gave this"}')
     page.get_by_role("button", name="Run again and save").click()

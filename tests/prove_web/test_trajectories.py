@@ -70,7 +70,7 @@ def test_a_page_takes_as_many_queries_for_a_long_trajectory_as_for_a_short_one(
 ) -> None:
     dataset, client = dataset_of(project, examples()), as_user(victor)
     client.get(at(dataset, chain()))  # notes in the session that the person has been here
-    queries = 12  # session, user, project, role, the frame's projects; trajectory, beside it (3), blind (2), edits
+    queries = 11  # session, user, project, role, the frame's projects; trajectory, beside it (3), blind, edits
     for example in (abstention(), max(examples(), key=lambda each: len(each.steps))):
         with django_assert_num_queries(queries):
             client.get(at(dataset, example))
