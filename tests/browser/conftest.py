@@ -136,7 +136,8 @@ from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
 from tests.prove_web.evaluated import Look, evaluation_of, fails_on, out_of_reach, reads, saying
 from training_worker.prove.benchmarks.paper import COLUMNS
-project, run = Project.objects.get(slug="demo"), Run.objects.get(number=1)
+project = Project.objects.get(slug="demo")
+run = Run.objects.get(project=project, number=1)
 bench = Look(40, COLUMNS["bfcl"])
 evaluation_of(project, saying(fails_on(*range(0, 40, 2)), "warm"), bench, named="bfcl")
 after = out_of_reach(saying(fails_on(*range(0, 40, 3)), "run 1"), "look-39")

@@ -24,6 +24,12 @@ EVALUATIONS = [
     "leaderboards/", "leaderboards/bfcl/", "leaderboards/teval/",
 ]  # fmt: skip
 
+EXAMPLE = """
+SELECT one.example FROM trajectories_trajectory one
+JOIN trajectories_dataset held ON held.id = one.dataset_id JOIN accounts_project project ON project.id = held.project_id
+WHERE project.slug = 'demo' AND held.number = 1 AND one.steps = 3 ORDER BY one.id LIMIT 1
+"""  # other projects of the site may have trajectories, too
+
 # Of a trajectory of the demo, which the test finds.
 TRAJECTORY = ["datasets/1/{example}/", "datasets/1/{example}/acceptance/", "datasets/1/{example}/comments/"]
 

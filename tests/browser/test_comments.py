@@ -7,12 +7,13 @@ from playwright.sync_api import Page, expect
 
 from tests.site.running import Site
 
+from .every_page import EXAMPLE
 from .test_pages import HERE, SIZES, faults
 
 
 @pytest.fixture
 def address(done_run: Site) -> str:
-    [(example,)] = done_run.rows("SELECT example FROM trajectories_trajectory WHERE steps = 3 LIMIT 1")
+    [(example,)] = done_run.rows(EXAMPLE)
     return f"{HERE}datasets/1/{example}/"
 
 
