@@ -102,6 +102,19 @@ class Run(models.Model):
         return self.base if self.base and not self.base.deleted_at else None
 
 
+class RunSetting(models.Model):
+    """A setting that the program of a run trained elsewhere told, as tables compare it (see outside/given.py)."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="given")
+    name = models.CharField(max_length=72)
+    text = models.CharField(max_length=200)
+    number = models.FloatField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_value_per_setting")]
+        indexes = [models.Index(fields=["name"])]
+
+
 class Point(models.Model):
     """The metrics of one step; a resumed run writes the steps after its checkpoint anew."""
 

@@ -43,7 +43,9 @@ def first_steps(project: Project, seen: Collection[str]) -> list[Step]:
     look = reverse("dataset", args=[*path, dataset.number]) if dataset else reverse("datasets", args=path)
     sessions, members = reverse("sessions", args=path), reverse("members", args=path[:1])
     steps = [
-        Step("Look at a server", "Its tools, what they take and give.", reverse("servers", args=path), looked("server")),
+        Step(
+            "Look at a server", "Its tools, what they take and give.", reverse("servers", args=path), looked("server")
+        ),
         Step("Open a session", "Call tools and see its tables change.", sessions, project.sessions.exists()),
         Step(
             "Look at the data",
