@@ -116,11 +116,16 @@ class RunSetting(models.Model):
 
 
 class Point(models.Model):
-    """The metrics of one step; a resumed run writes the steps after its checkpoint anew."""
+    """The metrics of one step; a resumed run writes the steps after its checkpoint anew.
+
+    What was told as no number is null among the metrics, and `odd` says what it was: {"loss": "NaN"}; null where all
+    are numbers.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="points")
     step = models.PositiveIntegerField()
     metrics = models.JSONField()
+    odd = models.JSONField(null=True)
 
     class Meta:
         ordering = ["step"]
@@ -133,6 +138,7 @@ class HeldOut(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="held_out")
     step = models.PositiveIntegerField()
     metrics = models.JSONField()
+    odd = models.JSONField(null=True)
 
     class Meta:
         ordering = ["step"]

@@ -74,7 +74,7 @@ def choices(project: Project, now: str) -> list[tuple[str, list[tuple[str, str]]
     """What runs can be grouped by, in groups of its own; what they are grouped by `now` is among it."""
     found: dict[str, list[tuple[str, str]]] = {"Run": list(TITLES.items())}
     elsewhere = outside.offered(project)
-    asked = [one] if (one := given(now)) and one not in elsewhere else []
+    asked = [found_now] if (found_now := given(now)) and found_now not in elsewhere else []
     for one in (*SETTINGS.values(), *elsewhere, *asked):
         found.setdefault(one.group, []).append((one.key, one.title))
     return list(found.items())
