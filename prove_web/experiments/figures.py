@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Q, QuerySet
 
@@ -130,21 +130,20 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
     against = baseline(run, base, last, window)
     ours, theirs = (against.ours, against.theirs) if against else ((), ())
     found = {
-        name: Tile(
-            named(name), *(mean_of(name, lines) for lines in (newest, start, ours, theirs)), *broken.get(name, ("", 0))
+        name: told(
+            Tile(named(name), *(mean_of(name, lines) for lines in (newest, start, ours, theirs))), broken.get(name)
         )
         for name in (*SUPERVISED, *TILES, *own)
     }
     curve = list(run.held_out.values_list("metrics__reward", flat=True)) or [None]
-    found["held_out"] = Tile(
-        BY_NAME["held_out"],
-        curve[-1],
-        curve[0],
-        *((against and against.held_out) or (None, None)),
-        *broken_now(run.held_out.all()).get("reward", ("", 0)),
-    )
+    measured = Tile(BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None)))
+    found["held_out"] = told(measured, broken_now(run.held_out.all()).get("reward"))
     lead = () if found[FIRST].told else SUPERVISED
     return [found[name] for name in (*lead, *TILES, *own) if found[name].told], against
+
+
+def told(tile: Tile, broken: tuple[str, int] | None) -> Tile:
+    return replace(tile, odd=broken[0], since=broken[1]) if broken else tile
 
 
 def broken_now(table: QuerySet) -> dict[str, tuple[str, int]]:
