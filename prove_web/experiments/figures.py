@@ -152,8 +152,10 @@ def broken_now(table: QuerySet) -> dict[str, tuple[str, int]]:
     Of the newest MOST_LOOKED steps; `since` is then the first of these.
     """
     latest = table.filter(odd__isnull=False).order_by("-step").values_list("step", flat=True).first()
-    newest = table.order_by("-step").values_list("step", flat=True).first()
-    if latest is None or newest is None or latest <= newest - WINDOW:
+    if latest is None:
+        return {}
+    newest = table.order_by("-step").values_list("step", flat=True)[0]
+    if latest <= newest - WINDOW:
         return {}
     found: dict[str, tuple[str, int]] = {}
     over: set[str] = set()
