@@ -21,6 +21,7 @@ from prove_web.trajectories.by_hand import VERSION as BY_HAND
 from prove_web.trajectories.models import Dataset
 
 from . import evaluate_fields, trials
+from .by_api import by_api
 from .differences import called_by, differences
 from .forecast import forecast
 from .forms import RunForm, copied, launched, usable
@@ -59,7 +60,9 @@ def run_new(request: ProjectRequest) -> HttpResponse:
             return redirect(run)
     else:
         form = RunForm(request.project, initial=beginning(request))
-    context = {"form": form, "ready": usable(request.project).exists(), **told_of(form)}
+    told, site = told_of(form), request.build_absolute_uri("/").rstrip("/")
+    sent = by_api(told["whole"], site) if told.get("whole") else None
+    context = {"form": form, "ready": usable(request.project).exists(), "by_api": sent, **told}
     return render(request, "experiments/run_new.html", context, status=422 if form.errors else 200)
 
 
@@ -71,7 +74,8 @@ def told_of(form: RunForm) -> dict[str, Any]:
         return told
     project, kind, base = form.project, whole.cleaned_data["kind"], whole.cleaned_data["base"]
     trial = trials.trial_of(project, whole.spec) if kind == RunKind.GRPO else None
-    told |= {"figures": figures(project, kind, whole.spec, trial), "trial": trial, "can_try": kind == RunKind.GRPO}
+    told |= {"whole": whole, "figures": figures(project, kind, whole.spec, trial)}
+    told |= {"trial": trial, "can_try": kind == RunKind.GRPO}
     if base is None:
         return told
     found = differences(base, kind, whole.spec)

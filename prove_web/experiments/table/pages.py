@@ -23,6 +23,7 @@ from .columns import FORMS
 from .grouping import TITLES, Group, choices, groups, members
 from .rows import filled, found, lines, ordered, shown
 from .settings import SETTINGS
+from .told import given
 
 ROWS = 25
 
@@ -45,7 +46,7 @@ def runs(request: ProjectRequest) -> HttpResponse:
         "views": saved_views.views_of(request.project, PAGE),
         "known_tags": keeping.known_tags(request.project),
         "archived": ARCHIVED,
-        "groupings": choices(),
+        "groupings": choices(request.project, view.group),
         "undo": None if request.htmx else request.session.pop(UNDO, None),
     }
     return render(request, "experiments/table/page.html", context)
@@ -81,7 +82,8 @@ def unfold(page: Page, rows: Any, view: Asked) -> None:
 
 
 def title_of(group: str) -> str:
-    return TITLES.get(group) or SETTINGS[group].title
+    one = given(group) or SETTINGS.get(group)
+    return one.title if one else TITLES[group]
 
 
 def head(one: columns.Column, sort: str) -> dict[str, Any]:

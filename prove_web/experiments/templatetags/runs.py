@@ -151,8 +151,6 @@ def low_text(sum_of: Summed) -> str:
 @register.filter
 def range_text(sum_of: Summed) -> str:
     """The ends of what a group has, where it is a number or a time; otherwise that it varies."""
-    if isinstance(sum_of.column, Setting) and not sum_of.column.numeric:
-        return "several"
     if sum_of.column.key == "when" or sum_of.column.numeric:
         return f"{end_text(sum_of, sum_of.low)} \N{EN DASH} {end_text(sum_of, sum_of.high)}"
     return "several"
