@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Q, QuerySet
 
-from prove_web.live.templatetags.kit import compact, duration
+from prove_web.live.templatetags.kit import MINUS, compact, duration
 from training_worker.prove.metrics import BY_NAME, Metric, Unit
 
 from .baseline import Baseline, baseline
@@ -109,7 +109,7 @@ def written(value: float, unit: Unit) -> str:
             return compact(value)
         case "s":
             return f"{value:.1f} s" if value < 60 else duration(value)
-    return f"{round(value, 3) + 0.0:.3f}"  # no minus before a zero
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", MINUS)  # none before a zero
 
 
 def tiles(run: Run, base: Run | None = None) -> list[Tile]:

@@ -16,6 +16,7 @@ from prove_web.experiments.table.columns import Measure
 from prove_web.experiments.table.grouping import Summed
 from prove_web.experiments.table.rows import worded as measured_figure
 from prove_web.experiments.table.settings import Setting
+from prove_web.live.templatetags.kit import MINUS
 from prove_web.review.markdown import shown
 
 register = template.Library()
@@ -29,8 +30,6 @@ ENDS = {
     "tokens": "cut at the most tokens",
     "infrastructure": "the environment failed",
 }
-
-MINUS = "\N{MINUS SIGN}"
 
 
 @register.filter
