@@ -7,12 +7,12 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from prove_web.accounts.going_back import going_back
 from prove_web.accounts.permissions import Action, in_project
 
 from .advice import advice
@@ -116,7 +116,4 @@ def one_of(project: Any, job: UUID) -> Job:
 
 
 def back(request: Any, job: Job) -> HttpResponse:
-    """To the page that the button was on, as long as it is one of ours."""
-    wanted = request.POST.get("next", "")
-    ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return redirect(wanted if ours else reverse("job", args=[*job.project.path, job.pk]))
+    return going_back(request, reverse("job", args=[*job.project.path, job.pk]))
