@@ -10,7 +10,7 @@ from prove_web.trajectories.models import Trajectory
 from .models import Share
 from .shown import match_of
 
-WAITS = "This waits for your review in a blind queue: until yours is complete, the link leads to what you may see of it."
+WAITS = "It waits for your review in a blind queue: until yours is complete, the link leads to what you may see of it."
 
 
 def waits(share: Share, user: Any) -> bool:

@@ -121,7 +121,12 @@ def test_a_name_is_left_out_of_data_however_it_is_written(written: str) -> None:
 def test_whatever_people_are_called_data_stay_data() -> None:
     told = '{"points": [5, 5.5, null, true, -5], "by": "null of 5", "max": 1, "team": "/team/it/"}'
     fitted = json.loads(data(told, REACH, without(["5", "null", "true", "max"])))
-    assert fitted == {"points": [5, 5.5, None, True, -5], "by": "… of …", "max": 1, "team": REACH.address("/team/it/") or ""}
+    assert fitted == {
+        "points": [5, 5.5, None, True, -5],
+        "by": "… of …",
+        "max": 1,
+        "team": REACH.address("/team/it/") or "",
+    }
 
 
 def test_a_text_that_is_written_anew_does_not_end_its_script() -> None:

@@ -46,7 +46,8 @@ def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
         return back
     try:
         given = given_for(request, act)
-        done = do(acts[act], chosen(request.project, data, view), given)
+        runs, missing = chosen(request.project, data, view)
+        done = do(acts[act], runs, given, missing)
     except NotKept as why:
         messages.error(request, str(why))
         return back
