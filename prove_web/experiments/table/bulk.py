@@ -13,6 +13,7 @@ from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.models import StopLevel
 from prove_web.sharing.deleting import InUse, TooLate, delete, restore
 from prove_web.sharing.models import Deletion
+from prove_web.whole import whole
 
 from .. import keeping
 from ..keeping import NotKept
@@ -128,7 +129,7 @@ def chosen(project: Project, data: Mapping[str, Any], asked: Asked) -> tuple[lis
 
 def numbers_of(told: str) -> set[int]:
     """The runs' numbers in a text with commas between them."""
-    return {int(one) for one in told.split(",") if one.isdecimal() and len(one) < 10}
+    return {number for one in told.split(",") if (number := whole(one)) is not None}
 
 
 def in_bin(project: Project) -> QuerySet[Run]:
