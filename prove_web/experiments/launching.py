@@ -19,6 +19,7 @@ from prove_web.sharing import numbers
 from prove_web.sharing.models import Deletion
 from prove_web.trajectories.by_hand import VERSION as BY_HAND
 from prove_web.trajectories.models import Dataset
+from prove_web.whole import whole
 
 from . import evaluate_fields, trials
 from .by_api import by_api
@@ -112,11 +113,11 @@ def typed(data: Any) -> dict[str, Any]:
 
 
 def beginning(request: ProjectRequest) -> dict[str, Any]:
-    project, dataset = request.project, request.GET.get("dataset", "")
+    project, number = request.project, whole(request.GET.get("dataset", ""))
     policy = {"policy": request.GET["policy"]} if request.GET.get("policy") else {}
     if source := cloned(request):
         return copied(source) | policy
-    chosen = usable(project).filter(number=int(dataset)).first() if small(dataset) else offered(project)
+    chosen = usable(project).filter(number=number).first() if number is not None else offered(project)
     kind = request.GET.get("kind", "")
     start = {"name": f"Run {next_number(project)}", "dataset": chosen, "recipe": request.GET.get("recipe", "")}
     start |= policy
@@ -127,18 +128,14 @@ def beginning(request: ProjectRequest) -> dict[str, Any]:
 
 def cloned(request: ProjectRequest) -> Run | None:
     """The run that `?clone=` names by its number."""
-    number = request.GET.get("clone", "")
-    return launched(request.project).filter(number=int(number)).first() if small(number) else None
+    found: Run | None = launched(request.project).filter(number=whole(request.GET.get("clone", ""))).first()
+    return found
 
 
 def offered(project: Project) -> Dataset | None:
     """The newest data set; one made by hand, which may hold a single conversation, only where there is no other."""
     found: Dataset | None = usable(project).exclude(job__spec__has_key=BY_HAND).first() or usable(project).first()
     return found
-
-
-def small(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10
 
 
 def next_number(project: Project) -> int:

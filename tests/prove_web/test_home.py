@@ -207,8 +207,9 @@ def test_a_failed_job_is_resumed_once(mary: User, project: Project, as_user: As)
 def test_a_button_leads_back_to_its_page_and_never_off_the_site(mary: User, project: Project, as_user: As) -> None:
     client, job = as_user(mary), job_of(project)
     url, own = (reverse(name, args=[*project.path, job.pk]) for name in ("job-stop", "job"))
-    for wanted, got in (("/acme/demo/", "/acme/demo/"), ("https://elsewhere.org/", own), ("//elsewhere.org", own)):
-        assert client.post(url, {"level": "now", "next": wanted}).url == got
+    assert client.post(url, {"level": "now", "next": "/acme/demo/"}).url == "/acme/demo/"
+    for wanted in ("https://elsewhere.org/", "//elsewhere.org", "0", "a:b", "é<script>", "job"):
+        assert client.post(url, {"level": "now", "next": wanted}).url == own
 
 
 def test_the_log_is_shown_to_its_end(

@@ -55,6 +55,12 @@ def victors(victor: User, as_user: Callable[[User], Client]) -> Client:
     return as_user(victor)
 
 
+@pytest.mark.parametrize("step", ["9" * 5_000, "-1", "²", "1e9", "\x00"])
+def test_a_step_that_is_none_leaves_the_page_as_it_is(step: str, project: Project, victors: Client) -> None:
+    page = victors.get(run_of(project).get_absolute_url(), {"step": step})
+    assert page.status_code == 200
+
+
 def rising(steps: int, by: float) -> list[float]:
     return [0.2 + by * step for step in range(steps)]
 

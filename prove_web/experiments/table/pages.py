@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.search.completing import complete
+from prove_web.whole import whole
 
 from .. import keeping
 from . import columns, exporting, fields, search
@@ -121,7 +122,7 @@ def runs_columns(request: ProjectRequest) -> HttpResponse:
 def runs_completion(request: ProjectRequest) -> HttpResponse:
     """What may stand at a place of a query, as JSON."""
     query, at = search.asked(request.GET)[:1_100], request.GET.get("at", "")
-    place = int(at) if at.isascii() and at.isdecimal() and len(at) < 6 else len(query)
+    place = len(query) if (number := whole(at)) is None else number
     offered = fields.offered(request.project)
     return JsonResponse(asdict(complete(request.project, query, place, offered, fields.values)))
 
