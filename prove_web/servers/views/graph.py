@@ -8,7 +8,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
@@ -37,6 +37,7 @@ PARTS = {
 
 
 @in_project(Action.VIEW)
+@require_safe
 def graph(request: ProjectRequest) -> HttpResponse:
     """The newest graph. A request that is to replace one of its parts gets that alone."""
     job, proven = newest(request.project)
