@@ -153,3 +153,20 @@ def test_a_misspelt_property_is_not_overlooked(client: Client, names: dict[str, 
     body = json.dumps({"name": "One", "dataset": 1, "lerning_rate": 1e-4})
     answer = client.post("/api/v1/acme/demo/runs", body, content_type=JSON)
     assert answer.status_code == 422 and "lerning_rate" in answer.json()["where"]
+
+
+@pytest.mark.parametrize(
+    "path, body, where",
+    [
+        ("what-if?most=1", None, "query.most"),
+        ("review/1/close", {"closed": "perhaps"}, "body.closed"),
+        ("review/1/close", {"closd": True}, "body.closd"),
+        ("sweeps", {"vary": 1, "settings": {}}, "body.vary"),
+    ],
+)
+def test_a_fault_is_told_at_the_name_that_was_sent(
+    path: str, body: Any, where: str, client: Client, names: dict[str, Any]
+) -> None:
+    ask = client.get if body is None else lambda to: client.post(to, json.dumps(body), content_type=JSON)
+    answer = ask(f"/api/v1/acme/demo/{path}")
+    assert answer.status_code == 422 and where in {each["where"] for each in answer.json()["faults"]}
