@@ -170,3 +170,14 @@ def test_a_fault_is_told_at_the_name_that_was_sent(
     ask = client.get if body is None else lambda to: client.post(to, json.dumps(body), content_type=JSON)
     answer = ask(f"/api/v1/acme/demo/{path}")
     assert answer.status_code == 422 and where in {each["where"] for each in answer.json()["faults"]}
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400)], ids=["high", "low"])
+@pytest.mark.parametrize("path", ["runs", "runs/trial", "runs/forecast", "sweeps"])
+def test_a_whole_number_that_no_database_keeps_is_named(
+    path: str, number: int, client: Client, names: dict[str, Any]
+) -> None:
+    settings = {"dataset": 1, "reward_coverage": number}
+    body = {"vary": {"seed": [1]}, "settings": settings} if path == "sweeps" else {"name": "One", **settings}
+    answer = client.post(f"/api/v1/acme/demo/{path}", json.dumps(body), content_type=JSON)
+    assert answer.status_code == 422 and answer.json()["where"].endswith("reward_coverage")

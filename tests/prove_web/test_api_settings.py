@@ -152,7 +152,8 @@ class TestRewards:
             ("Mine", {}, "body.name"),
             ("Mine", {"luck": 1}, "body.config"),
             ("Mine", {"coverage": -1}, "body.config"),
-            ("Mine", {"alpha": 10**400}, "body.config"),
+            ("Mine", {"alpha": 10**400}, "body.config.alpha"),
+            ("Mine", {"alpha": 1e300}, "body.config"),
             ("Mine", {"alpha": [{}]}, "body.config"),
         ],
     )

@@ -53,7 +53,7 @@ class LogOut(Schema):
 def list_jobs(request: Any, state: State | None = None, cursor: Cursor = "", limit: Limit = 50) -> Any:
     """The project's jobs, the newest first."""
     rows: QuerySet = Job.objects.kept().filter(project=request.project)
-    rows = rows.select_related("created_by").defer("spec", "result")
+    rows = rows.select_related("created_by").defer("spec", "result").order_by("-created_at", "-pk")
     return by_place(rows.filter(state=state) if state else rows, cursor, limit)
 
 
