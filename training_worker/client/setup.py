@@ -12,9 +12,6 @@ class Setup(Asking):
     def delete(self, path: str) -> Json:
         return dict(self.studio.ask("DELETE", self.path + path))
 
-    def alerts(self, state: str = "open", **query: Any) -> Items:
-        return self.all("/alerts", state=state, **query)
-
     def alert_rules(self) -> list[Json]:
         return list(self.get("/alerts/rules"))
 
