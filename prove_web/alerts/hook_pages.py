@@ -26,9 +26,7 @@ def webhooks(request: ProjectRequest) -> HttpResponse:
     form = WebhookForm(request.POST if request.method == "POST" else None)
     fresh = None
     if form.is_bound and form.is_valid():
-        form.instance.project, form.instance.made_by = request.project, request.user
-        form.instance.secret, form.instance.origin = new_secret(), request.build_absolute_uri("/")[:200].rstrip("/")
-        fresh = form.save()
+        fresh = added(request, form)
         form = WebhookForm()
     mine = Webhook.objects.filter(project=request.project).select_related("made_by")
     context = {
@@ -38,6 +36,21 @@ def webhooks(request: ProjectRequest) -> HttpResponse:
         "removed": mine.exclude(removed_at=None).order_by("-removed_at")[:REMOVED],
     }
     return render(request, "alerts/webhooks.html", context, status=422 if form.is_bound else 200)
+
+
+def added(request: ProjectRequest, form: WebhookForm) -> Webhook:
+    """The webhook of a form that is valid, with a secret of its own."""
+    form.instance.project, form.instance.made_by = request.project, request.user
+    form.instance.secret, form.instance.origin = new_secret(), request.build_absolute_uri("/")[:200].rstrip("/")
+    made: Webhook = form.save()
+    return made
+
+
+def test(hook: Webhook) -> Delivery:
+    """Have it told that this is a test."""
+    made: Delivery = Delivery.objects.create(webhook=hook)
+    send(made.pk)
+    return made
 
 
 @in_project(Action.MANAGE)
@@ -59,7 +72,7 @@ def webhook_change(request: ProjectRequest, hook: int) -> HttpResponse:
     found = one_hook(request, hook)
     match request.POST.get("do"):
         case "test":
-            send(Delivery.objects.create(webhook=found).pk)
+            test(found)
             messages.success(request, "A test is on its way. How it went is told below; load the page again.")
             return redirect("webhook", *request.project.path, found.pk)
         case "on" | "off" as way:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.contrib import messages
+from django.db import transaction
 from django.http import Http404, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
-from training_worker.prove.alerts.presets import PRESETS
+from training_worker.prove.alerts.presets import PRESETS, Preset
 
 from .forms import RuleForm, from_preset, numbered, words
 from .models import Alert, Rule
@@ -45,12 +49,20 @@ def alert_rules_add(request: ProjectRequest) -> HttpResponse:
     if not wanted:
         messages.error(request, "No rule was chosen. Tick those to add.")
         return redirect("alert-rules", *request.project.path)
-    kept = set(Rule.objects.filter(project=request.project, removed_at=None).values_list("preset", flat=True))
-    made = [from_preset(request.project, preset, request.user) for preset in wanted if preset.key not in kept]
-    for rule in made:
-        rule.save()
+    made = add_ready_made(request.project, request.user, wanted)
     messages.success(request, f"Rules added: {len(made)}. They watch what runs report from now on.")
     return redirect("alert-rules", *request.project.path)
+
+
+@transaction.atomic
+def add_ready_made(project: Project, user: User, wanted: Iterable[Preset]) -> list[Rule]:
+    """The rules that are new; of two who add the same at once, one does."""
+    Project.objects.select_for_update().get(pk=project.pk)
+    kept = set(Rule.objects.filter(project=project, removed_at=None).values_list("preset", flat=True))
+    made = [from_preset(project, preset, user) for preset in wanted if preset.key not in kept]
+    for rule in made:
+        rule.save()
+    return made
 
 
 @in_project(Action.LAUNCH)

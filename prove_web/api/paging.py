@@ -29,6 +29,7 @@ class Told:
 Cursor = Annotated[str, Field(max_length=80), Told("`next` of the piece before; empty for the first.")]
 Limit = Annotated[int, Field(ge=1, le=MOST), Told(f"How many at most, 1 to {MOST}.")]
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 
 class Piece(Schema, Generic[Item]):

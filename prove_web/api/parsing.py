@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import isfinite
+import sys
 from typing import Any
 
 from django.http import HttpRequest
@@ -13,6 +13,7 @@ from .refusals import Refused, not_json
 
 DEEPEST = 40  # levels of lists and objects in a body
 NUL = "\0"
+MOST = sys.float_info.max
 
 
 class Careful(Parser):
@@ -48,7 +49,7 @@ def look(told: Any, where: str, depth: int = 0) -> None:
         raise Refused(422, f"It is nested deeper than {DEEPEST} levels.", where[:80], "Send flatter data.")
     if isinstance(told, str) and (NUL in told or any("\ud800" <= each <= "\udfff" for each in told)):
         raise Refused(422, "It has a character that is no text.", where[:80], "Leave it out.")
-    if isinstance(told, float) and not isfinite(told):
+    if isinstance(told, int | float) and not -MOST <= told <= MOST:
         raise Refused(422, "It is a number larger than any that is kept.", where[:80], "Send a smaller one.")
     if isinstance(told, dict):
         for name, value in told.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
@@ -54,10 +54,16 @@ def ill_filled(errors: Mapping[str, Any], body: str = "body") -> Refused:
 
 
 def of_validation(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    faults = {".".join(map(str, each["loc"])): str(each["msg"]) for each in error.errors}
+    faults = {place(each["loc"]): str(each["msg"]) for each in error.errors}
     where, first = next(iter(faults.items()))
     do = f"Change these fields and send the request again; {DOCUMENTS} has what each takes."
     return Refused(422, first, where, do, faults).answer()
+
+
+def place(loc: Sequence[Any]) -> str:
+    """Where in what was sent, as `ill_filled` writes it: a body's property without our own name of the body."""
+    told = [*map(str, loc)]
+    return ".".join(told[1:] if told[:2] == ["body", "body"] else told)
 
 
 def of_http(request: HttpRequest, error: HttpError) -> HttpResponse:

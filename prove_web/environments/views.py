@@ -70,6 +70,12 @@ def check_all(request: ProjectRequest) -> HttpResponse:
 
 def start(request: ProjectRequest, servers: list[str]) -> None:
     """Ask for a check of those that are not being checked; says so when nobody can be asked."""
+    if why := ask(servers):
+        messages.error(request, why)
+
+
+def ask(servers: list[str]) -> str:
+    """Ask for a check of those that are not being checked; why nobody could be asked, or nothing."""
     known = checking.health(servers)
     for name in servers:
         if known[name].at_work:
@@ -78,5 +84,5 @@ def start(request: ProjectRequest, servers: list[str]) -> None:
         if not broker.later(CHECK, check=asked.pk):
             why = "The broker does not answer, so nobody could be asked to run it."
             ServerCheck.objects.filter(pk=asked.pk).update(error=why, ended_at=timezone.now())
-            messages.error(request, f"{why} Try again later, or run: manage.py check_servers {name}")
-            return
+            return f"{why} Try again later, or run: manage.py check_servers {name}"
+    return ""

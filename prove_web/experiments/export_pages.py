@@ -14,6 +14,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from .checkpoints import Checkpoint
 from .detail import checkpoint_of, packed, run_of
 from .exports import Export, ask
+from .models import Run
 
 
 @in_project(Action.LAUNCH)
@@ -31,9 +32,13 @@ def export_make(request: ProjectRequest, run: int, step: int) -> HttpResponse:
 @require_safe
 def export_download(request: ProjectRequest, run: int, step: int) -> HttpResponse | StreamingHttpResponse:
     """The folder that was made, as a zip; `?merged=1` for the merged one."""
-    found = run_of(request.project, run)
-    export = Export(found.job, step, bool(request.GET.get("merged")))
+    return sent(run_of(request.project, run), step, bool(request.GET.get("merged")))
+
+
+def sent(run: Run, step: int, merged: bool) -> StreamingHttpResponse:
+    """What was made, as a zip that is made while it is sent. Raises Http404."""
+    export = Export(run.job, step, merged)
     if not export.ready:
-        raise Http404(f"The checkpoint of step {step} is not exported. Have it made on the page of run {run}.")
-    audit.note(None, "exported", found, request.organisation, model=export.name)
-    return packed(Checkpoint(step, export.folder), f"run-{run}-{export.name}.zip")
+        raise Http404(f"The checkpoint of step {step} is not exported. Have it made on the page of run {run.number}.")
+    audit.note(None, "exported", run, run.project.organisation, model=export.name)
+    return packed(Checkpoint(step, export.folder), f"run-{run.number}-{export.name}.zip")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.servers.calls import MOST_CALLS
-from prove_web.servers.models import Source
+from prove_web.servers.models import LiveSession, Source
 from prove_web.servers.opened import NoWorld, of_rollout, open_after, stale
 from prove_web.servers.session_page import number
 
 from .detail import run_of
+from .models import Run
 from .rollouts import NoRollouts, examples_of, rollout_of
 
 
@@ -22,23 +26,37 @@ from .rollouts import NoRollouts, examples_of, rollout_of
 @require_POST
 def rollout_session(request: ProjectRequest, run: int, step: int, index: int) -> HttpResponse:
     """Open the world of a rollout after the first `calls` of its calls."""
-    found = run_of(request.project, run)
     most = number(request.POST.get("calls", "0"), MOST_CALLS)
     try:
-        rollout = rollout_of(found, step, index)
-        if rollout is None:
-            raise Http404(f"This step has no rollout {index}.")
-        example = examples_of(found, [rollout.example]).get(rollout.example)
-        if example is None:
-            raise NoWorld("There is no world to open: the example of this rollout is no longer in the data set.")
-        title = f"Run {run}, step {step}, rollout {index}" + (f" after call {most}" if most else "")
-        made = of_rollout(rollout.calls, most)
-        session = open_after(request.project, request.user, example, title, Source.ROLLOUT, made)
+        made = opened(request.user, run_of(request.project, run), step, index, most)
     except (NoRollouts, NoWorld) as why:
         messages.error(request, str(why))
         return redirect(reverse("rollout", args=[*request.project.path, run, step, index]))
-    if left_out := most and len(rollout.calls[:most]) - len(made):
-        messages.info(request, f"{left_out} of these calls never reached the world, and are left out.")
-    if stale(example):
+    if made.left_out:
+        messages.info(request, f"{made.left_out} of these calls never reached the world, and are left out.")
+    if made.differs:
         messages.warning(request, "The servers have other code now: this world may differ from the rollout's.")
-    return redirect(session)
+    return redirect(made.session)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """`left_out` calls never reached the world; it `differs` where its servers have other code now."""
+
+    session: LiveSession
+    left_out: int
+    differs: bool
+
+
+def opened(user: User, run: Run, step: int, index: int, most: int) -> Opened:
+    """The world of a rollout after the first `most` of its calls. Raises NoRollouts, NoWorld, Http404."""
+    rollout = rollout_of(run, step, index)
+    if rollout is None:
+        raise Http404(f"This step has no rollout {index}.")
+    example = examples_of(run, [rollout.example]).get(rollout.example)
+    if example is None:
+        raise NoWorld("There is no world to open: the example of this rollout is no longer in the data set.")
+    title = f"Run {run.number}, step {step}, rollout {index}" + (f" after call {most}" if most else "")
+    made = of_rollout(rollout.calls, most)
+    session = open_after(run.project, user, example, title, Source.ROLLOUT, made)
+    return Opened(session, most and len(rollout.calls[:most]) - len(made), stale(example))

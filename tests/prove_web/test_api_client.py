@@ -29,6 +29,7 @@ from training_worker.client import (
     TooMany,
     Unreachable,
 )
+from training_worker.prove.alerts.presets import PRESETS
 
 from .furnished import STEP, furnish
 
@@ -223,3 +224,35 @@ def test_it_needs_neither_django_nor_torch() -> None:
     code = "import sys, training_worker.client; print(sorted({'django', 'torch', 'celery', 'numpy'} & {*sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_project_is_set_up_from_a_script(connect: Callable[..., Studio], furnished: dict[str, Any]) -> None:
+    demo = connect().project("acme", "demo")
+    rule = demo.make_alert_rule("Low", "points.reward", "below", 0.2, aggregate="mean", over=5)
+    assert demo.change_alert_rule(rule["id"], threshold=0.1)["threshold"] == 0.1
+    assert not demo.switch_alert_rule(rule["id"], False)["enabled"]
+    assert demo.remove_alert_rule(rule["id"]) == {"removed": rule["id"]}
+    assert [one["preset"] for one in demo.add_ready_made_rules(*[*PRESETS][:2])] == [*PRESETS][:2]
+    reward = demo.save_reward("Names matter", {"name": 0.4})
+    assert reward["key"] in {one["key"] for one in demo.rewards()}
+    assert demo.remove_reward(reward["id"]) == {"removed": reward["id"]}
+    assert demo.set_environment(seed=7)["seed"] == 7 == demo.environment()["seed"]
+    assert demo.prove_graph()["kind"] == "graph" and demo.graph()["edges"] == []
+    assert demo.mark_runs("tag", q="", tag="night")["changed"] == [1]
+    assert demo.act_on_runs("archive", [1])["undo"] == "unarchive"
+    assert demo.open_rollout(1, STEP, 1)["session"]["servers"]
+    assert demo.move_job(furnished["job"], "first")["state"] == "queued"
+    with pytest.raises(NotAllowed):
+        demo.make_webhook("Chat", "https://example.com/hook")
+
+
+def test_an_owner_deletes_a_project_and_restores_it(
+    connect: Callable[..., Studio], alice: User, organisation: Organisation
+) -> None:
+    studio = Studio("https://studio.example.org", issue(alice, organisation, "Hers", ALL)[1], transport=Site())
+    spare = studio.make_project("acme", "Second try")
+    hook = studio.project("acme", spare["slug"]).make_webhook("Chat", "https://example.com/hook")
+    assert hook["secret"] and studio.project("acme", spare["slug"]).test_webhook(hook["webhook"]["id"])["alert"] is None
+    gone = studio.project("acme", spare["slug"]).delete_project("Second try")
+    assert gone["id"] in {one["id"] for one in studio.deleted_projects("acme")}
+    assert studio.restore_project("acme", gone["id"])["kind"] == "project"

@@ -153,3 +153,31 @@ def test_a_misspelt_property_is_not_overlooked(client: Client, names: dict[str, 
     body = json.dumps({"name": "One", "dataset": 1, "lerning_rate": 1e-4})
     answer = client.post("/api/v1/acme/demo/runs", body, content_type=JSON)
     assert answer.status_code == 422 and "lerning_rate" in answer.json()["where"]
+
+
+@pytest.mark.parametrize(
+    "path, body, where",
+    [
+        ("what-if?most=1", None, "query.most"),
+        ("review/1/close", {"closed": "perhaps"}, "body.closed"),
+        ("review/1/close", {"closd": True}, "body.closd"),
+        ("sweeps", {"vary": 1, "settings": {}}, "body.vary"),
+    ],
+)
+def test_a_fault_is_told_at_the_name_that_was_sent(
+    path: str, body: Any, where: str, client: Client, names: dict[str, Any]
+) -> None:
+    ask = client.get if body is None else lambda to: client.post(to, json.dumps(body), content_type=JSON)
+    answer = ask(f"/api/v1/acme/demo/{path}")
+    assert answer.status_code == 422 and where in {each["where"] for each in answer.json()["faults"]}
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400)], ids=["high", "low"])
+@pytest.mark.parametrize("path", ["runs", "runs/trial", "runs/forecast", "sweeps"])
+def test_a_whole_number_that_no_database_keeps_is_named(
+    path: str, number: int, client: Client, names: dict[str, Any]
+) -> None:
+    settings = {"dataset": 1, "reward_coverage": number}
+    body = {"vary": {"seed": [1]}, "settings": settings} if path == "sweeps" else {"name": "One", **settings}
+    answer = client.post(f"/api/v1/acme/demo/{path}", json.dumps(body), content_type=JSON)
+    assert answer.status_code == 422 and answer.json()["where"].endswith("reward_coverage")

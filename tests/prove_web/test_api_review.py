@@ -204,7 +204,7 @@ class TestComments:
             ({"text": " "}, "body.text"),
             ({"text": "x" * 5_001}, "body.text"),
             ({"text": "Odd.", "place": "call-99"}, "body.place"),
-            ({"text": "Odd.", "place": "the end"}, "body.body.place"),
+            ({"text": "Odd.", "place": "the end"}, "body.place"),
         ],
     )
     def test_what_cannot_be_said_is_refused(

@@ -30,12 +30,18 @@ COMMENTS = {"edit_comment", "remove_comment", "restore_comment"}
 OTHERS = {"alice": COMMENTS, "bob": COMMENTS | {"end_session", "revoke_session_token"}}  # what others made takes more
 OBJECTS = (
     *("session", "token", "dataset", "example", "comment", "view", "upload", "queue"),
-    *("run", "sweep", "evaluation", "job", "share", "deletion", "rule", "alert"),
+    *("run", "sweep", "evaluation", "job", "share", "deletion", "rule", "alert", "hook", "reward"),
 )
 
 # What an operation that changes something takes, written down by hand; all others take Action.VIEW.
 MORE_THAN_LOOKING = {
     "make_project": Action.MANAGE,
+    "delete_project": Action.MANAGE,
+    "list_deleted_projects": Action.MANAGE,
+    "restore_project": Action.MANAGE,
+    "set_environment": Action.LAUNCH,
+    "check_servers": Action.LAUNCH,
+    "prove_graph": Action.LAUNCH,
     "open_session": Action.ANNOTATE,
     "end_session": Action.ANNOTATE,
     "call_tool": Action.ANNOTATE,
@@ -98,10 +104,28 @@ MORE_THAN_LOOKING = {
     "resume_run": Action.LAUNCH,
     "mark_run": Action.ANNOTATE,
     "keep_run": Action.LAUNCH,
+    "mark_runs": Action.ANNOTATE,
+    "act_on_runs": Action.LAUNCH,
+    "make_export": Action.LAUNCH,
+    "open_rollout": Action.ANNOTATE,
+    "save_reward": Action.LAUNCH,
+    "remove_reward": Action.LAUNCH,
     "write_notes": Action.ANNOTATE,
     "launch_evaluation": Action.LAUNCH,
     "change_alert": Action.ANNOTATE,
     "switch_alert_rule": Action.LAUNCH,
+    "make_alert_rule": Action.LAUNCH,
+    "add_ready_made_rules": Action.LAUNCH,
+    "change_alert_rule": Action.LAUNCH,
+    "remove_alert_rule": Action.LAUNCH,
+    "restore_alert_rule": Action.LAUNCH,
+    "list_webhooks": Action.MANAGE,
+    "make_webhook": Action.MANAGE,
+    "list_deliveries": Action.MANAGE,
+    "test_webhook": Action.MANAGE,
+    "switch_webhook": Action.MANAGE,
+    "remove_webhook": Action.MANAGE,
+    "restore_webhook": Action.MANAGE,
     "list_shares": Action.LAUNCH,
     "make_share": Action.LAUNCH,
     "withdraw_share": Action.LAUNCH,
@@ -109,6 +133,7 @@ MORE_THAN_LOOKING = {
     "delete_dataset": Action.LAUNCH,
     "restore_deleted": Action.LAUNCH,
     "stop_job": Action.LAUNCH,
+    "move_job": Action.LAUNCH,
     "resume_job": Action.LAUNCH,
 }
 
@@ -140,7 +165,7 @@ def test_what_takes_more_than_looking_is_written_down() -> None:
 
 
 def test_only_what_is_written_down_is_not_asked_for_by_get() -> None:
-    computes = {"edit_trajectory"}  # runs something, and keeps nothing
+    computes = {"edit_trajectory", "edit_rollout"}  # runs something, and keeps nothing
     changing = {each.name for each in GUARDED if each.method != "get"}
     assert changing - computes <= {*MORE_THAN_LOOKING}
 

@@ -72,7 +72,7 @@ def test_draws_and_presets_are_as_on_the_page(maries: Program, dataset: Dataset)
         ({"settings": {"dataset": 99}}, "body.settings.dataset", "No run can train on data set 99"),
         ({"settings": {"clone": 99}}, "body.settings.clone", "There is no run 99"),
         ({"settings": {"group": 1}}, "body", "Group size"),
-        ({"preset": "colours"}, "body.body.preset", "Input should be"),
+        ({"preset": "colours"}, "body.preset", "Input should be"),
     ],
 )
 def test_what_no_sweep_can_be_is_refused_where_it_is_wrong(

@@ -14,6 +14,10 @@ class Jobs(Asking):
     def job(self, job: str) -> Json:
         return dict(self.get(f"/jobs/{job}"))
 
+    def move_job(self, job: str, to: str) -> Json:
+        """`up`, `down`, `first` or `last` of the project's jobs of its queue."""
+        return self.post(f"/jobs/{job}/move", {"to": to})
+
     def log(self, job: str) -> str:
         return str(self.get(f"/jobs/{job}/log")["text"])
 

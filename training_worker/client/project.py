@@ -12,11 +12,12 @@ from .evaluations import Evaluations
 from .jobs import Jobs
 from .reviews import Reviews
 from .runs import Runs
+from .setup import Setup
 from .sweeps import Sweeps
 from .worlds import Worlds
 
 
-class Project(Worlds, DataSets, Reviews, Runs, Sweeps, Evaluations, Jobs):
+class Project(Worlds, DataSets, Reviews, Runs, Sweeps, Evaluations, Setup, Jobs):
     def share(self, page: str, days: int = 30) -> str:
         """A link by which whoever has it reads one page, such as the `url` of a run."""
         return str(self.post("/shares", {"page": page, "days": days})["address"])
@@ -26,3 +27,7 @@ class Project(Worlds, DataSets, Reviews, Runs, Sweeps, Evaluations, Jobs):
 
     def views(self, page: str = "") -> Items:
         return self.all("/views", page=page)
+
+    def delete_project(self, name: str) -> Json:
+        """Into the team's bin with all that is in it; `name` is the project's, as it stands."""
+        return self.post("/delete", {"name": name})

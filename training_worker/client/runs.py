@@ -90,6 +90,25 @@ class Runs(Asking):
     def download_checkpoint(self, run: int, step: int, file: str | Path) -> int:
         return self.download(f"/runs/{run}/checkpoints/{step}", file)
 
+    def make_export(self, run: int, step: int, merged: bool = False) -> Json:
+        """Have a checkpoint made a folder that others can use; ask again until its `state` is ready."""
+        return self.post(f"/runs/{run}/checkpoints/{step}/export", {"merged": merged})
+
+    def download_export(self, run: int, step: int, file: str | Path, merged: bool = False) -> int:
+        return self.download(f"/runs/{run}/checkpoints/{step}/export/files", file, merged=merged)
+
+    def open_rollout(self, run: int, step: int, index: int, calls: int = 0) -> Json:
+        """Its world as a session, after so many of its calls."""
+        return self.post(f"/runs/{run}/rollouts/{step}/{index}/session", {"calls": calls})
+
+    def mark_runs(self, act: str, runs: Sequence[int] | None = None, q: str | None = None, **rest: Any) -> Json:
+        """`tag`, `untag` (with `tag`), `pin` or `unpin` these runs, or all that a search finds."""
+        return self.post("/runs/mark", chosen(runs, q) | {"act": act, **rest})
+
+    def act_on_runs(self, act: str, runs: Sequence[int] | None = None, q: str | None = None, **rest: Any) -> Json:
+        """`archive`, `stop-after`, `resume`, `delete` ... these runs, or all that a search finds."""
+        return self.post("/runs/act", chosen(runs, q) | {"act": act, **rest})
+
     def forecast_run(self, **fields: Any) -> Json:
         """What a run of these settings would take; nothing is launched."""
         return self.post("/runs/forecast", fields)
@@ -97,6 +116,10 @@ class Runs(Asking):
     def delete_run(self, number: int) -> Json:
         """Into the bin; with the `id` that is answered, `restore` takes it out."""
         return self.post(f"/runs/{number}/delete")
+
+
+def chosen(runs: Sequence[int] | None, q: str | None) -> Json:
+    return {"q": q} if runs is None else {"runs": list(runs)}
 
 
 def pieces(groups: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:

@@ -66,6 +66,13 @@ class Studio:
         """Its address is made of the name where no `slug` is given."""
         return dict(self.ask("POST", f"/{organisation}/projects", {"name": name, "slug": slug}))
 
+    def deleted_projects(self, organisation: str) -> Iterator[dict[str, Any]]:
+        return self.items(f"/{organisation}/bin")
+
+    def restore_project(self, organisation: str, deletion: int) -> dict[str, Any]:
+        """Out of the team's bin, by the `id` that deleting it answered."""
+        return dict(self.ask("POST", f"/{organisation}/bin/{deletion}/restore"))
+
     def members(self, organisation: str) -> list[dict[str, Any]]:
         """Who is in a team, with their roles."""
         return list(self.ask("GET", f"/{organisation}/members"))

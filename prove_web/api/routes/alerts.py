@@ -11,12 +11,11 @@ from pydantic import Field
 from prove_web.accounts.roles import Action
 from prove_web.alerts.acting import NotDone, act, asked
 from prove_web.alerts.exemplars import exemplars
-from prove_web.alerts.forms import about, numbered, words
-from prove_web.alerts.models import Alert, Rule
+from prove_web.alerts.forms import about, words
+from prove_web.alerts.models import Alert
 from prove_web.alerts.pages import one_alert
-from prove_web.alerts.rule_pages import one_rule
 
-from ..paging import Cursor, Limit, Piece, by_key
+from ..paging import Cursor, Key, Limit, Piece, by_key
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict, username
@@ -24,8 +23,6 @@ from ..schemas import Strict, username
 router = Router(tags=["Alerts"])
 ALERTS = "/{slug:organisation}/{slug:project}/alerts"
 ALERT = ALERTS + "/{int:alert}"
-RULES = ALERTS + "/rules"
-Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 
 class AlertOut(Schema):
@@ -114,28 +111,6 @@ class AlertChange(Strict):
     hours: Literal[1, 8, 24, 168] | None = Field(None, description="For how long it is left, with snooze.")
 
 
-class RuleOut(Schema):
-    """`open` is how many alerts of it are."""
-
-    id: int
-    name: str
-    preset: str
-    metric: str
-    condition: str
-    kind: str
-    tag: str
-    enabled: bool
-    open: int
-
-    @staticmethod
-    def resolve_condition(rule: Rule) -> str:
-        return words(rule)
-
-
-class RuleSwitch(Strict):
-    enabled: bool
-
-
 @router.get(ALERTS, response=Piece[AlertOut])
 @in_project(Action.VIEW)
 def list_alerts(
@@ -150,32 +125,6 @@ def list_alerts(
     rows = asked(request.project, run, rule).state(state)
     related = ("rule", "run", "project__organisation", "acknowledged_by")
     return by_key(rows.select_related(*related).defer("run__config", "run__notes"), "pk", cursor, limit)
-
-
-@router.get(RULES, response=list[RuleOut])
-@in_project(Action.VIEW)
-def list_alert_rules(request: Any) -> Any:
-    """The rules that watch the runs of a project."""
-    standing = numbered(asked(request.project).state(Alert.State.OPEN))
-    rules = Rule.objects.filter(project=request.project, removed_at=None)
-    return [counted(rule, standing.get(rule.pk, 0)) for rule in rules]
-
-
-def counted(rule: Rule, open: int) -> Rule:
-    rule.open = open
-    return rule
-
-
-@router.post(f"{RULES}/{{int:rule}}/switch", response=RuleOut)
-@in_project(Action.LAUNCH)
-def switch_alert_rule(request: Any, rule: Key, body: RuleSwitch) -> Any:
-    """Switch a rule on or off; what it found stays."""
-    found = one_rule(request, rule)
-    if found.removed_at is not None:
-        raise Refused(409, "This rule was removed.", "rule", "Put it back on the page of rules first.")
-    found.enabled = body.enabled
-    found.save(update_fields=["enabled"])
-    return counted(found, asked(request.project, rule=found.pk).state(Alert.State.OPEN).count())
 
 
 @router.get(ALERT, response=AlertWhole)

@@ -17,11 +17,12 @@ from prove_web.servers.views.faulty import FaultsForm
 from prove_web.servers.views.sessions import of
 from prove_web.servers.worlds import ServerGone, faults_of
 
+from ..paging import Key
 from ..posted import posted
 from ..refusals import Refused, ill_filled
 from ..rules import in_project
 from ..schemas import Strict
-from .sessions import SESSION, SESSIONS, CallOut, Key, RowChange, SessionOut, server_gone
+from .sessions import SESSION, SESSIONS, CallOut, RowChange, SessionOut, server_gone
 
 router = Router(tags=["Sessions"])
 Share = Annotated[int, Field(ge=0, le=100, description="Of a hundred calls.")]

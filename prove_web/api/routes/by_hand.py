@@ -18,11 +18,11 @@ from prove_web.trajectories.forking import differs, opened
 from prove_web.trajectories.views.finding import one_trajectory
 from training_worker.prove.synthesis.validate import Rejected
 
-from ..paging import Number
+from ..paging import Key, Number
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict
-from .sessions import SESSION, Key, SessionOut, server_gone
+from .sessions import SESSION, SessionOut, server_gone
 from .trajectories import TRAJECTORY, TrajectoryRow, with_project
 
 router = Router(tags=["Sessions"])

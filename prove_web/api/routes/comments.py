@@ -20,7 +20,7 @@ from prove_web.review.standing import today
 from prove_web.trajectories.models import Trajectory
 from prove_web.trajectories.views.finding import one_trajectory
 
-from ..paging import Cursor, Limit, Number, Piece, by_key
+from ..paging import Cursor, Key, Limit, Number, Piece, by_key
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict, username
@@ -29,7 +29,6 @@ from .trajectories import TRAJECTORY, seen
 router = Router(tags=["Trajectories"])
 COMMENTS = TRAJECTORY + "/comments"
 COMMENT = COMMENTS + "/{int:comment}"
-Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
 MOST = 100  # acceptances that are told
 WHERE = "turn-2 or call-3, counted from 1; empty for the whole trajectory."
 At = Annotated[str, Field(max_length=20, pattern=f"^({PLACE.pattern})?$", description=WHERE)]

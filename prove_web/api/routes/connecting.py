@@ -18,10 +18,11 @@ from prove_web.servers.views.sessions import of
 from prove_web.servers.worlds import ServerGone
 
 from ..models import ApiToken
+from ..paging import Key
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict, username
-from .sessions import SESSION, Key, server_gone
+from .sessions import SESSION, server_gone
 
 router = Router(tags=["Sessions"])
 TOKENS = SESSION + "/tokens"

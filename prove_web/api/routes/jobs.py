@@ -14,6 +14,7 @@ from prove_web.accounts.roles import Action
 from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.log import tail
 from prove_web.live.models import Job, JobEvent, State
+from prove_web.live.queueing import move
 from prove_web.live.views import one_of
 
 from ..paging import Cursor, Limit, Piece, Told, by_place
@@ -28,6 +29,10 @@ JOB = JOBS + "/{uuid:job}"
 
 class Stop(Strict):
     level: Literal["after_step", "now"] = "after_step"
+
+
+class Move(Strict):
+    to: Literal["up", "down", "first", "last"]
 
 
 class EventOut(Schema):
@@ -48,7 +53,7 @@ class LogOut(Schema):
 def list_jobs(request: Any, state: State | None = None, cursor: Cursor = "", limit: Limit = 50) -> Any:
     """The project's jobs, the newest first."""
     rows: QuerySet = Job.objects.kept().filter(project=request.project)
-    rows = rows.select_related("created_by").defer("spec", "result")
+    rows = rows.select_related("created_by").defer("spec", "result").order_by("-created_at", "-pk")
     return by_place(rows.filter(state=state) if state else rows, cursor, limit)
 
 
@@ -92,6 +97,16 @@ def stop_job(request: Any, job: UUID, body: Stop) -> Any:
 def resume_job(request: Any, job: UUID) -> Any:
     """Go on with a job that was stopped, failed or lost."""
     return resumed(one_of(request.project, job))
+
+
+@router.post(f"{JOB}/move", response=JobOut)
+@in_project(Action.LAUNCH)
+def move_job(request: Any, job: UUID, body: Move) -> Any:
+    """Have a job that waits started before or after others of this project in its queue."""
+    found = one_of(request.project, job)
+    if move(found, body.to) < 0:
+        raise Refused(409, f"“{found.title}” has left the queue meanwhile.", "job", "Nothing was moved.")
+    return one_of(request.project, job)
 
 
 def resumed(job: Job) -> Job:

@@ -5,19 +5,26 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from django.shortcuts import get_object_or_404
 from ninja import Router, Schema
+from pydantic import Field
 
 from prove_web.accounts.forms import NewProject
 from prove_web.accounts.models import Membership
 from prove_web.accounts.roles import Action
+from prove_web.sharing.bin_pages import of_projects
 
+from ..paging import Cursor, Key, Limit, Piece, by_place
 from ..posted import body_of, posted
-from ..refusals import ill_filled
-from ..rules import in_organisation
+from ..refusals import Refused, ill_filled
+from ..rules import in_organisation, in_project
+from ..schemas import Strict
 from .projects import ProjectOut
+from .sharing import DeletionOut, Restored, deleted, restored
 
 router = Router(tags=["Projects"])
 ORGANISATION = "/{slug:organisation}"
+BIN = f"{ORGANISATION}/bin"
 Make = body_of(NewProject, "MakeProject")
 
 
@@ -34,6 +41,10 @@ class MemberOut(Schema):
     @staticmethod
     def resolve_email(member: Membership) -> str:
         return member.user.email
+
+
+class DeleteProject(Strict):
+    name: str = Field(max_length=500, description="Of the project, as it stands: all that is in it goes with it.")
 
 
 @router.get(f"{ORGANISATION}/members", response=list[MemberOut])
@@ -53,3 +64,27 @@ def make_project(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
     made = form.save()
     told = {name: getattr(made, name) for name in ("slug", "name", "created_at")}
     return told | {"organisation": request.organisation.slug, "role": request.role.value}
+
+
+@router.post(f"{ORGANISATION}/{{slug:project}}/delete", response=DeletionOut)
+@in_project(Action.MANAGE)
+def delete_project(request: Any, body: DeleteProject) -> Any:
+    """Put a project with all that is in it into the team's bin, from where it can be restored for a while."""
+    if body.name.strip() != request.project.name:
+        told = f"To delete it, send its name as it stands: {request.project.name}"
+        raise Refused(422, told, "body.name", "Mind capitals and spaces.")
+    return deleted(request, request.project)
+
+
+@router.get(BIN, response=Piece[DeletionOut])
+@in_organisation(Action.MANAGE)
+def list_deleted_projects(request: Any, cursor: Cursor = "", limit: Limit = 50) -> Any:
+    """The projects in the team's bin, the newest first."""
+    return by_place(of_projects(request.organisation).waiting(), cursor, limit)
+
+
+@router.post(f"{BIN}/{{int:gone}}/restore", response=Restored)
+@in_organisation(Action.MANAGE)
+def restore_project(request: Any, gone: Key) -> Any:
+    """Take a project out of the team's bin, as it was."""
+    return restored(get_object_or_404(of_projects(request.organisation), pk=gone))

@@ -19,11 +19,11 @@ from prove_web.servers.saved_calls import NotSaved
 from prove_web.servers.views.sessions import of
 
 from ..models import ApiToken
-from ..paging import Cursor, Limit, Piece, by_place
+from ..paging import Cursor, Key, Limit, Piece, by_place
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict, username
-from .sessions import SESSION, Key
+from .sessions import SESSION
 
 router = Router(tags=["Sessions"])
 SAVED = "/{slug:organisation}/{slug:project}/saved-calls"

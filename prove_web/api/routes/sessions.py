@@ -20,7 +20,7 @@ from prove_web.servers.tables import changes, differences, overview, view
 from prove_web.servers.views.sessions import of
 from prove_web.servers.worlds import Moment, ServerGone, moments
 
-from ..paging import Cursor, Limit, Piece, by_place
+from ..paging import Cursor, Key, Limit, Piece, by_place
 from ..posted import body_of, posted
 from ..refusals import Refused, ill_filled
 from ..rules import in_project
@@ -29,7 +29,6 @@ from ..schemas import Strict, username
 router = Router(tags=["Sessions"])
 SESSIONS = "/{slug:organisation}/{slug:project}/sessions"
 SESSION = SESSIONS + "/{int:session}"
-Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Open = body_of(
     SessionForm,
     "OpenSession",

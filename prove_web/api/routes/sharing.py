@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 from django.shortcuts import get_object_or_404
 from ninja import Router, Schema
 from pydantic import Field
 
+from prove_web.accounts.models import Project
 from prove_web.accounts.roles import Action
 from prove_web.experiments.models import Run
 from prove_web.sharing import links
-from prove_web.sharing.deleting import InUse, TooLate, delete, restore
+from prove_web.sharing.deleting import InUse, Thing, TooLate, delete, restore
 from prove_web.sharing.links import DAYS, USUAL
 from prove_web.sharing.models import Deletion, Share
 from prove_web.sharing.share_pages import LONGEST, address_of, page_at, visible
 from prove_web.trajectories.models import Dataset
 
-from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
+from ..paging import Cursor, Key, Limit, Number, Piece, by_key, by_place
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict, username
@@ -29,7 +30,6 @@ router = Router(tags=["Sharing and the bin"])
 IN_PROJECT = "/{slug:organisation}/{slug:project}"
 SHARES = f"{IN_PROJECT}/shares"
 BIN = f"{IN_PROJECT}/bin"
-Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
 
 
 class ShareOut(Schema):
@@ -148,9 +148,10 @@ def delete_dataset(request: Any, dataset: Number) -> Any:
     return deleted(request, get_object_or_404(rows, project=request.project, number=dataset))
 
 
-def deleted(request: Any, thing: Run | Dataset) -> Deletion:
+def deleted(request: Any, thing: Thing) -> Deletion:
     """Raises Refused."""
-    thing.project = request.project
+    if not isinstance(thing, Project):
+        thing.project = request.project
     try:
         return delete(thing, request.user)
     except InUse as why:
@@ -162,7 +163,11 @@ def deleted(request: Any, thing: Run | Dataset) -> Deletion:
 def restore_deleted(request: Any, deletion: Key) -> Any:
     """Take a run or data set out of the bin, as it was."""
     rows = request.project.deletions.exclude(kind=Deletion.Kind.PROJECT)
-    found = get_object_or_404(rows, pk=deletion)
+    return restored(get_object_or_404(rows, pk=deletion))
+
+
+def restored(found: Deletion) -> dict[str, Any]:
+    """Raises Refused."""
     try:
         thing = restore(found)
     except TooLate as why:

@@ -22,7 +22,8 @@ from prove_web.trajectories.views.finding import one_of, one_trajectory
 from prove_web.trajectories.what_if import BLIND, NotPossible
 from prove_web.trajectories.what_if import run as rerun
 from training_worker.prove.counterfactual import Edit
-from training_worker.prove.trajectory import ToolCall, dumps
+from training_worker.prove.reward import RewardConfig
+from training_worker.prove.trajectory import Example, Rollout, ToolCall, dumps
 
 from ..paging import Number
 from ..posted import posted
@@ -196,6 +197,11 @@ def edit_trajectory(request: Any, dataset: Number, example: str, body: EditBody)
     if known is None:
         raise Refused(422, "This trajectory cannot be read, so nothing of it is run.", "", "Choose another.")
     rollout, _, config, _ = done(found, known)
+    return edited(known, rollout, config, body)
+
+
+def edited(known: Example, rollout: Rollout, config: RewardConfig, body: EditBody) -> dict[str, Any]:
+    """Both rewards, as JSON. Raises Refused."""
     if body.call > len(rollout.calls):
         raise Refused(422, f"It has {len(rollout.calls)} calls.", "body.call", "Name one of them.")
     edit = Edit(body.call - 1, ToolCall(body.tool, body.arguments)) if body.tool else Edit(body.call - 1)

@@ -18,7 +18,7 @@ from prove_web.accounts.saved_views import NotKept
 from prove_web.experiments.table.asked import asked
 from prove_web.trajectories.asking import address
 
-from ..paging import Cursor, Limit, Piece, by_place
+from ..paging import Cursor, Key, Limit, Piece, by_place
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict, username
@@ -27,7 +27,6 @@ router = Router(tags=["Views"])
 VIEWS = "/{slug:organisation}/{slug:project}/views"
 VIEW = VIEWS + "/{int:view}"
 Page = Literal["trajectories", "runs"]
-Key = Annotated[int, Field(ge=1, le=2**63 - 1)]
 ADDRESSES: dict[str, Callable[[Mapping[str, str]], str]] = {
     "trajectories": address,
     "runs": lambda told: asked(told).address,

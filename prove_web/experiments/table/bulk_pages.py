@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -10,7 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from prove_web.accounts.models import User
+from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.whole import whole
 
@@ -46,7 +47,7 @@ def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
         messages.error(request, "Say what is to be done with these runs. Nothing was changed.")
         return back
     try:
-        given = given_for(request, act)
+        given = given_for(request.project, request.user, data)
         runs, missing = chosen(request.project, data, view)
         done = do(acts[act], runs, given, missing)
     except NotKept as why:
@@ -56,17 +57,18 @@ def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
     return back
 
 
-def given_for(request: ProjectRequest, act: str) -> str | Run | User:
+def given_for(project: Project, user: User, data: Mapping[str, Any]) -> str | Run | User:
     """What an act needs beside the runs. Raises NotKept."""
+    act = data.get("act", "")
     if act == "delete":
-        return request.user
+        return user
     if act in ("tag", "untag"):
-        tags = keeping.tidied(keeping.read_tags(request.POST.get("tag", "")))
+        tags = keeping.tidied(keeping.read_tags(data.get("tag", "")))
         if not tags:
             raise NotKept("A tag needs at least one character. Nothing was changed.")
         return ",".join(tags)
     if act == "base":
-        found = keeping.in_sight(request.project).filter(number=whole(request.POST.get("base", ""))).first()
+        found = keeping.in_sight(project).filter(number=whole(data.get("base", ""))).first()
         if found is None:
             raise NotKept("Choose the run to measure against. Nothing was changed.")
         return found

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.http import require_safe
 
 from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
@@ -22,6 +23,7 @@ ROWS = 50
 
 
 @in_project(Action.VIEW)
+@require_safe
 def servers(request: ProjectRequest) -> HttpResponse:
     """All servers as cards by category, each with what its last check found."""
     known = health(SERVERS)
@@ -44,6 +46,7 @@ def totals(cards: list[Card]) -> dict[str, Any]:
 
 
 @in_project(Action.VIEW)
+@require_safe
 def server(request: ProjectRequest, server: str) -> HttpResponse:
     """One server: its tools by mark, the tables of a default world, its health."""
     if server not in SERVERS:
@@ -60,6 +63,7 @@ def server(request: ProjectRequest, server: str) -> HttpResponse:
 
 
 @in_project(Action.VIEW)
+@require_safe
 def tools(request: ProjectRequest) -> HttpResponse:
     """All tools that are switched on, searched as one types; the address holds the search."""
     rows, shown = listed(request, request.project)

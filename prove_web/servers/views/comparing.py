@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
@@ -19,6 +20,7 @@ OFFERED = 100
 
 
 @in_project(Action.VIEW)
+@require_safe
 def compare(request: ProjectRequest) -> HttpResponse:
     """Two moments of one session or of two, as `a=12:3&b=14`; without them, the form to choose them."""
     rows = LiveSession.objects.filter(project=request.project).select_related("project__organisation", "created_by")

@@ -8,9 +8,10 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import audit
+from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
@@ -37,6 +38,7 @@ PARTS = {
 
 
 @in_project(Action.VIEW)
+@require_safe
 def graph(request: ProjectRequest) -> HttpResponse:
     """The newest graph. A request that is to replace one of its parts gets that alone."""
     job, proven = newest(request.project)
@@ -94,12 +96,17 @@ def whole(text: str) -> int:
 @require_POST
 def prove(request: ProjectRequest) -> HttpResponse:
     """Have the graph of the servers as they are now proven; one job at a time."""
-    with transaction.atomic():
-        mine = Job.objects.filter(project=request.project, kind=Kind.GRAPH)
-        if not mine.active().exists():
-            job = Job.objects.create(
-                project=request.project, kind=Kind.GRAPH, title="Dependency graph", created_by=request.user
-            )
-            audit.note(request.user, "launched", job, request.organisation)
-            enqueue(job)
+    launch(request.project, request.user)
     return redirect("graph", *request.project.path)
+
+
+@transaction.atomic
+def launch(project: Project, user: User) -> Job:
+    """The job that proves the graph: the one that is at work or waits, or a new one."""
+    Project.objects.select_for_update().get(pk=project.pk)
+    if at_work := Job.objects.filter(project=project, kind=Kind.GRAPH).active().first():
+        return at_work
+    job: Job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", created_by=user)
+    audit.note(user, "launched", job, project.organisation)
+    enqueue(job)
+    return job

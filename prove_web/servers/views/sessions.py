@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
@@ -31,6 +32,7 @@ def of(request: ProjectRequest, session: int) -> LiveSession:
 
 
 @in_project(Action.VIEW)
+@require_safe
 def sessions(request: ProjectRequest) -> HttpResponse:
     """The project's sessions, the newest first unless asked otherwise."""
     rows, asked = listed(request, request.project)
@@ -55,6 +57,7 @@ def new(request: ProjectRequest) -> HttpResponse:
 
 
 @in_project(Action.VIEW)
+@require_safe
 def session(request: ProjectRequest, session: int) -> HttpResponse:
     """A session: call tools, see what they did, look at any moment of it."""
     return shown(request, of(request, session))
@@ -81,6 +84,7 @@ def shown(request: ProjectRequest, session: LiveSession, form: CallForm | None =
 
 
 @in_project(Action.VIEW)
+@require_safe
 def pick(request: ProjectRequest, session: int) -> HttpResponse:
     """The entities of one id type that a search finds in the newest state, for a field to choose from."""
     try:
@@ -92,6 +96,7 @@ def pick(request: ProjectRequest, session: int) -> HttpResponse:
 
 
 @in_project(Action.VIEW)
+@require_safe
 def branches(request: ProjectRequest, session: int) -> HttpResponse:
     """The tree of forks that a session is in."""
     here = of(request, session)

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.views.decorators.http import require_safe
 
 from mcp_servers.catalogue import fingerprint
 from mcp_servers.refusing import ARGUMENTS, refusals_of
@@ -58,6 +59,7 @@ def known(tool: str) -> Entry:
 
 
 @in_project(Action.VIEW)
+@require_safe
 def tool(request: ProjectRequest, tool: str) -> HttpResponse:
     """One tool: its parameters, what it may be refused for, what feeds it, where it is used; and a form to call it."""
     entry = known(tool)
@@ -119,6 +121,7 @@ def unfit(project: Project, entry: Entry, form: CallForm, arguments: dict[str, A
 
 
 @in_project(Action.VIEW)
+@require_safe
 def pick(request: ProjectRequest, tool: str) -> HttpResponse:
     """The entities of one id type in the world that the form speaks of."""
     find = typed(request, "q")

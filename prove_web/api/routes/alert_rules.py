@@ -1,0 +1,212 @@
+"""Rules that watch a project's runs: ready-made ones added, one's own made, changed, switched and taken away."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.forms import model_to_dict
+from django.utils import timezone
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.alerts.acting import asked
+from prove_web.alerts.forms import RuleForm, from_preset, numbered, words
+from prove_web.alerts.models import Alert, Rule
+from prove_web.alerts.rule_pages import add_ready_made, one_rule
+from training_worker.prove.alerts.presets import PRESETS
+
+from ..paging import Key
+from ..posted import body_of, posted
+from ..refusals import Refused, ill_filled
+from ..rules import in_project
+from ..schemas import Strict, username
+from .alerts import ALERTS
+
+router = Router(tags=["Alerts"])
+RULES = f"{ALERTS}/rules"
+RULE = RULES + "/{int:rule}"
+OWN = tuple(RuleForm.base_fields)
+Make = body_of(RuleForm, "MakeRule")
+Change = body_of(RuleForm, "ChangeRule", optional=True)
+
+
+class RuleOut(Schema):
+    """`condition` is the rule in words, `open` how many alerts of it are; one of one's own has no `preset`."""
+
+    id: int
+    name: str
+    preset: str
+    metric: str
+    comparison: str
+    aggregate: str
+    over: int
+    threshold: float
+    condition: str
+    kind: str
+    tag: str
+    enabled: bool
+    open: int
+    by: str | None
+    removed_at: datetime | None
+
+    @staticmethod
+    def resolve_condition(rule: Rule) -> str:
+        return words(rule)
+
+    @staticmethod
+    def resolve_by(rule: Rule) -> str | None:
+        return username(rule.made_by)
+
+
+class ReadyMade(Schema):
+    """A rule that comes with the site; `rule` is the project's own of it, where it was added."""
+
+    key: str
+    name: str
+    group: str
+    metric: str
+    condition: str
+    means: str
+    causes: list[str]
+    tries: list[str]
+    rule: int | None
+
+
+class AddReadyMade(Strict):
+    presets: list[Annotated[str, Field(max_length=40)]] = Field(
+        min_length=1, max_length=len(PRESETS), description="Keys of ready-made rules; those that are there stay."
+    )
+
+
+class RuleSwitch(Strict):
+    enabled: bool
+
+
+class RuleRemoved(Schema):
+    removed: int
+
+
+@router.get(RULES, response=list[RuleOut])
+@in_project(Action.VIEW)
+def list_alert_rules(
+    request: Any, removed: Annotated[bool, Query(description="Those that were removed, instead.")] = False
+) -> Any:
+    """The rules that watch the runs of a project."""
+    standing = numbered(asked(request.project).state(Alert.State.OPEN))
+    rules = Rule.objects.filter(project=request.project, removed_at__isnull=not removed).select_related("made_by")
+    return [counted(rule, standing.get(rule.pk, 0)) for rule in rules]
+
+
+@router.get(f"{RULES}/ready-made", response=list[ReadyMade])
+@in_project(Action.VIEW)
+def list_ready_made_rules(request: Any) -> Any:
+    """The rules that come with the site, with what each means and what to try."""
+    rows = Rule.objects.filter(project=request.project, removed_at=None).exclude(preset="")
+    added = dict(rows.values_list("preset", "pk"))
+    names = ("key", "group", "metric", "means", "causes", "tries")
+    return [
+        {name: getattr(preset, name) for name in names}
+        | {
+            "name": preset.title,
+            "rule": added.get(preset.key),
+            "condition": words(from_preset(request.project, preset)),
+        }
+        for preset in PRESETS.values()
+    ]
+
+
+@router.post(f"{RULES}/ready-made", response={201: list[RuleOut]})
+@in_project(Action.LAUNCH)
+def add_ready_made_rules(request: Any, body: AddReadyMade) -> Any:
+    """Add ready-made rules as they are; the answer is those that are new."""
+    if strange := [key for key in body.presets if key not in PRESETS]:
+        told = f"There is no ready-made rule {strange[0]!r}."
+        raise Refused(422, told, "body.presets", f"There are {', '.join(PRESETS)}.")
+    wanted = [PRESETS[key] for key in dict.fromkeys(body.presets)]
+    return [counted(rule, 0) for rule in add_ready_made(request.project, request.user, wanted)]
+
+
+@router.post(RULES, response={201: RuleOut})
+@in_project(Action.LAUNCH)
+def make_alert_rule(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
+    """A rule of one's own; it watches what runs report from now on."""
+    usual = {name: field.initial for name, field in RuleForm.base_fields.items()}
+    sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    form = RuleForm(request.project, posted(usual | sent))
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    form.instance.made_by = request.user
+    return counted(form.save(), 0)
+
+
+@router.get(RULE, response=RuleOut)
+@in_project(Action.VIEW)
+def read_alert_rule(request: Any, rule: Key) -> Any:
+    """One rule, be it removed."""
+    return told(request, one_rule(request, rule))
+
+
+@router.post(f"{RULE}/change", response=RuleOut)
+@in_project(Action.LAUNCH)
+def change_alert_rule(request: Any, rule: Key, body: Change) -> Any:  # type: ignore[valid-type]
+    """Change where a rule is on, and from where on it fires; what is left out stays. What a ready-made one watches
+    stays as it is."""
+    found = there(request, rule)
+    sent = {name: value for name, value in body.dict(exclude_unset=True).items() if value is not None}
+    form = RuleForm(request.project, posted(model_to_dict(found, OWN) | sent), found)
+    if fixed := [name for name in sent if name not in form.fields]:
+        raise Refused(422, "A ready-made rule has this once and for all.", f"body.{fixed[0]}", "Make one of your own.")
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    return told(request, form.save())
+
+
+@router.post(f"{RULE}/switch", response=RuleOut)
+@in_project(Action.LAUNCH)
+def switch_alert_rule(request: Any, rule: Key, body: RuleSwitch) -> Any:
+    """Switch a rule on or off; what it found stays."""
+    found = there(request, rule)
+    found.enabled = body.enabled
+    found.save(update_fields=["enabled"])
+    return told(request, found)
+
+
+@router.delete(RULE, response=RuleRemoved)
+@in_project(Action.LAUNCH)
+def remove_alert_rule(request: Any, rule: Key) -> Any:
+    """Remove a rule, and its alerts with it; it can be restored."""
+    found = one_rule(request, rule)
+    if found.removed_at is None:
+        found.removed_at = timezone.now()
+        found.save(update_fields=["removed_at"])
+    return {"removed": found.pk}
+
+
+@router.post(f"{RULE}/restore", response=RuleOut)
+@in_project(Action.LAUNCH)
+def restore_alert_rule(request: Any, rule: Key) -> Any:
+    """Put a rule back that was removed, with its alerts."""
+    found = one_rule(request, rule)
+    if found.removed_at is not None:
+        found.removed_at = None
+        found.save(update_fields=["removed_at"])
+    return told(request, found)
+
+
+def there(request: Any, rule: int) -> Rule:
+    """Raises Http404, Refused."""
+    found: Rule = one_rule(request, rule)
+    if found.removed_at is not None:
+        raise Refused(409, "This rule was removed.", "rule", "Restore it first.")
+    return found
+
+
+def told(request: Any, rule: Rule) -> Rule:
+    return counted(rule, asked(request.project, rule=rule.pk).state(Alert.State.OPEN).count())
+
+
+def counted(rule: Rule, open: int) -> Rule:
+    rule.open = open
+    return rule

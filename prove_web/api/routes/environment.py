@@ -1,0 +1,140 @@
+"""A project's environment: the servers it offers, its first world, the laws of servers, the graph of their tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ninja import Router, Schema
+from pydantic import Field
+
+from mcp_servers.catalogue import SERVERS
+from prove_web.accounts.roles import Action
+from prove_web.environments.checking import health
+from prove_web.environments.forms import EnvironmentForm
+from prove_web.environments.offered import offered
+from prove_web.environments.views import ask
+from prove_web.live.models import Job
+from prove_web.servers.proven import Edge, newest
+from prove_web.servers.views.graph import launch
+
+from ..posted import body_of, posted
+from ..refusals import Refused, ill_filled
+from ..rules import in_project
+from ..schemas import JobOut, Strict
+
+router = Router(tags=["Servers and tools"])
+IN_PROJECT = "/{slug:organisation}/{slug:project}"
+ENVIRONMENT = f"{IN_PROJECT}/environment"
+GRAPH = f"{IN_PROJECT}/graph"
+
+
+class EnvironmentOut(Schema):
+    """The servers that are on, and the world that forms begin with."""
+
+    servers: list[str]
+    seed: int
+    size: str
+
+
+class CheckServers(Strict):
+    servers: list[str] | None = Field(None, min_length=1, max_length=100, description="All, where it is left out.")
+
+
+class CheckOut(Schema):
+    """How the laws of a server stand: never checked, broken, kept, or stale, since its code is another by now."""
+
+    server: str
+    state: str
+    at_work: bool
+    error: str
+    laws: dict[str, int] = Field(description="How often each law was broken.")
+
+
+class EdgeOut(Schema):
+    """What `producer` gives lets `consumer` do its work: by an id of `id_type`, a plain value, or, implicit, by having
+    run. `parameters` are those that it fills."""
+
+    producer: str
+    consumer: str
+    id_type: str
+    created: bool
+    implicit: bool
+    parameters: list[str]
+
+    @staticmethod
+    def resolve_parameters(edge: Edge) -> list[str]:
+        return sorted({parameter for parameter, _ in edge.proofs})
+
+
+class GraphOut(Schema):
+    """The newest proven graph, among the servers that are on; `current` until their code is another. `job` is the
+    newest that was to prove it."""
+
+    job: JobOut | None
+    current: bool | None
+    tools: list[str]
+    edges: list[EdgeOut]
+
+
+SetEnvironment = body_of(EnvironmentForm, "SetEnvironment", optional=True)
+
+
+@router.get(ENVIRONMENT, response=EnvironmentOut)
+@in_project(Action.VIEW)
+def read_environment(request: Any) -> Any:
+    """Which servers the project offers, and its first world."""
+    return EnvironmentForm(request.project).initial
+
+
+@router.put(ENVIRONMENT, response=EnvironmentOut)
+@in_project(Action.LAUNCH)
+def set_environment(request: Any, body: SetEnvironment) -> Any:  # type: ignore[valid-type]
+    """Switch servers on and off, choose the first world; what is left out stays."""
+    now = EnvironmentForm(request.project).initial
+    form = EnvironmentForm(request.project, posted(now | body.dict(exclude_none=True)))
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    made = form.save()
+    return {"servers": [name for name in SERVERS if name not in made.off], "seed": made.seed, "size": made.size}
+
+
+@router.get(f"{ENVIRONMENT}/checks", response=list[CheckOut])
+@in_project(Action.VIEW)
+def list_checks(request: Any) -> Any:
+    """How the laws of every server stand."""
+    return checked(list(SERVERS))
+
+
+@router.post(f"{ENVIRONMENT}/checks", response=list[CheckOut])
+@in_project(Action.LAUNCH)
+def check_servers(request: Any, body: CheckServers) -> Any:
+    """Have the laws of servers run, one after the other; those that are being checked are left to it."""
+    servers = [*SERVERS] if body.servers is None else [*dict.fromkeys(body.servers)]
+    if strange := [name for name in servers if name not in SERVERS]:
+        raise Refused(422, f"There is no server {strange[0]!r}.", "body.servers", "`GET /servers` lists them.")
+    if why := ask(servers):
+        raise Refused(503, why, "", "Send the request again in a moment.")
+    return checked(servers)
+
+
+def checked(servers: list[str]) -> list[dict[str, Any]]:
+    names = ("server", "state", "at_work", "error")
+    return [{name: getattr(one, name) for name in names} | {"laws": dict(one.laws)} for one in health(servers).values()]
+
+
+@router.get(GRAPH, response=GraphOut)
+@in_project(Action.VIEW)
+def read_graph(request: Any) -> Any:
+    """Which tool feeds which, as proven by running them."""
+    job, proven = newest(request.project)
+    if proven is None:
+        return {"job": job, "current": None, "tools": [], "edges": []}
+    proven = proven.among(offered(request.project))
+    return {"job": job, "current": proven.current, "tools": [*proven.tools], "edges": proven.edges}
+
+
+@router.post(f"{GRAPH}/prove", response=JobOut)
+@in_project(Action.LAUNCH)
+def prove_graph(request: Any) -> Any:
+    """Have the graph of the servers as they are now proven; one job at a time, which is the answer."""
+    return Job.objects.select_related("created_by").get(pk=launch(request.project, request.user).pk)

@@ -1,0 +1,71 @@
+"""Checkpoints made into folders that others can use, such as the weights of a model with its adapter added."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from ninja import Query, Router, Schema
+from pydantic import Field
+
+from prove_web.accounts.roles import Action
+from prove_web.experiments.detail import checkpoint_of, run_of
+from prove_web.experiments.export_pages import sent
+from prove_web.experiments.exports import Export, ask
+
+from ..paging import Number
+from ..refusals import Refused
+from ..rules import in_project
+from ..schemas import Strict
+from .curves import Step
+from .runs import RUN
+
+router = Router(tags=["Curves and rollouts"])
+EXPORT = f"{RUN}/checkpoints/{{int:step}}/export"
+Merged = Annotated[bool, Query(description="The one whose adapter is added to the weights of its model.")]
+
+
+class MakeExport(Strict):
+    merged: bool = Field(False, description="Add an adapter to the weights of its model.")
+
+
+class ExportOut(Schema):
+    """`why` says why there is none, as far as one was asked for. A run keeps one export at a time."""
+
+    name: str
+    state: Literal["none", "working", "ready", "failed"]
+    why: str
+
+
+@router.post(EXPORT, response=ExportOut)
+@in_project(Action.LAUNCH)
+def make_export(request: Any, run: Number, step: Step, body: MakeExport) -> Any:
+    """Have an export of a checkpoint made, unless it is there; the run's export before it goes."""
+    found = run_of(request.project, run)
+    checkpoint_of(found, step)
+    export = Export(found.job, step, body.merged)
+    if not ask(export):
+        raise Refused(503, "The export was not begun: the broker does not answer.", "", "Try again in a moment.")
+    return told(export)
+
+
+@router.get(EXPORT, response=ExportOut)
+@in_project(Action.VIEW)
+def read_export(request: Any, run: Number, step: Step, merged: Merged = False) -> Any:
+    """How the export of a checkpoint stands."""
+    found = run_of(request.project, run)
+    export = Export(found.job, step, merged)
+    if not export.ready:
+        checkpoint_of(found, step)
+    return told(export)
+
+
+@router.get(f"{EXPORT}/files")
+@in_project(Action.VIEW)
+def download_export(request: Any, run: Number, step: Step, merged: Merged = False) -> Any:
+    """The folder that was made, as a zip that is made while it is sent."""
+    return sent(run_of(request.project, run), step, merged)
+
+
+def told(export: Export) -> dict[str, str]:
+    state = "ready" if export.ready else "working" if export.at_work else "failed" if export.why else "none"
+    return {"name": export.name, "state": state, "why": export.why}

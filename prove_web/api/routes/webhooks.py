@@ -1,0 +1,154 @@
+"""Webhooks: addresses outside that are told of a project's alerts. For owners alone, as their page is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.utils import timezone
+from ninja import Query, Router, Schema
+
+from prove_web.accounts.roles import Action
+from prove_web.alerts.forms import WebhookForm
+from prove_web.alerts.hook_pages import added, one_hook, test
+from prove_web.alerts.models import Delivery, Webhook
+
+from ..paging import Cursor, Key, Limit, Piece, by_key
+from ..posted import body_of, posted
+from ..refusals import Refused, ill_filled
+from ..rules import in_project
+from ..schemas import Strict, username
+from .alerts import ALERTS
+
+router = Router(tags=["Alerts"])
+HOOKS = f"{ALERTS}/webhooks"
+HOOK = HOOKS + "/{int:hook}"
+Make = body_of(WebhookForm, "MakeWebhook")
+
+
+class WebhookOut(Schema):
+    """A webhook; its secret is told once, when it is made."""
+
+    id: int
+    name: str
+    url: str
+    format: str
+    enabled: bool
+    by: str | None
+    made_at: datetime
+    removed_at: datetime | None
+
+    @staticmethod
+    def resolve_by(hook: Webhook) -> str | None:
+        return username(hook.made_by)
+
+
+class WebhookMade(Schema):
+    """`secret` signs what is sent (HMAC-SHA256). It is told this once."""
+
+    webhook: WebhookOut
+    secret: str
+
+
+class WebhookSwitch(Strict):
+    enabled: bool
+
+
+class WebhookRemoved(Schema):
+    removed: int
+
+
+class DeliveryOut(Schema):
+    """One thing that a webhook is told, and how that went; a test has no alert. `status` is of the answer."""
+
+    id: int
+    alert: int | None
+    state: str
+    tries: int
+    made_at: datetime
+    tried_at: datetime | None
+    status: int | None
+    error: str
+
+    @staticmethod
+    def resolve_alert(delivery: Delivery) -> int | None:
+        return delivery.alert_id
+
+
+@router.get(HOOKS, response=Piece[WebhookOut])
+@in_project(Action.MANAGE)
+def list_webhooks(
+    request: Any,
+    removed: Annotated[bool, Query(description="Those that were removed, instead.")] = False,
+    cursor: Cursor = "",
+    limit: Limit = 50,
+) -> Any:
+    """The webhooks of a project, the newest first."""
+    rows = Webhook.objects.filter(project=request.project, removed_at__isnull=not removed)
+    return by_key(rows.select_related("made_by"), "pk", cursor, limit)
+
+
+@router.post(HOOKS, response={201: WebhookMade})
+@in_project(Action.MANAGE)
+def make_webhook(request: Any, body: Make) -> Any:  # type: ignore[valid-type]
+    """Have an address outside told of every alert. Nothing is sent yet; its secret is in this answer alone."""
+    usual = {"format": Webhook.Format.JSON}
+    form = WebhookForm(posted(usual | body.dict(exclude_none=True)))
+    if not form.is_valid():
+        raise ill_filled(form.errors)
+    made = added(request, form)
+    return {"webhook": made, "secret": made.secret}
+
+
+@router.get(f"{HOOK}/deliveries", response=Piece[DeliveryOut])
+@in_project(Action.MANAGE)
+def list_deliveries(request: Any, hook: Key, cursor: Cursor = "", limit: Limit = 50) -> Any:
+    """What a webhook was told and how that went, the newest first."""
+    return by_key(one_hook(request, hook).deliveries.all(), "pk", cursor, limit)
+
+
+@router.post(f"{HOOK}/test", response={201: DeliveryOut})
+@in_project(Action.MANAGE)
+def test_webhook(request: Any, hook: Key) -> Any:
+    """Have a webhook told that this is a test; how that went is among its deliveries after a moment."""
+    return test(there(request, hook))
+
+
+@router.post(f"{HOOK}/switch", response=WebhookOut)
+@in_project(Action.MANAGE)
+def switch_webhook(request: Any, hook: Key, body: WebhookSwitch) -> Any:
+    """Switch a webhook on or off."""
+    found = there(request, hook)
+    found.enabled = body.enabled
+    found.save(update_fields=["enabled"])
+    return found
+
+
+@router.delete(HOOK, response=WebhookRemoved)
+@in_project(Action.MANAGE)
+def remove_webhook(request: Any, hook: Key) -> Any:
+    """Tell a webhook nothing any more; it can be restored."""
+    found = one_hook(request, hook)
+    if found.removed_at is None:
+        found.removed_at = timezone.now()
+        found.save(update_fields=["removed_at"])
+    return {"removed": found.pk}
+
+
+@router.post(f"{HOOK}/restore", response=WebhookOut)
+@in_project(Action.MANAGE)
+def restore_webhook(request: Any, hook: Key) -> Any:
+    """Put a webhook back that was removed, with its secret."""
+    found = one_hook(request, hook)
+    if found.removed_at is not None:
+        found.removed_at = None
+        found.save(update_fields=["removed_at"])
+    return found
+
+
+def there(request: Any, hook: int) -> Webhook:
+    """Raises Http404, Refused."""
+    found: Webhook = one_hook(request, hook)
+    if found.removed_at is not None:
+        raise Refused(409, "This webhook was removed.", "hook", "Restore it first.")
+    return found
