@@ -79,7 +79,10 @@ def remove(run: Run, user: User) -> bool:
 
 def bring_back(run: Run, given: object) -> bool:
     """Out of the bin."""
-    found = Deletion.objects.waiting().get(project=run.project_id, kind=Deletion.Kind.RUN, number=run.number)
+    about = {"project": run.project_id, "kind": Deletion.Kind.RUN, "number": run.number}
+    found = Deletion.objects.waiting().filter(**about).first()
+    if found is None:
+        return False  # somebody else restored it
     try:
         restore(found)
     except TooLate as why:

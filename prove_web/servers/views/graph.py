@@ -11,6 +11,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST
 
 from prove_web.accounts import audit
+from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
@@ -95,6 +96,7 @@ def whole(text: str) -> int:
 def prove(request: ProjectRequest) -> HttpResponse:
     """Have the graph of the servers as they are now proven; one job at a time."""
     with transaction.atomic():
+        hold_kept(request.project)
         mine = Job.objects.filter(project=request.project, kind=Kind.GRAPH)
         if not mine.active().exists():
             job = Job.objects.create(
