@@ -15,6 +15,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
+from prove_web.accounts.holding import hold
 from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.env import envstr
@@ -127,6 +128,7 @@ def go_on() -> int:
     found = list(Job.objects.filter(state__in=AT_WORK))
     for each in found:
         with transaction.atomic():
+            hold(each.project_id)
             job = locked(each.pk)
             lose(job, "The site was stopped.")
             job.save()

@@ -83,7 +83,7 @@ def tell_role(membership: Membership) -> None:
 
 def hold(organisation: Organisation) -> None:
     """One change of a team at a time, or two owners could remove each other."""
-    Organisation.objects.select_for_update().get(pk=organisation.pk)
+    Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
 
 
 def is_last_owner(membership: Membership) -> bool:

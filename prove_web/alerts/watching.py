@@ -51,7 +51,7 @@ def watch(run: Run) -> None:
     found = {rule: episodes(condition_of(rule, run), values_of(rule, run)) for rule in rules if rule.source != "run"}
     last = run.points.aggregate(last=Max("step"))["last"] or 0
     with transaction.atomic():
-        watched, _ = Watched.objects.select_for_update().get_or_create(run=run)
+        watched, _ = Watched.objects.select_for_update(no_key=True).get_or_create(run=run)
         if watched.cursor > cursor:
             return  # somebody has seen more meanwhile
         watched.cursor = cursor

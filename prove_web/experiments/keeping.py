@@ -85,7 +85,7 @@ def set_tags(run: Run, tags: Iterable[str]) -> None:
 @transaction.atomic
 def change_tags(run: Run, add: Iterable[str] = (), remove: Iterable[str] = ()) -> bool:
     """Add and remove tags, whatever others do with other tags meanwhile; whether that changed any. Raises NotKept."""
-    held = Run.objects.select_for_update().get(pk=run.pk)
+    held = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     wanted = tidied(tag for tag in (*held.tags, *tidied(add)) if tag not in tidied(remove))
     run.tags, before = wanted, held.tags
     if wanted != before:
@@ -132,7 +132,7 @@ def write_notes(run: Run, text: str, revision: str) -> None:
     text = text.encode("utf-8", "replace").decode()
     if len(text) > LONGEST_NOTES:
         raise NotKept(f"Notes have at most {LONGEST_NOTES:,} characters; these have {len(text):,}. Shorten them.")
-    held = Run.objects.select_for_update().get(pk=run.pk)
+    held = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if held.notes != text and revision_of(held.notes) != revision:
         raise NotesDiffer(held.notes)
     run.notes = text

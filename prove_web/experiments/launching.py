@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
+from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.queueing import evaluate_after
@@ -51,12 +52,14 @@ def run_new(request: ProjectRequest) -> HttpResponse:
         if request.POST["fill"] == "name" and (suggested := told_of(form).get("suggested")):
             form = RunForm(request.project, initial=typed(request.POST) | {"name": suggested})
     elif request.method == "POST":
-        form = RunForm(request.project, request.POST)
-        if form.is_valid():
-            with transaction.atomic():
+        with transaction.atomic():
+            hold_kept(request.project)  # so what the form finds there is there when the run is launched
+            form, run = RunForm(request.project, request.POST), None
+            if form.is_valid():
                 run = launch(request.project, request.user, form)
                 if "base" not in request.POST:
                     Run.objects.filter(pk=run.pk).update(base=cloned(request))
+        if run:
             messages.success(request, f"Run {run.number} is in the queue. Its curves appear here as it trains.")
             return redirect(run)
     else:
@@ -147,7 +150,7 @@ def launch(project: Project, user: User, form: RunForm, sweep: Sweep | None = No
 
     Has to be called in a transaction. A member of a sweep says what was `varied`.
     """
-    Project.objects.select_for_update().get(pk=project.pk)  # two people at once get two numbers
+    hold_kept(project)  # two people at once get two numbers
     name, dataset, kind = (form.cleaned_data[field] for field in ("name", "dataset", "kind"))
     spec = form.spec
     job = Job.objects.create(project=project, kind=KIND_OF_JOB[kind], title=name, spec=spec, created_by=user)

@@ -8,11 +8,13 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import State, StopLevel
 
@@ -50,9 +52,12 @@ def sweep_new(request: ProjectRequest) -> HttpResponse:
         return page_of(request, form, base)
     if (fill := request.POST.get("fill")) in ("recipe", "preset"):
         return page_of(request, SweepForm(request.project, initial=refilled(request.POST, fill)), base_of(request))
-    form = SweepForm(request.project, request.POST)
-    if form.is_valid() and not fill:
-        sweep = launch_all(request.project, request.user, form)
+    form, sweep = SweepForm(request.project, request.POST), None
+    if not fill:
+        with transaction.atomic():
+            hold_kept(request.project)  # so what the form finds there is there when the runs are launched
+            sweep = launch_all(request.project, request.user, form) if form.is_valid() else None
+    if sweep:
         messages.success(request, f"Sweep {sweep.number} has {len(form.planned)} runs in the queue.")
         return redirect(sweep)
     return page_of(request, form, form.base, 200 if fill else 422)

@@ -10,6 +10,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast
 from django.shortcuts import get_object_or_404
 
+from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import request_stop
 from prove_web.live.models import ENDED, State
@@ -48,7 +49,7 @@ def sweep_of(project: Project, number: int) -> Sweep:
 @transaction.atomic
 def launch_all(project: Project, user: User, form: SweepForm) -> Sweep:
     """The sweep of a valid form and all its members, or nothing."""
-    Project.objects.select_for_update().get(pk=project.pk)  # two people at once get two numbers
+    hold_kept(project)  # two people at once get two numbers
     given = form.cleaned_data
     random = given["method"] == Sweep.Method.RANDOM
     sweep = Sweep.objects.create(

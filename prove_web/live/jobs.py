@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts import audit
+from prove_web.accounts.holding import hold
 
 from . import messages
 from .models import AT_WORK, ENDED, Job, JobEvent, State, StopLevel
@@ -49,7 +50,8 @@ def ready(job: Job) -> bool:
 
 def locked(job_id: Any) -> Job:
     """The job, held until the transaction ends (SQLite holds the whole database)."""
-    return Job.objects.select_for_update(of=("self",)).select_related("after", "project__organisation").get(pk=job_id)
+    rows = Job.objects.select_for_update(of=("self",), no_key=True)
+    return rows.select_related("after", "project__organisation").get(pk=job_id)
 
 
 @transaction.atomic
@@ -75,7 +77,10 @@ def request_stop(job: Job, level: str) -> Job:
 @transaction.atomic
 def resume(job: Job) -> Job:
     """Go on with a job that was stopped, failed or lost: its next attempt, from its last checkpoint."""
+    hold(job.project_id)
     job = locked(job.pk)
+    if getattr(thing(job), "deleted_at", None):
+        raise NotNow(f"“{job.title}” is in the bin. Restore it there, then resume it.")
     if job.state not in (State.STOPPED, State.FAILED, State.LOST):
         raise NotNow(f"“{job.title}” is {job.get_state_display().lower()}; there is nothing to resume.")
     if job.outside:

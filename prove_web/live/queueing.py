@@ -13,6 +13,8 @@ from functools import partial
 
 from django.db import transaction
 
+from prove_web.accounts.holding import hold
+
 from . import messages
 from .models import Job, State
 
@@ -25,7 +27,7 @@ def ranked(jobs: Sequence[Job]) -> list[Job]:
 def waiting_of(project: int) -> dict[str, list[Job]]:
     """A project's waiting jobs by queue, held until the transaction ends."""
     found = defaultdict(list)
-    for job in Job.objects.select_for_update().filter(project=project, state=State.QUEUED).order_by("pk"):
+    for job in Job.objects.select_for_update(no_key=True).filter(project=project, state=State.QUEUED).order_by("pk"):
         found[job.queue].append(job)
     return found
 
@@ -35,6 +37,7 @@ def arrange(project: int) -> None:
     """Give each waiting job of a project the place that its rank asks for."""
     if not Job.objects.filter(project=project, state=State.QUEUED).exclude(priority=0).exists():
         return  # then who came first goes first, and there is nothing to do
+    hold(project)
     for queue, jobs in waiting_of(project).items():
         place_by_rank(queue, jobs)
 
@@ -55,6 +58,7 @@ def move(job: Job, to: str) -> int:
 
     How many of its project's jobs then go before it; -1 for a job that waits no more.
     """
+    hold(job.project_id)
     queue = job.queue
     order = ranked(waiting_of(job.project_id)[queue])
     at = next((at for at, one in enumerate(order) if one.pk == job.pk), None)

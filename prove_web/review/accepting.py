@@ -88,7 +88,9 @@ def accept(trajectory: Trajectory, user: User, item: Item | None = None, reason:
     """
     found, reason = check(trajectory), reason.strip()[:LONGEST_REASON]
     with transaction.atomic():
-        Trajectory.objects.select_for_update().only("pk").get(pk=trajectory.pk)  # one at a time, so one is kept
+        Trajectory.objects.select_for_update(no_key=True).only("pk").get(
+            pk=trajectory.pk
+        )  # one at a time, so one is kept
         same = trajectory.acceptances.filter(fingerprint=found.fingerprint, digest=found.digest)
         same = same.filter(item=item) if item else same
         if known := next((one for one in same if tuple(one.drift) == found.drift), None):

@@ -25,7 +25,7 @@ FINISHED = (Review.State.DONE, Review.State.SKIPPED)
 
 def locked(queue: Queue) -> Queue:
     """The queue as it is now, in a transaction that no other of this queue runs beside."""
-    return Queue.objects.select_for_update().get(pk=queue.pk)
+    return Queue.objects.select_for_update(no_key=True).get(pk=queue.pk)
 
 
 def able(queue: Queue) -> QuerySet:

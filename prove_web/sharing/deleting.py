@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from prove_web.accounts import audit
+from prove_web.accounts.holding import hold
 from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments.models import Run
@@ -38,7 +39,7 @@ class TooLate(Exception):
 def delete(thing: Thing, user: User) -> Deletion:
     """Put it into the bin, from where it can be restored for a while; where it is already, it stays. Raises InUse."""
     project = project_of(thing)
-    Project.everything.select_for_update().get(pk=project.pk)  # nothing is launched with it meanwhile
+    hold(project.pk)  # nothing is launched with it meanwhile
     if already := Deletion.objects.waiting().filter(**key_of(thing)).first():
         return already
     if found := list(needed_by(thing)):
@@ -56,7 +57,7 @@ def delete(thing: Thing, user: User) -> Deletion:
 @transaction.atomic
 def restore(deletion: Deletion) -> Thing:
     """Take it out of the bin, as it was; to do that twice is to do it once. Raises TooLate."""
-    Project.everything.select_for_update().get(pk=deletion.project_id)
+    hold(deletion.project_id)
     found = thing_of(deletion)
     if found and not found.deleted_at:
         return found
@@ -116,8 +117,8 @@ def needed_by(thing: Thing) -> Iterator[str]:
         for job in thing.jobs.exclude(state__in=ENDED):
             yield f"“{job.title}” is {job.get_state_display().lower()}, stop it first"
         return
-    if not thing.job.ended:
-        yield f"it is {thing.job.get_state_display().lower()}, stop it first"
+    if not (job := Job.objects.get(pk=thing.job_id)).ended:  # as it is now: somebody may have resumed it
+        yield f"it is {job.get_state_display().lower()}, stop it first"
     yield from (needs_run if isinstance(thing, Run) else needs_dataset)(thing)
 
 

@@ -15,7 +15,8 @@ from prove_web.servers.models import LiveSession
 
 from .derived import derived, words
 
-# All that a search may ask of a trajectory, in one index: what is sought is read there, past the records.
+# All that a search may ask of a trajectory, in one index: what is sought is read there, past the records. The index
+# ends with the number, which SQLite has in each index anyway: without it PostgreSQL would have to read the rows.
 LISTED = (
     *("split", "kind", "level", "persona", "knobs", "steps", "turns", "length", "errors", "distractors", "end", "run"),
     *("reward", "validity", "coverage", "efficiency", "name", "arguments", "parent", "example", "servers", "tools"),
@@ -132,7 +133,7 @@ class Trajectory(models.Model):
         constraints = [models.UniqueConstraint(fields=["dataset", "example"], name="one_trajectory_per_example")]
         indexes = [
             models.Index(fields=["dataset", "split", "steps"]),
-            models.Index(fields=["dataset", *LISTED], name="trajectory_listed"),
+            models.Index(fields=["dataset", *LISTED, "id"], name="trajectory_listed"),
         ]
 
     def __str__(self) -> str:

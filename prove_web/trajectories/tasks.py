@@ -114,7 +114,7 @@ def curate(task: Any, job: str, attempt: int) -> None:
 def claimed(job: str, attempt: int) -> Job | None:
     """The job, unless this attempt at it has begun before."""
     with transaction.atomic():
-        found = Job.objects.select_for_update().filter(pk=job, attempt=attempt, state=State.QUEUED).first()
+        found = Job.objects.select_for_update(no_key=True).filter(pk=job, attempt=attempt, state=State.QUEUED).first()
         if found:
             found.state = State.STARTING
             found.save(update_fields=["state"])

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import CURATE, Job, Kind, State
@@ -98,7 +99,7 @@ def begin(
     origin: Mapping[str, Any] | None = None,
 ) -> Dataset:
     """An empty data set with the project's next number, and its job in the queue. Call it in a transaction."""
-    Project.objects.select_for_update().get(pk=project.pk)  # of two at once, one is numbered first
+    hold_kept(project)  # of two at once, one is numbered first
     number = next_number(project, Dataset, Deletion.Kind.DATASET)
     name = name.strip()[:LONGEST] or f"Data set {number}"
     job = Job.objects.create(project=project, kind=Kind.DATASET, title=name, spec=spec, created_by=user)

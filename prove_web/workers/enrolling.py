@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from prove_web.accounts import audit
+from prove_web.accounts.holding import hold
 from prove_web.accounts.models import Organisation, User
 from prove_web.accounts.permissions import Action, can
 from prove_web.live import messages
@@ -66,6 +67,7 @@ def drain(enrolment: Enrolment, drains: bool) -> bool:
 
 @transaction.atomic
 def taken_away(job_id: object, worker: str) -> bool:
+    hold(Job.objects.values_list("project", flat=True).get(pk=job_id))
     job = locked(job_id)
     if job.worker != worker or job.state not in AT_WORK:
         return False

@@ -18,6 +18,10 @@ from prove_web.supervisor import valkey
 from tests.waiting import eventually
 from training_worker.broker import celery_url
 
+from .postgres import postgres
+
+__all__ = ["postgres"]
+
 
 @pytest.fixture(autouse=True)
 def quick_passwords(settings: Any) -> None:

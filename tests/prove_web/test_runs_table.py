@@ -375,7 +375,7 @@ def test_what_is_removed_for_good_meanwhile_is_not_restored(
     bulk(marys, project, "runs-act", act="delete", runs="1,2")
     Deletion.objects.filter(project=project, number=1).update(purged_at=timezone.now())
     text = bulk(marys, project, "runs-act", act="undelete", runs="1,2")
-    assert "1 run restored" in text and "Run 1: was restored or removed for good meanwhile" in text
+    assert "1 run restored" in text and "Run 1: was removed for good meanwhile" in text
 
 
 def test_of_more_runs_than_are_done_at_once_none_is_done(project: Project, several: list[Run], marys: Client) -> None:

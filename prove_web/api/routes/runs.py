@@ -10,6 +10,7 @@ from django.db import transaction
 from ninja import Query, Router, Schema
 from pydantic import Field
 
+from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.evaluation import outcomes
@@ -143,13 +144,14 @@ def list_runs(request: Any, wanted: Query[RunsWanted], cursor: Cursor = "", limi
 @in_project(Action.LAUNCH)
 def launch_run(request: Any, body: Launch) -> Any:  # type: ignore[valid-type]
     """Put a run into the queue, as the launch form does: what is left out has its usual value, or the cloned run's."""
-    try:
-        form = filled_form(request.project, body.dict(exclude_unset=True))
-    except NotThere as why:
-        raise Refused(422, str(why), f"body.{why.field}", "Name another one.") from None
-    if not form.is_valid():
-        raise ill_filled(form.errors)
     with transaction.atomic():
+        hold_kept(request.project)
+        try:
+            form = filled_form(request.project, body.dict(exclude_unset=True))
+        except NotThere as why:
+            raise Refused(422, str(why), f"body.{why.field}", "Name another one.") from None
+        if not form.is_valid():
+            raise ill_filled(form.errors)
         run = launch(request.project, request.user, form)
     return run_of(request.project, run.number)
 

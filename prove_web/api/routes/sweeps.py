@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from ninja import Router, Schema
 from pydantic import Field
 
+from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.roles import Action
 from prove_web.experiments.models import Run, Sweep
 from prove_web.experiments.sweep_found import weights
@@ -131,7 +133,10 @@ def list_sweeps(request: Any, cursor: Cursor = "", limit: Limit = 25) -> Any:
 @in_project(Action.LAUNCH)
 def launch_sweep(request: Any, body: SweepBody) -> Any:
     """Put all members of a sweep into the queue, or none where one of them could not be launched."""
-    return whole(request.project, launch_all(request.project, request.user, checked(request.project, body)).number)
+    with transaction.atomic():
+        hold_kept(request.project)
+        sweep = launch_all(request.project, request.user, checked(request.project, body))
+    return whole(request.project, sweep.number)
 
 
 @router.get(SWEEP, response=SweepWhole)

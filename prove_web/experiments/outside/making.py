@@ -10,6 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.live import messages
 from prove_web.live.models import Job, Kind, State
@@ -50,7 +51,7 @@ def make(project: Project, user: User | None, wanted: Wanted) -> tuple[Run, bool
         raise NotTold(f"A run has a name of at most {LONGEST_NAME} characters.", "name")
     if len(wanted.notes) > LONGEST_NOTES:
         raise NotTold(f"Notes have at most {LONGEST_NOTES:,} characters.", "notes")
-    Project.objects.select_for_update().get(pk=project.pk)  # two at once get two numbers, and of one key one run
+    hold_kept(project)  # two at once get two numbers, and of one key one run
     known = Run.objects.filter(project=project, kind=RunKind.OUTSIDE, deleted_at=None, job__spec__key=wanted.key)
     if wanted.key and (found := known.select_related("job").first()):
         return found, False

@@ -101,8 +101,12 @@ def elapsed(job: Job, source: str, point: Told) -> Metrics:
 
 def learn(run: Run, source: str, names: Sequence[str]) -> None:
     """Keep the names that only this run's program knows."""
+    own = [name for name in dict.fromkeys(names) if name not in KNOWN[source]]
+    if {*own} <= {*run.own.get(source, [])}:
+        return
+    run.refresh_from_db(fields=["own"])  # of two programs that tell at once, neither forgets the other's
     known = run.own.get(source, [])
-    fresh = [name for name in dict.fromkeys(names) if name not in known and name not in KNOWN[source]]
+    fresh = [name for name in own if name not in known]
     if not fresh:
         return
     if len(known) + len(fresh) > MOST_NAMES:

@@ -80,10 +80,12 @@ def remove(run: Run, user: User) -> bool:
 
 def bring_back(run: Run, given: object) -> bool:
     """Out of the bin."""
-    rows = Deletion.objects.waiting().filter(project=run.project_id, kind=Deletion.Kind.RUN, number=run.number)
-    found = rows.first()
+    about = {"project": run.project_id, "kind": Deletion.Kind.RUN, "number": run.number}
+    found = Deletion.objects.waiting().filter(**about).first()
     if found is None:
-        raise NotKept("was restored or removed for good meanwhile")
+        if Run.objects.filter(pk=run.pk).exists():
+            return False  # somebody else restored it
+        raise NotKept("was removed for good meanwhile")
     try:
         restore(found)
     except TooLate as why:

@@ -11,6 +11,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import audit
+from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.models import Project, User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.environments.offered import offered
@@ -103,7 +104,7 @@ def prove(request: ProjectRequest) -> HttpResponse:
 @transaction.atomic
 def launch(project: Project, user: User) -> Job:
     """The job that proves the graph: the one that is at work or waits, or a new one."""
-    Project.objects.select_for_update().get(pk=project.pk)
+    hold_kept(project)
     if at_work := Job.objects.filter(project=project, kind=Kind.GRAPH).active().first():
         return at_work
     job: Job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", created_by=user)
