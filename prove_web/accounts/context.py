@@ -60,6 +60,7 @@ SECTIONS = (
 )
 
 FIRST_VISITS = frozenset({"server", "dataset", "trajectory", "run", "rollouts", "rollout"})
+MOST_VISITS = 300  # that a session remembers
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
@@ -77,7 +78,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     projects = list(mine.order_by("organisation__name", "name"))
     project = (getattr(request, "project", None) if role else None) or first_of(organisation, projects)
     page = (request.resolver_match.url_name if request.resolver_match else "") or ""
-    remember(request, page)
+    if role and getattr(request, "project", None):
+        remember(request, request.project, page)
     page = "members" if page in ("member-add", "invitation-new") else page  # whose forms are on that page
     opened = next((each.open_alerts for each in projects if project and each.pk == project.pk), 0)
     may = {action.value: role is not None and role.covers(action) for action in Action}
@@ -110,11 +112,16 @@ def unread_of(user: Any) -> Count:
     return Count("notifications", filter=Q(notifications__user=user, notifications__read_at=None))
 
 
-def remember(request: HttpRequest, page: str) -> None:
-    """That the person has been here, for the first steps that home ticks off."""
-    seen = request.session.get("seen", [])
-    if page in FIRST_VISITS and page not in seen:
-        request.session["seen"] = [*seen, page]
+def remember(request: HttpRequest, project: Project, page: str) -> None:
+    """That the person has been here in this project, for the first steps that its home ticks off."""
+    seen, here = request.session.get("seen", []), visit(project, page)
+    if page in FIRST_VISITS and here not in seen:
+        request.session["seen"] = [*seen, here][-MOST_VISITS:]
+
+
+def visit(project: Project, page: str) -> str:
+    """A page of a project as the session keeps it."""
+    return f"{project.pk}/{page}"
 
 
 def first_of(organisation: Organisation | None, projects: list[Project]) -> Project | None:

@@ -131,12 +131,17 @@ def words(rule: Rule) -> str:
         return "As soon as it happens"
     unit = f" {preset.unit}" if preset and preset.unit not in ("share", "") else ""
     if rule.source == "run":
-        return f"{Comparison(rule.comparison).label} {rule.threshold:g}{unit}".capitalize()
+        return upper_first(f"{Comparison(rule.comparison).label} {rule.threshold:g}{unit}")
     if rule.comparison == Comparison.NOT_FINITE:
         return "At any step"
     over = "" if rule.aggregate == Aggregate.LAST else f" {rule.over}"
     said = f"{Aggregate(rule.aggregate).label}{over} {Comparison(rule.comparison).label} {rule.threshold:g}{unit}"
-    return said[0].upper() + said[1:]
+    return upper_first(said)
+
+
+def upper_first(said: str) -> str:
+    """Units keep their own letters: GB."""
+    return said[:1].upper() + said[1:]
 
 
 def numbered(rows: models.QuerySet) -> dict[int, int]:

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.whole import whole
 
 from .acting import SNOOZED, NotDone, act, asked
 from .exemplars import exemplars
@@ -25,7 +26,8 @@ def alerts(request: ProjectRequest) -> HttpResponse:
     """Those in one state, the open ones first; narrowed to a run or a rule by the address."""
     state = request.GET.get("state", "")
     state = state if state in Alert.State.values else Alert.State.OPEN
-    by = {name: int(request.GET[name]) for name in ("run", "rule") if whole(request.GET.get(name, ""))}
+    named = {name: whole(request.GET.get(name, "")) for name in ("run", "rule")}
+    by = {name: number for name, number in named.items() if number is not None}
     mine = asked(request.project, **by)
     rows = mine.state(state).select_related(
         "rule", "run__project__organisation", "project__organisation", "acknowledged_by"
@@ -40,10 +42,6 @@ def alerts(request: ProjectRequest) -> HttpResponse:
         "bells": Bell.choices,
     }
     return render(request, "alerts/alerts.html", context)
-
-
-def whole(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 10
 
 
 def one_alert(request: ProjectRequest, key: int) -> Alert:

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from prove_web.whole import whole
+
 from .keeping import in_sight
 from .models import Run
 
@@ -31,7 +33,7 @@ def chosen(run: Run, wanted: str) -> Run | None:
     """The run that `?base=` names by its number, else the one set for this run, else the newest that is pinned."""
     if wanted == NONE:
         return None
-    if wanted.isdecimal() and len(wanted) < 10 and (named := others(run).filter(number=int(wanted)).first()):
+    if (number := whole(wanted)) is not None and (named := others(run).filter(number=number).first()):
         return named
     if run.base_id and (base := others(run).filter(pk=run.base_id).first()):
         return base

@@ -16,6 +16,7 @@ from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.rows import listed
 from prove_web.live.advice import advice
+from prove_web.whole import whole
 
 from . import configured, evaluation
 from .baseline import choices, chosen
@@ -51,9 +52,8 @@ def run_page(request: ProjectRequest, run: int) -> HttpResponse:
     """The page; to htmx only what changes of it. `?step=` leads to the rollouts of that step, `?base=` is the run that
     it is measured against, or `none`."""
     found = run_of(request.project, run)
-    step = request.GET.get("step", "")
-    if step.isdecimal() and 0 < int(step) < 10**9:
-        return redirect("rollouts", *request.project.path, run, int(step))
+    if step := whole(request.GET.get("step", "")):
+        return redirect("rollouts", *request.project.path, run, step)
     context = moving(found, request.GET)
     if request.htmx:
         return render(request, "experiments/run_moving.html", context)

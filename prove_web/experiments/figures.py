@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
-from prove_web.live.templatetags.kit import compact, duration
+from prove_web.live.templatetags.kit import MINUS, compact, duration
 from training_worker.prove.metrics import BY_NAME, Metric, Unit
 
 from .baseline import Baseline, baseline
@@ -18,6 +18,7 @@ __all__ = ["CHARTS", "WINDOW", "Tile", "tiles", "written"]
 
 WINDOW = 10  # steps at the start and at the end of a run that a change is measured over; at most half of it
 FIRST = "reward"
+MOST_LOOKED = 5_000  # steps back that what is no number now is followed
 MOST_OWN = 6  # tiles of metrics that only the program of a run trained elsewhere knows
 SUPERVISED = ("loss", "token_accuracy")  # what leads where there is no reward
 TILES = (
@@ -31,6 +32,7 @@ class Tile:
     """A metric now and at the start; both None before the first step.
 
     `base` is the baseline's value at the newest step that both runs have, and `then` this run's value there.
+    Where its newest value is none, `odd` is NaN or Infinity, and it was no number ever `since` that step.
     """
 
     metric: Metric
@@ -38,10 +40,16 @@ class Tile:
     start: float | None = None
     then: float | None = None
     base: float | None = None
+    odd: str = ""
+    since: int = 0
 
     @property
     def text(self) -> str:
-        return "" if self.now is None else written(self.now, self.metric.unit)
+        return self.odd if self.odd else "" if self.now is None else written(self.now, self.metric.unit)
+
+    @property
+    def told(self) -> bool:
+        return self.now is not None or bool(self.odd)
 
     @property
     def start_text(self) -> str:
@@ -59,7 +67,7 @@ class Tile:
     @property
     def direction(self) -> str:
         """Up, down or equal, as far as the tile's digits tell."""
-        if self.text == self.start_text:
+        if self.odd or self.text == self.start_text:
             return "equal"
         return "up" if (self.change or 0) > 0 else "down"
 
@@ -101,7 +109,7 @@ def written(value: float, unit: Unit) -> str:
             return compact(value)
         case "s":
             return f"{value:.1f} s" if value < 60 else duration(value)
-    return f"{round(value, 3) + 0.0:.3f}"  # no minus before a zero
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", MINUS)  # none before a zero
 
 
 def tiles(run: Run, base: Run | None = None) -> list[Tile]:
@@ -115,21 +123,49 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
     last = points.order_by("-step").values_list("step", flat=True).first() or 0
     window = min(WINDOW, max(1, last // 2))
     ends = list(points.filter(Q(step__lte=window) | Q(step__gt=last - window)).values_list("step", "metrics"))
+    broken = broken_now(run.points.all())
     start = [metrics for step, metrics in ends if step <= window]
     newest = [metrics for step, metrics in ends if step > last - window]
     own = run.own.get("points", [])[:MOST_OWN]
     against = baseline(run, base, last, window)
     ours, theirs = (against.ours, against.theirs) if against else ((), ())
     found = {
-        name: Tile(named(name), *(mean_of(name, lines) for lines in (newest, start, ours, theirs)))
+        name: told(
+            Tile(named(name), *(mean_of(name, lines) for lines in (newest, start, ours, theirs))), broken.get(name)
+        )
         for name in (*SUPERVISED, *TILES, *own)
     }
     curve = list(run.held_out.values_list("metrics__reward", flat=True)) or [None]
-    found["held_out"] = Tile(
-        BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None))
-    )
-    lead = () if found[FIRST].now is not None else SUPERVISED
-    return [found[name] for name in (*lead, *TILES, *own) if found[name].now is not None], against
+    measured = Tile(BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None)))
+    found["held_out"] = told(measured, broken_now(run.held_out.all()).get("reward"))
+    lead = () if found[FIRST].told else SUPERVISED
+    return [found[name] for name in (*lead, *TILES, *own) if found[name].told], against
+
+
+def told(tile: Tile, broken: tuple[str, int] | None) -> Tile:
+    return replace(tile, odd=broken[0], since=broken[1]) if broken else tile
+
+
+def broken_now(table: QuerySet) -> dict[str, tuple[str, int]]:
+    """The metrics whose newest value is no number: what it is, and since which step there was none.
+
+    Of the newest MOST_LOOKED steps; `since` is then the first of these.
+    """
+    latest = table.filter(odd__isnull=False).order_by("-step").values_list("step", flat=True).first()
+    if latest is None:
+        return {}
+    newest = table.order_by("-step").values_list("step", flat=True)[0]
+    if latest <= newest - WINDOW:
+        return {}
+    found: dict[str, tuple[str, int]] = {}
+    over: set[str] = set()
+    for step, metrics, odd in table.order_by("-step").values_list("step", "metrics", "odd")[:MOST_LOOKED].iterator():
+        over |= {name for name, value in metrics.items() if value is not None}
+        fresh = {name: word for name, word in (odd or {}).items() if name not in over}
+        found |= {name: (found[name][0] if name in found else word, step) for name, word in fresh.items()}
+        if step <= newest - WINDOW and found.keys() <= over:
+            break
+    return found
 
 
 def mean_of(metric: str, lines: Sequence[dict[str, float]]) -> float | None:

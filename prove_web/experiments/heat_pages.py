@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.environments.offered import offered
+from prove_web.whole import whole
 from training_worker.prove.outcomes import MEANING, OUTCOMES
 
 from .detail import run_of
@@ -41,7 +42,7 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
     servers = offered(request.project)
     left, lines = looked_at(found, steps, against, servers)
     shown = narrowed(
-        lines, server=request.GET.get("server", ""), words=asked_words(request.GET), seen=not whole(request)
+        lines, server=request.GET.get("server", ""), words=asked_words(request.GET), seen=not unfolded(request)
     )
     sort, flat = request.GET.get("sort", ""), bool(request.GET.get("flat"))
     context |= {
@@ -58,7 +59,7 @@ def run_outcomes(request: ProjectRequest, run: int) -> HttpResponse:
         "servers": servers,
         "server": request.GET.get("server", ""),
         "q": asked_words(request.GET),
-        "all": whole(request),
+        "all": unfolded(request),
         "flat": flat,
         "sort": sort,
         "view": "counts" if request.GET.get("view") == "counts" else "shares",
@@ -75,7 +76,7 @@ def looked_at(run: Run, steps: Range, against: Range | None, servers: list[str])
     return left, lines_of(counts_in(run, steps), counts_in(run, against) if against else None, servers)
 
 
-def whole(request: ProjectRequest) -> bool:
+def unfolded(request: ProjectRequest) -> bool:
     return bool(request.GET.get("all"))
 
 
@@ -93,7 +94,8 @@ def asked_range(asked: QueryDict, prefix: str, every: Range) -> Range | None:
 
 
 def step(text: str) -> int | None:
-    return min(int(text), MOST) if text.isdecimal() and text.isascii() and len(text) < 12 else None
+    number = whole(text, digits=11)
+    return None if number is None else min(number, MOST)
 
 
 def inside(number: int, every: Range) -> int:

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.whole import whole
 
 from . import keeping
 from .keeping import NotesDiffer, NotKept
@@ -63,8 +64,7 @@ def base_of(request: ProjectRequest, number: str) -> Run | None:
     """The run that was chosen as a baseline. Raises NotKept."""
     if not number:
         return None
-    known = number.isdecimal() and len(number) < 10
-    found = keeping.in_sight(request.project).filter(number=int(number)).first() if known else None
+    found = keeping.in_sight(request.project).filter(number=whole(number)).first()
     if found is None:
         raise NotKept(f"There is no run {number[:20]} here to measure against. Choose another one.")
     return found

@@ -19,8 +19,10 @@ from prove_web.sharing import numbers
 from prove_web.sharing.models import Deletion
 from prove_web.trajectories.by_hand import VERSION as BY_HAND
 from prove_web.trajectories.models import Dataset
+from prove_web.whole import whole
 
 from . import evaluate_fields, trials
+from .by_api import by_api
 from .differences import called_by, differences
 from .forecast import forecast
 from .forms import RunForm, copied, launched, usable
@@ -59,7 +61,9 @@ def run_new(request: ProjectRequest) -> HttpResponse:
             return redirect(run)
     else:
         form = RunForm(request.project, initial=beginning(request))
-    context = {"form": form, "ready": usable(request.project).exists(), **told_of(form)}
+    told, site = told_of(form), request.build_absolute_uri("/").rstrip("/")
+    sent = by_api(told["whole"], site) if told.get("whole") else None
+    context = {"form": form, "ready": usable(request.project).exists(), "by_api": sent, **told}
     return render(request, "experiments/run_new.html", context, status=422 if form.errors else 200)
 
 
@@ -71,7 +75,8 @@ def told_of(form: RunForm) -> dict[str, Any]:
         return told
     project, kind, base = form.project, whole.cleaned_data["kind"], whole.cleaned_data["base"]
     trial = trials.trial_of(project, whole.spec) if kind == RunKind.GRPO else None
-    told |= {"figures": figures(project, kind, whole.spec, trial), "trial": trial, "can_try": kind == RunKind.GRPO}
+    told |= {"whole": whole, "figures": figures(project, kind, whole.spec, trial)}
+    told |= {"trial": trial, "can_try": kind == RunKind.GRPO}
     if base is None:
         return told
     found = differences(base, kind, whole.spec)
@@ -108,11 +113,11 @@ def typed(data: Any) -> dict[str, Any]:
 
 
 def beginning(request: ProjectRequest) -> dict[str, Any]:
-    project, dataset = request.project, request.GET.get("dataset", "")
+    project, number = request.project, whole(request.GET.get("dataset", ""))
     policy = {"policy": request.GET["policy"]} if request.GET.get("policy") else {}
     if source := cloned(request):
         return copied(source) | policy
-    chosen = usable(project).filter(number=int(dataset)).first() if small(dataset) else offered(project)
+    chosen = usable(project).filter(number=number).first() if number is not None else offered(project)
     kind = request.GET.get("kind", "")
     start = {"name": f"Run {next_number(project)}", "dataset": chosen, "recipe": request.GET.get("recipe", "")}
     start |= policy
@@ -123,18 +128,14 @@ def beginning(request: ProjectRequest) -> dict[str, Any]:
 
 def cloned(request: ProjectRequest) -> Run | None:
     """The run that `?clone=` names by its number."""
-    number = request.GET.get("clone", "")
-    return launched(request.project).filter(number=int(number)).first() if small(number) else None
+    found: Run | None = launched(request.project).filter(number=whole(request.GET.get("clone", ""))).first()
+    return found
 
 
 def offered(project: Project) -> Dataset | None:
     """The newest data set; one made by hand, which may hold a single conversation, only where there is no other."""
     found: Dataset | None = usable(project).exclude(job__spec__has_key=BY_HAND).first() or usable(project).first()
     return found
-
-
-def small(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10
 
 
 def next_number(project: Project) -> int:

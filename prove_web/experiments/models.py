@@ -102,12 +102,30 @@ class Run(models.Model):
         return self.base if self.base and not self.base.deleted_at else None
 
 
+class RunSetting(models.Model):
+    """A setting that the program of a run trained elsewhere told, as tables compare it (see outside/given.py)."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="given")
+    name = models.CharField(max_length=72)
+    text = models.CharField(max_length=200)
+    number = models.FloatField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_value_per_setting")]
+        indexes = [models.Index(fields=["name"])]
+
+
 class Point(models.Model):
-    """The metrics of one step; a resumed run writes the steps after its checkpoint anew."""
+    """The metrics of one step; a resumed run writes the steps after its checkpoint anew.
+
+    What was told as no number is null among the metrics, and `odd` says what it was: {"loss": "NaN"}; null where all
+    are numbers.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="points")
     step = models.PositiveIntegerField()
     metrics = models.JSONField()
+    odd = models.JSONField(null=True)
 
     class Meta:
         ordering = ["step"]
@@ -120,6 +138,7 @@ class HeldOut(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="held_out")
     step = models.PositiveIntegerField()
     metrics = models.JSONField()
+    odd = models.JSONField(null=True)
 
     class Meta:
         ordering = ["step"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 
+from prove_web.whole import whole
 from training_worker.prove.prefix_tree import By, Node, Parting, by_tool, partings, tree, with_arguments
 from training_worker.prove.trajectory import Rollout
 
@@ -57,7 +58,7 @@ def looked_at(asked: QueryDict, group: Group, rollouts: Sequence[Rollout]) -> di
 
 def node_of(root: Node, asked: str) -> Node | None:
     """The node of this number; None for the root, and for none."""
-    number = int(asked) if asked.isdecimal() and asked.isascii() and len(asked) < 7 else 0
+    number = whole(asked) or 0
     return next((node for node in root.walk() if node.number == number and number), None)
 
 

@@ -17,6 +17,7 @@ from .models import Run
 MOST = 1_500  # points of one series that a browser is sent at once; zooming in asks for those between
 FEW = 12  # metrics that are read faster one by one than all together
 ALONG = ("tokens", "elapsed_s")
+MOST_ODD = 1_500  # steps with something that is no number, of which a browser is told
 DIGITS = 7  # of a number in a snapshot
 Row = tuple[int, dict[str, Any]]
 Columns = dict[str, Any]
@@ -29,7 +30,7 @@ def snapshot(run: Run) -> dict[str, Any]:
     """
     cursor = run.job.events.aggregate(last=Max("id"))["last"] or 0
     curves = {
-        source: rounded(columns(rows(table), charted(source, run), MOST))
+        source: rounded(columns(rows(table), charted(source, run), MOST)) | {"odd": odd(table, charted(source, run))}
         for source, table in (("points", run.points.all()), ("held_out", run.held_out.all()))
     }
     return {"cursor": cursor, "job": str(run.job_id), "over": run.job.ended, "marks": marks(run), **curves}
@@ -59,6 +60,18 @@ def columns(rows: Sequence[Row], names: Iterable[str], most: int, first: int = 0
         "series": {name: series(steps, values, most) for name, values in found.items() if values},
         "thinned": any(len(values) > most for values in found.values()),
     }
+
+
+def odd(table: QuerySet, names: Iterable[str], first: int = 0, last: int | None = None) -> dict[str, Any]:
+    """By metric the steps where it was no number, with what it was: [[41, "NaN"]]; of the first MOST_ODD steps."""
+    there = table.filter(odd__isnull=False, step__gte=first)
+    there = there if last is None else there.filter(step__lte=last)
+    found: dict[str, list[list[Any]]] = {}
+    wanted = {*names}
+    for step, words in there.order_by("step").values_list("step", "odd")[:MOST_ODD]:
+        for name in wanted & words.keys():
+            found.setdefault(name, []).append([step, words[name]])
+    return found
 
 
 def told(lines: Sequence[dict[str, Any]], name: str) -> list[tuple[int, float]]:

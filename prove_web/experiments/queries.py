@@ -16,7 +16,7 @@ from training_worker.prove.metrics.names import fit
 from .charts import charted
 from .detail import run_of
 from .models import Run
-from .points import MOST, columns, rows
+from .points import MOST, columns, odd, rows
 
 LARGEST = 100_000  # points of a series that one answer holds
 SOURCES = ("points", "held_out")
@@ -33,7 +33,7 @@ def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
 
     With `format=csv` a file of a line per step, with a column per metric. Else answers as the page's snapshot does (see
     points.columns), with all digits: `step`, `axes` and `series` by name, and whether values were left out (`thinned`);
-    what the run never told is not among the series.
+    what the run never told is not among the series, and `odd` says where one was NaN or infinite.
     """
     found = run_of(request.project, run)
     try:
@@ -47,18 +47,22 @@ def run_metric(request: ProjectRequest, run: int) -> HttpResponse:
 def metrics_of(run: Run, query: QueryDict) -> dict[str, Any]:
     """What a query asks of a run's curves. Raises BadQuery."""
     source, names, first, last, most = asked(run, query)
-    return {"run": run.number, "source": source, **columns(rows(curve(run, source), names), names, most, first, last)}
+    table = curve(run, source)
+    found = columns(rows(table, names), names, most, first, last)
+    return {"run": run.number, "source": source, **found, "odd": odd(table, names, first, last)}
 
 
 def table_of(run: Run, query: QueryDict) -> HttpResponse:
-    """The same as CSV, all digits of it; a value that is not there is an empty cell. Raises BadQuery."""
+    """The same as CSV with all digits; what is not there is empty, what is no number a word. Raises BadQuery."""
     source, names, first, last, _ = asked(run, query)
-    told = [row for row in rows(curve(run, source), names) if first <= row[0] <= (last or row[0])][:LARGEST]
+    table = curve(run, source)
+    words = dict(table.filter(odd__isnull=False).values_list("step", "odd"))
+    told = [row for row in rows(table, names) if first <= row[0] <= (last or row[0])][:LARGEST]
     name = f"run-{run.number}-{'-'.join(names)[:60]}.csv"
     answer = HttpResponse(content_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
     lines = csv.writer(answer)
     lines.writerow(["step", *names])
-    lines.writerows([step, *(one.get(name) for name in names)] for step, one in told)
+    lines.writerows([step, *({**one, **words.get(step, {})}.get(name) for name in names)] for step, one in told)
     return answer
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import Max
 
 from prove_web.live.models import TRAINS, Job
+from training_worker.prove.finite import ODD
 
 from .index import record_rollouts
 from .models import HELD_OUT, POINTS, HeldOut, Point, RolloutGroup, Run, StepRollouts
@@ -51,15 +52,22 @@ def record_points(run: Run, table: Curve, fresh: dict[int, dict[str, Any]], back
     """Store points, and what tables show of them; `back` where some were voided. What is known changes nothing."""
     last = table.objects.filter(run=run).aggregate(last=Max("step"))["last"] if fresh else None
     again = [step for step in fresh if last is not None and step <= last]
-    known = dict(table.objects.filter(run=run, step__in=again).values_list("step", "metrics")) if again else {}
-    news = {step: metrics for step, metrics in fresh.items() if step not in known or known[step] != metrics}
+    told = {step: (without(metrics), metrics.get(ODD)) for step, metrics in fresh.items()}
+    rows = table.objects.filter(run=run, step__in=again).values_list("step", "metrics", "odd") if again else ()
+    known = {step: (metrics, odd) for step, metrics, odd in rows}
+    news = {step: one for step, one in told.items() if step not in known or known[step] != one}
     table.objects.bulk_create(
-        [table(run=run, step=step, metrics=metrics) for step, metrics in news.items()],
+        [table(run=run, step=step, metrics=metrics, odd=odd) for step, (metrics, odd) in news.items()],
         update_conflicts=True,
         unique_fields=["run", "step"],
-        update_fields=["metrics"],
+        update_fields=["metrics", "odd"],
     )
     if back or any(last is not None and step <= last for step in news):
         refill(run, SOURCES[table])
     elif news:
-        extend(run, SOURCES[table], news)
+        extend(run, SOURCES[table], {step: metrics for step, (metrics, _) in news.items()})
+
+
+def without(metrics: dict[str, Any]) -> dict[str, Any]:
+    """The metrics alone, without what is said of those that are no numbers."""
+    return {name: value for name, value in metrics.items() if name != ODD}

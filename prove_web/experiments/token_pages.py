@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.whole import whole
 from training_worker.prove.store.tokens import Token, TokenRow
 
 from .detail import run_of
@@ -48,8 +49,7 @@ def tokens(request: ProjectRequest, run: int, step: int, index: int) -> HttpResp
         return render(request, "experiments/tokens.html", {"why": str(error)})
     if row is None:
         return render(request, "experiments/tokens.html", {"why": not_kept(found.config)})
-    given = request.GET.get("after", "")
-    after = int(given) if given.isdecimal() and len(given) < 10 else 0
+    after = whole(request.GET.get("after", "")) or 0
     return render(request, "experiments/tokens.html", {"run": found, "step": step, "index": index, **part(row, after)})
 
 

@@ -35,6 +35,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         self.topics: set[Topic] = set()
         self.person: int = self.scope["user"].pk or 0
+        self.session: str = getattr(self.scope.get("session"), "session_key", None) or ""
         measures.sockets.inc()
         await self.accept()
         if not self.scope["user"].is_authenticated:
@@ -65,6 +66,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """The person may no longer see it."""
         self.topics.discard(topic)
         await self.say({"error": UNSEEN})
+
+    async def signed_out(self) -> None:
+        """The person signed out, in another tab or from another place: the page asks to sign in again."""
+        self.topics.clear()
+        await self.close(NOT_SIGNED_IN)
 
     async def say(self, message: dict[str, Any]) -> None:
         await self.deliver(json.dumps(message))

@@ -9,6 +9,7 @@ from typing import Any
 from django.urls import reverse
 
 from mcp_servers.catalogue import SERVERS, TOOLS
+from prove_web.accounts.context import visit
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import HeldOut, Point, Run
 
@@ -28,24 +29,36 @@ class Step:
 
 
 def first_steps(project: Project, seen: Collection[str]) -> list[Step]:
-    """In order, until all are done. What leaves a trace in the project counts for all, a page for who has `seen` it."""
+    """In order, until all are done. What leaves a trace in the project counts for all, a page for who has `seen` it.
+
+    A page counts in this project alone, and only while there is something of its kind to look at.
+    """
     path = project.path
+
+    def looked(*pages: str) -> bool:
+        return any(visit(project, page) in seen for page in pages)
+
     run, dataset = project.runs.first(), project.datasets.first()
     watch = reverse("run", args=[*path, run.number]) if run else reverse("runs", args=path)
     look = reverse("dataset", args=[*path, dataset.number]) if dataset else reverse("datasets", args=path)
     sessions, members = reverse("sessions", args=path), reverse("members", args=path[:1])
     steps = [
         Step(
-            "Look at a server", "Its tools, what they take and give.", reverse("servers", args=path), "server" in seen
+            "Look at a server", "Its tools, what they take and give.", reverse("servers", args=path), looked("server")
         ),
         Step("Open a session", "Call tools and see its tables change.", sessions, project.sessions.exists()),
         Step(
             "Look at the data",
             "Conversations with the calls they need.",
             look,
-            bool({"dataset", "trajectory"} & {*seen}),
+            dataset is not None and looked("dataset", "trajectory"),
         ),
-        Step("Watch the run", "A small model learns, live.", watch, bool({"run", "rollouts", "rollout"} & {*seen})),
+        Step(
+            "Watch the run",
+            "A small model learns, live.",
+            watch,
+            run is not None and looked("run", "rollouts", "rollout"),
+        ),
         Step("Invite a colleague", "With a role that suits.", members, project.organisation.memberships.count() > 1),
     ]
     return [] if all(step.done for step in steps) else steps

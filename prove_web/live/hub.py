@@ -19,6 +19,8 @@ import redis
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 
+from prove_web.accounts.signing_in.sessions import open_ones
+
 from .deltas import deltas, newest, session_now, trajectory_now
 from .seeing import Topic, permitted
 
@@ -33,9 +35,14 @@ class Listener(Protocol):
     @property
     def person(self) -> int: ...
 
+    @property
+    def session(self) -> str: ...
+
     async def deliver(self, text: str) -> None: ...
 
     async def shut_out(self, topic: Topic) -> None: ...
+
+    async def signed_out(self) -> None: ...
 
 
 State = Callable[[str], dict[str, Any] | None]
@@ -115,9 +122,23 @@ class Hub:
             self.called.clear()
             if clock() - self.looked > LOOK:
                 due, self.looked = set(self.told), clock()
+                await self.leave_signed_out()
             for topic in due:
                 await self.bring_up_to_date(topic)
             await asyncio.sleep(REST)
+
+    async def leave_signed_out(self) -> None:
+        """Close the sockets of sessions that were ended: one query, however many sockets there are."""
+        following = {listener for listeners in self.told.values() for listener in listeners if listener.session}
+        try:
+            found = await database_sync_to_async(open_ones)({listener.session for listener in following})
+        except Exception:  # a database that is busy or away must not end the hub
+            log.exception("Could not read who is signed in")
+            return
+        for listener in following:
+            if listener.session not in found:
+                self.leave(listener)
+                await listener.signed_out()
 
     async def bring_up_to_date(self, topic: Topic) -> None:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from math import isfinite
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -16,7 +15,9 @@ from django.utils import timezone
 from prove_web.alerts.asking import reported
 from prove_web.evaluations.recording import record_evaluation
 from prove_web.experiments.index import slim
+from prove_web.experiments.recording import TABLES as MEASURED
 from prove_web.experiments.recording import record_curves
+from training_worker.prove.finite import apart, finite
 
 from . import messages
 from .jobs import dispatch, finish, locked, lose
@@ -54,17 +55,16 @@ def following(events: Sequence[Told], seq: int) -> list[Told]:
     found: list[Told] = []
     for event in sorted(events, key=lambda event: int(event["seq"])):
         if event["seq"] == seq + len(found) + 1:
-            found.append({**event, "data": finite(event["data"])})
+            found.append({**event, "data": plain(event)})
     return found
 
 
-def finite(data: Any) -> Any:
-    """The data with null for NaN and infinity, which a broken run may tell and no JSON column or browser takes."""
-    if isinstance(data, float) and not isfinite(data):
-        return None
-    if isinstance(data, dict):
-        return {key: finite(value) for key, value in data.items()}
-    return [finite(value) for value in data] if isinstance(data, list) else data
+def plain(event: Told) -> Any:
+    """What an event says with null for NaN and infinity, which no JSON column or browser takes.
+
+    Of a step's metrics it is kept which of them were what.
+    """
+    return finite(apart(event["data"]) if event["kind"] in MEASURED else event["data"])
 
 
 def store(job: Job, fresh: Sequence[Told]) -> None:

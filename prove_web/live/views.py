@@ -7,13 +7,14 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from prove_web.accounts.going_back import going_back
 from prove_web.accounts.permissions import Action, in_project
+from prove_web.whole import whole
 
 from .advice import advice
 from .attempts import attempts
@@ -24,6 +25,7 @@ from .log_search import around, seek
 from .models import ENDED, Job, JobEvent, StopLevel
 
 WORDS = 200  # characters of what is sought in a log
+OFFSET = 14  # digits of a place in a log
 RECENT = 4  # ended jobs that home still shows
 
 
@@ -75,17 +77,12 @@ def job_log(request: Any, job: UUID) -> HttpResponse:
     path, asked = found.folder / "log.txt", request.GET
     words, level = asked.get("log", "")[:WORDS], asked.get("log_level", "")
     context = {"job": found, "words": words, "level": level, "most": LINES}
-    if (at := offset(asked.get("at", ""))) is not None:
+    if (at := whole(asked.get("at", ""), OFFSET)) is not None:
         return render(request, "live/log_around.html", {**context, "found": around(path, at, words)})
     if words or level in ("warning", "error"):
-        sought = seek(path, words, level, offset(asked.get("before", "")))
+        sought = seek(path, words, level, whole(asked.get("before", ""), OFFSET))
         return render(request, "live/log_found.html", {**context, "found": sought})
     return render(request, "live/log.html", {**context, "text": tail(path)})
-
-
-def offset(text: str) -> int | None:
-    """A place in a file as an address has it; None for what is none."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 15 else None
 
 
 @in_project(Action.LAUNCH)
@@ -116,7 +113,4 @@ def one_of(project: Any, job: UUID) -> Job:
 
 
 def back(request: Any, job: Job) -> HttpResponse:
-    """To the page that the button was on, as long as it is one of ours."""
-    wanted = request.POST.get("next", "")
-    ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return redirect(wanted if ours else reverse("job", args=[*job.project.path, job.pk]))
+    return going_back(request, reverse("job", args=[*job.project.path, job.pk]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
 
@@ -14,6 +15,8 @@ SPOKEN = ("title", "aria-label", "alt", "value", "placeholder", "content")
 STATIC = "/static/"
 UNTOLD = frozenset({"job-error"})  # what a program said when it failed
 Words = Callable[[str], str]
+TEXTS = re.compile(r'"[a-z_]+"\s*:|("(?:[^"\\]|\\.)*")')  # of JSON: what a value is called, or a text
+IN_A_SCRIPT = {ord(each): f"\\u{ord(each):04X}" for each in "<>&"}
 
 
 def page(html: str, reach: Reach, words: Words) -> str:
@@ -24,9 +27,18 @@ def page(html: str, reach: Reach, words: Words) -> str:
 
 
 def data(text: str, reach: Reach, words: Words) -> str:
-    """JSON, with the addresses in it as the visitor has them."""
-    told = re.split(rf'"({re.escape(reach.team)}[^"\\]*)"', text)
-    return "".join(f'"{reach.address(part) or ""}"' if at % 2 else words(part) for at, part in enumerate(told))
+    """JSON with the addresses in it as the visitor has them, and without those words in its texts.
+
+    Numbers, and what values are called, stay as they are, whatever people are called.
+    """
+    return TEXTS.sub(lambda found: fit_text(found[1], reach, words) if found[1] else found[0], text)
+
+
+def fit_text(written: str, reach: Reach, words: Words) -> str:
+    r"""One text as JSON writes it, read before it is gone through: é may be written as \u00e9."""
+    text = json.loads(written, strict=False)
+    fitted = reach.address(text) or "" if text.startswith(reach.team) else words(text)
+    return written if fitted == text else json.dumps(fitted).translate(IN_A_SCRIPT)
 
 
 class Guest:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
@@ -19,6 +20,7 @@ from .links import admitted, count
 from .models import Share
 from .shown import ASKED_FOR, Reach, part_of
 from .untold import words_of
+from .waiting import WAITS, waits
 
 HEADERS = {
     "Referrer-Policy": "no-referrer",
@@ -76,6 +78,8 @@ def answer(request: Any, secret: str, part: str | None = None) -> HttpResponse:
     match = reach.match(share.path if part is None else part)
     if match is None or part_of(request.get_full_path()) not in ASKED_FOR:
         return gone(request)
+    if waits(share, request.user):
+        return to_the_team(request, share) if part is None else gone(request)
     become_guest(request, share, reach)
     request.resolver_match, request.GET = match, reach.query(request.GET)
     parts = {name: value for name, value in match.kwargs.items() if name not in ("organisation", "project")}
@@ -86,6 +90,13 @@ def answer(request: Any, secret: str, part: str | None = None) -> HttpResponse:
     if part is None and request.method == "GET" and not request.htmx:
         count(share)
     return fit(request, made, reach)
+
+
+def to_the_team(request: Any, share: Share) -> HttpResponse:
+    """The team's own page, which leaves out what is not to be known before a review."""
+    messages.info(request, WAITS)
+    where = f"{share.project.get_absolute_url()}{share.path}"
+    return HttpResponseRedirect(f"{where}?{share.query}".removesuffix("?"), headers=HEADERS)
 
 
 def become_guest(request: Any, share: Share, reach: Reach) -> None:

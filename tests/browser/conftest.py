@@ -164,6 +164,8 @@ from django.db import transaction
 from django.urls import get_resolver
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
+from prove_web.review.comments import say
+from prove_web.trajectories.models import Trajectory
 from tests.prove_web.furnished import furnish
 from tests.prove_web.test_permissions import PAGES, address
 demo = Project.objects.get(slug="demo")
@@ -172,6 +174,8 @@ Project.objects.filter(pk=full.pk).update(created_at=demo.created_at - timedelta
 with transaction.atomic():
     names = furnish(full, User.objects.get(username="owner"))
     Job.objects.filter(pk=names["job"]).update(state=State.DONE)
+    commented = Trajectory.objects.get(dataset__project=full, example=names["example"])
+    say(commented, User.objects.create_user("n" * 100, "n@example.com"), "https://example.com/" + "w" * 300)
 json.dump({page.name: address(page, names) for page in PAGES}, sys.stdout)
 """
 

@@ -37,8 +37,8 @@ TRAJECTORY = ["datasets/1/{example}/", "datasets/1/{example}/acceptance/", "data
 FURNISHED = [
     "session", "session-connect", "session-faults", "session-branches", "session-trajectory", "third-party",
     "job", "trajectories", "version-new", "dataset-mix", "export", "import-new", "import-preview", "dataset-changes",
-    "dataset-split", "trajectory-fix", "comment-edit", "run-collect", "queues", "queue-new", "queue", "queue-edit",
-    "review", "run-compare", "run-behaviour", "paper", "run-import", "run-watch", "run-example", "sweep",
+    "dataset-split", "trajectory-fix", "comment-edit", "trajectory", "queues", "queue-new", "queue", "queue-edit",
+    "review", "run-collect", "run-compare", "run-behaviour", "paper", "run-import", "run-watch", "run-example", "sweep",
     "evaluations", "evaluation-new", "alerts", "alert", "alert-rules", "alert-rule", "alert-rule-new", "webhooks",
     "webhook", "job-queue", "workers", "shares", "share-new", "bin", "project-delete", "deleted-projects",
     "project-new", "audit", "api-tokens", "api-docs", "account", "account_reauthenticate", "shared",

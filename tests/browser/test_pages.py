@@ -46,7 +46,7 @@ def test_a_page_behind_the_question_who_one_is_is_accessible_and_tidy(
     look_at(furnished[name], page)
 
 
-def look_at(path: str, page, widths: tuple[int, ...] = (390, 320)) -> None:
+def look_at(path: str, page) -> None:
     """The page in light, then in dark, then on a phone; it is loaded once."""
     page.set_viewport_size(SIZES["wide"])
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
@@ -56,7 +56,7 @@ def look_at(path: str, page, widths: tuple[int, ...] = (390, 320)) -> None:
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     expect(page.locator("html")).to_have_attribute("data-bs-theme", "dark")  # it follows the system
     assert faults(page, CONTRAST) == [], "in dark"
-    for width in widths:
+    for width in (390, 320):
         page.set_viewport_size({"width": width, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"it scrolls sideways at {width}"
     assert page.locator("h1").count() == 1 and page.title()
@@ -79,7 +79,7 @@ def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated
 @pytest.mark.parametrize("path", TRAJECTORY)
 def test_a_trajectory_is_accessible_and_tidy(path: str, done_run: Site, page) -> None:
     [(example,)] = done_run.rows(EXAMPLE)
-    look_at(path.format(example=example), page, (390,))
+    look_at(path.format(example=example), page)
 
 
 def test_a_stranger_to_the_site_is_asked_to_sign_in(site: Site, chromium) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from prove_web.accounts.models import Organisation, Project, User
-from prove_web.alerts.forms import from_preset
+from prove_web.alerts.forms import from_preset, words
 from prove_web.alerts.models import Alert, Delivery, Patterns, Rule, Webhook
 from prove_web.alerts.passing import pass_over
 from prove_web.alerts.tasks import watch as watch_task
@@ -414,3 +414,9 @@ def test_a_webhook_is_told_once_of_each_new_alert(project: Project) -> None:
     for _ in range(2):
         watch(run)
     assert [(one.webhook.name, one.alert.run) for one in Delivery.objects.all()] == [("Chat", run)]
+
+
+@pytest.mark.parametrize("name", [name for name, preset in PRESETS.items() if preset.unit not in ("share", "")])
+def test_a_rule_is_said_with_its_unit_as_it_is_written(project: Project, name: str) -> None:
+    said = words(rule_of(project, name))
+    assert PRESETS[name].unit in said and said[0].isupper()

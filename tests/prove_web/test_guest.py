@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,7 +109,29 @@ def test_people_go_from_text_and_from_what_is_read_aloud() -> None:
 
 def test_addresses_in_data_are_the_visitors() -> None:
     told = '{"points": "/team/it/runs/1/points/", "log": "/team/it/log/", "by": "mary"}'
-    assert data(told, REACH, WORDS) == '{"points": "/shared/x/runs/1/points/", "log": "", "by": "…"}'
+    fitted = {"points": "/shared/x/runs/1/points/", "log": "", "by": "…"}
+    assert json.loads(data(told, REACH, WORDS)) == fitted
+
+
+@pytest.mark.parametrize("written", [json.dumps("by Zoë, 5"), json.dumps("by Zoë, 5", ensure_ascii=False)])
+def test_a_name_is_left_out_of_data_however_it_is_written(written: str) -> None:
+    assert json.loads(data(f'{{"told": {written}}}', REACH, without(["Zoë"]))) == {"told": "by …, 5"}
+
+
+def test_whatever_people_are_called_data_stay_data() -> None:
+    told = '{"points": [5, 5.5, null, true, -5], "by": "null of 5", "max": 1, "team": "/team/it/"}'
+    fitted = json.loads(data(told, REACH, without(["5", "null", "true", "max"])))
+    assert fitted == {
+        "points": [5, 5.5, None, True, -5],
+        "by": "… of …",
+        "max": 1,
+        "team": REACH.address("/team/it/") or "",
+    }
+
+
+def test_a_text_that_is_written_anew_does_not_end_its_script() -> None:
+    html = '<script type="application/json">["mary \\u003C/script\\u003E \\u0026", "\\u003Cb"]</script>'
+    assert page(html, REACH, WORDS) == html.replace("mary", "\\u2026")
 
 
 def test_scripts_are_not_escaped() -> None:

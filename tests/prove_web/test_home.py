@@ -73,10 +73,29 @@ def test_first_steps_tick_themselves_and_are_gone_when_all_are_done(
     assert ticked(client.get(home).content.decode()) == ["Invite a colleague"]
     LiveSession.objects.create(project=project, servers=["banking"], seed=1, fingerprint="x")
     assert ticked(client.get(home).content.decode()) == ["Open a session", "Invite a colleague"]
-    visits = client.session
-    visits["seen"] = ["server", "dataset", "run"]
-    visits.save()
+    run = Run.objects.get(job=run_job(project))
+    for page, thing in (("server", "banking"), ("dataset", run.dataset.number), ("run", run.number)):
+        assert "First steps" in client.get(home).content.decode()
+        assert client.get(reverse(page, args=[*project.path, thing])).status_code == 200
     assert "First steps" not in client.get(home).content.decode()
+
+
+def test_first_steps_of_an_empty_project_are_undone_whatever_was_looked_at_in_another(
+    alice: User, project: Project, as_user: As
+) -> None:
+    client = as_user(alice)
+    run = Run.objects.get(job=run_job(project))
+    for page, thing in (("server", "banking"), ("dataset", run.dataset.number), ("run", run.number)):
+        assert client.get(reverse(page, args=[*project.path, thing])).status_code == 200
+    empty = Project.objects.create(organisation=project.organisation, slug="empty", name="Empty")
+    assert ticked(client.get(empty.get_absolute_url()).content.decode()) == []
+    assert ticked(client.get(project.get_absolute_url()).content.decode()) == [
+        "Look at a server",
+        "Look at the data",
+        "Watch the run",
+    ]
+    Run.objects.filter(pk=run.pk).update(deleted_at=timezone.now())
+    assert "Watch the run" not in ticked(client.get(project.get_absolute_url()).content.decode())
 
 
 def test_looking_at_a_server_is_remembered(alice: User, project: Project, as_user: As) -> None:
@@ -188,8 +207,9 @@ def test_a_failed_job_is_resumed_once(mary: User, project: Project, as_user: As)
 def test_a_button_leads_back_to_its_page_and_never_off_the_site(mary: User, project: Project, as_user: As) -> None:
     client, job = as_user(mary), job_of(project)
     url, own = (reverse(name, args=[*project.path, job.pk]) for name in ("job-stop", "job"))
-    for wanted, got in (("/acme/demo/", "/acme/demo/"), ("https://elsewhere.org/", own), ("//elsewhere.org", own)):
-        assert client.post(url, {"level": "now", "next": wanted}).url == got
+    assert client.post(url, {"level": "now", "next": "/acme/demo/"}).url == "/acme/demo/"
+    for wanted in ("https://elsewhere.org/", "//elsewhere.org", "0", "a:b", "é<script>", "job"):
+        assert client.post(url, {"level": "now", "next": wanted}).url == own
 
 
 def test_the_log_is_shown_to_its_end(

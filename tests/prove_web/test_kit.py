@@ -167,3 +167,16 @@ def test_a_field_has_a_label_and_its_faults_are_tied_to_it() -> None:
     described = re.search(r'aria-describedby="([^"]+)"', name)
     assert described and all(f'id="{each}"' in name for each in described[1].split())
     assert "form-check-input" in sure
+
+
+WORLDS = {
+    "servers/compare.html",
+    "servers/session_call.html",
+    "servers/session_state_head.html",
+}  # with clocks
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(settings.BASE_DIR / "templates")))
+def test_a_day_with_its_time_says_its_zone(path: Path) -> None:
+    if str(path.relative_to(settings.BASE_DIR / "templates")) not in WORLDS:
+        assert re.findall(r'date:"j M Y, H:i(?::s)?" ?\}\}(?! UTC)[^<]*', path.read_text("utf-8")) == []

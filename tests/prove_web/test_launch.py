@@ -1,6 +1,8 @@
 """Launching a run: sensible defaults, plain words for nonsense, and nothing stored that is not launched."""
 
+import ast
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from html import unescape
@@ -12,7 +14,7 @@ from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
-from prove_web.accounts.models import Project, User
+from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.defaults import CORES, DEFAULTS, LIMITS, REWARD, START, SUPERVISED, SWITCHES
 from prove_web.experiments.forms import RunForm, belongs
 from prove_web.experiments.inputs import TIMES, plain
@@ -25,6 +27,7 @@ from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset
 from training_worker.prove.reward import PAPER
 
+from .asked_api import with_token
 from .examples import chain, dataset_of
 from .trained import keep_checkpoint, run_of
 
@@ -461,3 +464,54 @@ def test_a_data_set_made_by_hand_is_offered_first_only_where_there_is_no_other(p
     assert offered(project) == by_hand
     synthesized = made(900)
     assert offered(project) == synthesized
+
+
+def api_of(client: Client, project: Project, form: dict[str, Any]) -> Any:
+    return client.post(page(project), {**form, "fill": "look"}).context["by_api"]
+
+
+VARIED: list[dict[str, Any]] = [
+    {},
+    {"name": 'It\'s "odd" $x', "group": 16, "learning_rate": "1e-4", "seed": 3},
+    {"kind": "sft", "epochs": 2, "batch": 4},
+    {"reward_preset": "own", "reward_validity": 0.5, "reward_form": "graduated"},
+    {"mask_truncated": "no", "limit_tokens": 700, "patience": 2},
+]
+
+
+@pytest.mark.parametrize("other", VARIED)
+def test_the_request_that_the_form_tells_launches_the_same_run_as_the_form(
+    other: dict[str, Any], project: Project, dataset: Dataset, mary: User, organisation: Organisation, as_user: SignIn
+) -> None:
+    base = run_of(project)
+    client, form = as_user(mary), filled(dataset, base=base.pk, **other)
+    told = api_of(client, project, form)
+    assert Run.objects.count() == 1
+    answer = with_token(mary, organisation).post(
+        "/api/v1/acme/demo/runs", told.body.encode(), content_type="application/json"
+    )
+    assert answer.status_code == 201, answer.content
+    assert client.post(page(project), form).status_code == 302
+    theirs, ours = Run.objects.get(number=2), Run.objects.get(number=3)
+    for name in ("name", "kind", "dataset", "config", "base"):
+        assert getattr(theirs, name) == getattr(ours, name), name
+    assert theirs.job.spec == ours.job.spec
+
+
+def test_the_lines_of_shell_and_python_send_that_very_body(project: Project, dataset: Dataset, alices: Client) -> None:
+    told = api_of(alices, project, filled(dataset, name="It's 'odd' $x `y`", group=16))
+    words = shlex.split(told.curl.replace("\\\n", " "))
+    assert json.loads(words[words.index("-d") + 1]) == json.loads(told.body)
+    assert words[3] == "http://testserver/api/v1/acme/demo/runs"
+    call = next(
+        node
+        for node in ast.walk(ast.parse(told.python))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "launch_run"
+    )
+    sent = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+    assert {"name": ast.literal_eval(call.args[0]), **sent} == json.loads(told.body)
+
+
+def test_settings_that_cannot_be_launched_have_no_request(project: Project, dataset: Dataset, alices: Client) -> None:
+    answer = alices.post(page(project), {**filled(dataset, group=1), "fill": "look"})
+    assert answer.context["by_api"] is None and "cannot be launched yet" in answer.content.decode()

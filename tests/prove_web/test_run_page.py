@@ -26,7 +26,7 @@ from prove_web.experiments import configured
 from prove_web.experiments.baseline import chosen
 from prove_web.experiments.configured import as_command, as_json, as_toml, lines
 from prove_web.experiments.exports import Export, make
-from prove_web.experiments.figures import BY_NAME, Tile, figures, mean_of, tiles
+from prove_web.experiments.figures import BY_NAME, Tile, figures, mean_of, tiles, written
 from prove_web.experiments.heading import title, waiting_before
 from prove_web.experiments.lineage import lineage
 from prove_web.experiments.marks import KINDS, Told, marks, of_events
@@ -55,6 +55,12 @@ def victors(victor: User, as_user: Callable[[User], Client]) -> Client:
     return as_user(victor)
 
 
+@pytest.mark.parametrize("step", ["9" * 5_000, "-1", "²", "1e9", "\x00"])
+def test_a_step_that_is_none_leaves_the_page_as_it_is(step: str, project: Project, victors: Client) -> None:
+    page = victors.get(run_of(project).get_absolute_url(), {"step": step})
+    assert page.status_code == 200
+
+
 def rising(steps: int, by: float) -> list[float]:
     return [0.2 + by * step for step in range(steps)]
 
@@ -79,6 +85,12 @@ def test_one_run_is_as_far_ahead_of_another_as_that_is_behind_it_and_even_with_i
     behind = {one.metric.name: one.ahead for one in tiles(base, run)}
     assert ahead == pytest.approx({name: -value for name, value in behind.items()}) and ahead["reward"] < 0
     assert {one.beside for one in tiles(run, twin)} == {"even"}
+
+
+@given(st.floats(-1e6, 1e6))
+def test_a_figure_below_zero_has_the_minus_of_changes(value: float) -> None:
+    text = written(value, "nats")
+    assert "-" not in text and float(text.replace("\N{MINUS SIGN}", "-")) == pytest.approx(value, abs=5.1e-4)
 
 
 def test_less_is_better_of_what_should_be_little() -> None:

@@ -14,6 +14,7 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
@@ -357,6 +358,30 @@ def test_many_are_deleted_at_once_and_come_back_and_what_is_needed_stays(
     text = bulk(marys, project, "runs-act", act="undelete", runs="1,2,6")
     assert "2 runs restored" in text and Run.objects.filter(number__in=[1, 2]).count() == 2
     assert "No run was chosen" in bulk(marys, project, "runs-act", act="undelete", runs="1,2")
+
+
+def test_what_somebody_else_deleted_meanwhile_is_told_and_the_others_are_done(
+    project: Project, several: list[Run], marys: Client
+) -> None:
+    bulk(marys, project, "runs-act", act="delete", runs="2")
+    text = bulk(marys, project, act="tag", runs="1,2,4,99", tag="mine")
+    assert "2 runs tagged “mine”" in text
+    assert "Not done for 2 runs. Run 2: is not there any more; Run 99: is not there any more." in text
+
+
+def test_what_is_removed_for_good_meanwhile_is_not_restored(
+    project: Project, several: list[Run], marys: Client
+) -> None:
+    bulk(marys, project, "runs-act", act="delete", runs="1,2")
+    Deletion.objects.filter(project=project, number=1).update(purged_at=timezone.now())
+    text = bulk(marys, project, "runs-act", act="undelete", runs="1,2")
+    assert "1 run restored" in text and "Run 1: was restored or removed for good meanwhile" in text
+
+
+def test_of_more_runs_than_are_done_at_once_none_is_done(project: Project, several: list[Run], marys: Client) -> None:
+    many, pinned = ",".join(map(str, range(1, 10_001))), Run.objects.filter(pinned=True).count()
+    assert "At most 1,000 runs at once" in bulk(marys, project, act="pin", runs=many)
+    assert Run.objects.filter(pinned=True).count() == pinned
 
 
 @pytest.mark.parametrize(

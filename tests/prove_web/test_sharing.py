@@ -19,11 +19,16 @@ from django.utils import timezone
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.experiments.models import Point, Run
 from prove_web.live.models import Job, State
+from prove_web.review.making import make_queue
+from prove_web.review.models import Review
+from prove_web.review.schema import PLAIN
 from prove_web.sharing.deleting import delete
 from prove_web.sharing.links import issue, withdraw
 from prove_web.sharing.models import Share
 from prove_web.sharing.shown import Reach, shown
+from prove_web.trajectories.models import Trajectory
 
+from .examples import chain, dataset_of
 from .furnished import STEP, furnish
 
 AsUser = Callable[[User], Client]
@@ -175,6 +180,37 @@ def test_a_member_who_opens_a_link_sees_what_anybody_sees(
 ) -> None:
     url, _ = shared("run", project, mary, names)
     assert as_user(alice).get(url).content == Client().get(url).content
+
+
+def test_a_link_tells_no_reward_to_who_has_yet_to_review_it_blind(
+    project: Project, mary: User, bob: User, victor: User, names: dict[str, Any], as_user: AsUser
+) -> None:
+    url, path = shared("trajectory", project, mary, names)
+    waiting = Trajectory.objects.get(dataset__number=names["dataset"], example=names["example"])
+    queue = make_queue(project, mary, [waiting.pk], name="Q", schema=PLAIN.model_dump(mode="json"))
+    told = 'id="reward"'
+    bobs = as_user(bob)
+    page = bobs.get(url, follow=True)
+    assert page.redirect_chain == [(f"/acme/demo/{path}", 302)]
+    assert "waits for your review in a blind queue" in page.text and told not in page.text
+    assert bobs.get(f"{url}{path}tokens/").status_code == 404
+    assert Share.objects.order_by("-pk")[0].opened == 0
+    for other in (Client(), as_user(victor)):
+        assert told in other.get(url).text
+    Review.objects.create(item=queue.items.get(), reviewer=bob, state=Review.State.DONE, answers={"verdict": "accept"})
+    assert told in bobs.get(url).text
+
+
+def test_a_link_to_an_edit_does_not_tell_of_what_one_has_yet_to_review_blind(
+    project: Project, mary: User, bob: User, names: dict[str, Any], as_user: AsUser
+) -> None:
+    url, path = shared("trajectory", project, mary, names)
+    edit = Trajectory.objects.get(dataset__number=names["dataset"], example=names["example"])
+    (source,) = dataset_of(project, [chain()]).trajectories.all()
+    Trajectory.objects.filter(pk=edit.pk).update(parent=source)
+    make_queue(project, mary, [source.pk], name="Q", schema=PLAIN.model_dump(mode="json"))
+    page = as_user(bob).get(url, follow=True)
+    assert page.redirect_chain == [(f"/acme/demo/{path}", 302)] and source.example not in page.text
 
 
 @pytest.mark.parametrize("kind", KINDS)

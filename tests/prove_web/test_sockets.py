@@ -10,6 +10,8 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth.models import AnonymousUser
+from django.test import Client
+from django.urls import reverse
 
 from mcp_servers.faults import Faults
 from prove_web.accounts.models import Membership, Project, User
@@ -269,6 +271,27 @@ def test_someone_who_is_not_signed_in_is_turned_away() -> None:
     play(scene)
 
 
+def test_who_signs_out_in_another_tab_is_told_no_more(
+    project: Project, bob: User, as_user: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prove_web.live.hub.LOOK", 0.05)
+    job, tabs = run_job(project), as_user(bob)
+    sessions = tabs.session, as_user(bob).session
+
+    async def scene() -> None:
+        here, elsewhere = (Socket(LiveConsumer.as_asgi(), bob, session=each) for each in sessions)
+        for one in (here, elsewhere):
+            await one.connect()
+            await one.subscribe(job=str(job.id))
+            assert (await one.hear())["events"] == []
+        await sync_to_async(tabs.post)(reverse("sign-out"))
+        assert (await here.receive_output(PATIENCE))["code"] == NOT_SIGNED_IN
+        await tell(str(job.id), 1, story(0, 1))
+        assert await steps_until(elsewhere, 1) == [1]
+
+    play(scene)
+
+
 def test_another_sites_page_cannot_open_the_socket() -> None:
     async def scene() -> None:
         headers = [(b"origin", b"https://evil.example"), (b"host", b"localhost")]
@@ -384,7 +407,8 @@ def test_who_is_slow_keeps_nobody_waiting_and_misses_nothing(project: Project, v
         """A browser that takes each message only when it is let."""
 
         def __init__(self, person: int):
-            self.person, self.let, self.told = person, asyncio.Event(), list[dict[str, Any]]()
+            self.person, self.session = person, ""
+            self.let, self.told = asyncio.Event(), list[dict[str, Any]]()
 
         async def deliver(self, text: str) -> None:
             await self.let.wait()
@@ -392,6 +416,9 @@ def test_who_is_slow_keeps_nobody_waiting_and_misses_nothing(project: Project, v
 
         async def shut_out(self, topic: Any) -> None:
             raise AssertionError("nobody was shut out")
+
+        async def signed_out(self) -> None:
+            raise AssertionError("nobody signed out")
 
     async def scene() -> None:
         slow = Slow(bob.pk)

@@ -186,7 +186,7 @@ def test_values_that_fit_nowhere_are_left_out() -> None:
     )
     assert told["points"] == (
         {"step": 1, "time": 1.0, "metrics": {"a": 2.0}},
-        {"step": 2, "time": 0.0, "metrics": {"__": None}},
+        {"step": 2, "time": 0.0, "metrics": {"__": "NaN"}},
     )
     assert plainly(["train/a", "other"]) == {"train/a": "train/a", "other": "other"}
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.forms import RunForm
 from prove_web.experiments.models import Run, SavedReward
+from prove_web.experiments.what_if import of_dataset, pages
 from prove_web.experiments.what_if.asked import asked
 from prove_web.experiments.what_if.compared import chance, compared, groups
 from prove_web.experiments.what_if.lot import Lot, Row
@@ -329,3 +330,30 @@ def test_what_cannot_be_saved_is_told_and_nothing_is(
     sent = {"name": name, "config": json.dumps(config)}
     text = as_user(mary).post(reverse("reward-save", args=project.path), sent, follow=True).content.decode()
     assert "It was not saved." in text and words in text and SavedReward.objects.count() == 1
+
+
+@pytest.mark.parametrize("of", ["run", "dataset"])
+def test_what_takes_a_while_is_scored_in_pieces_tells_how_far_it_is_and_can_be_stopped(
+    of: str, project: Project, run: Run, victor: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [(example, one) for example, one in several() if example.steps]
+    source = RunSource(run) if of == "run" else DatasetSource(collected(project, made, run=1, step=2))
+    monkeypatch.setattr(pages, "AT_ONCE", 1)
+    monkeypatch.setattr(of_dataset, "PIECE", 5)
+    client, query = as_user(victor), {"of": source.name, "form": "graduated"}
+    looked, asks = [], True
+    while asks:
+        answer = client.get(page(project), query)
+        told = answer.context["answer"]
+        asks = 'hx-trigger="load' in answer.content.decode()
+        assert told.compared is not None and told.total == source.size() and asks == bool(told.left)
+        looked.append(told.looked)
+    assert looked == sorted({*looked}) and len(looked) > 1 and looked[-1] == source.size()
+    config = source.config if source.config.form == "graduated" else replace(source.config, form="graduated")
+    whole = source.rescore(config, 1000)
+    assert told.compared.mean[1] == pytest.approx(np.mean([*whole.after.values()]))
+    other = {**query, "tau": "0.3", "form": "trace_state", "stop": "1"}
+    stopped = client.get(page(project), other)
+    text = stopped.content.decode()
+    assert stopped.context["answer"].left and 'hx-trigger="load' not in text and "Go on" in text
+    assert stopped["HX-Replace-Url"].endswith("&stop=1")

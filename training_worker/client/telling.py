@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import json
 import logging
-import math
 import queue
 import threading
 import time
@@ -19,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from training_worker.prove.finite import spelled
 from training_worker.prove.metrics.names import fitted
 
 from .errors import Broken, StudioError, TooMany, Unreachable
@@ -181,9 +181,10 @@ def real(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def number(value: float) -> float | None:
-    """As JSON has it."""
+def number(value: float) -> float | str | None:
+    """As JSON has it: what is no number by its word."""
     try:
-        return float(value) if math.isfinite(value) else None
+        found: float | str = spelled(float(value))
     except OverflowError:
         return None
+    return found

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 from pathlib import Path
 from typing import Any
 
 from ..prove.events import Event, Kind, now
+from ..prove.finite import apart, finite
 
 ENDED: Kind = "ended"
+MEASURED: tuple[Kind, ...] = ("step", "held_out")
 
 
 def spool_path(folder: Path, attempt: int) -> Path:
@@ -29,7 +30,7 @@ class SpoolWriter:
 
     def tell(self, kind: Kind, **data: Any) -> Event:
         """Raises OSError when the disk is full; the event is then not in the file."""
-        event = Event(self.last + 1, now(), kind, finite(data))
+        event = Event(self.last + 1, now(), kind, finite(apart(data) if kind in MEASURED else data))
         line = (json.dumps(event.as_json(), allow_nan=False) + "\n").encode()
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -66,14 +67,3 @@ class SpoolReader:
     @property
     def ended(self) -> bool:
         return bool(self.events) and self.events[-1]["kind"] == ENDED
-
-
-def finite(value: Any) -> Any:
-    """The same value with null for what JSON has no number for."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: finite(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(one) for one in value]
-    return value

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from training_worker.prove.finite import spelled
 from training_worker.prove.metrics.names import fitted
 
 Source = Literal["points", "held_out"]
@@ -60,7 +60,7 @@ def from_json(text: str) -> Kept:
 
 
 def gathered(values: Iterable[Value]) -> dict[Source, tuple[dict[str, Any], ...]]:
-    """Points of single values; of two at a step the later one counts, and what is no number is null. Raises NotRead."""
+    """Points of single values; of two at a step the later one counts. NaN and infinity are words. Raises NotRead."""
     found: dict[Source, dict[int, dict[str, Any]]] = {"points": {}, "held_out": {}}
     for name, step, time, value in values:
         source: Source = "held_out" if name.startswith(HELD_OUT) else "points"
@@ -69,7 +69,7 @@ def gathered(values: Iterable[Value]) -> dict[Source, tuple[dict[str, Any], ...]
             continue
         point = found[source].setdefault(step, {"step": step, "time": time, "metrics": {}})
         point["time"] = max(point["time"], time)
-        point["metrics"][called] = value if value is not None and math.isfinite(value) else None
+        point["metrics"][called] = spelled(value)
         if len(found[source]) > MOST_STEPS:
             raise NotRead(f"It has more than {MOST_STEPS:,} steps, the most that a run has here.")
     return {source: tuple(rows[step] for step in sorted(rows)) for source, rows in found.items()}

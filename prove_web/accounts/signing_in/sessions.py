@@ -130,6 +130,12 @@ def places(user: User, here: str | None) -> list[Place]:
     return sorted(listed, key=lambda place: not place.here)
 
 
+def open_ones(keys: Iterable[str]) -> set[str]:
+    """Which of these sessions nobody has ended, and are not over."""
+    rows = Session.objects.filter(session_key__in=set(keys), expire_date__gt=timezone.now())
+    return set(rows.values_list("session_key", flat=True))
+
+
 def still_good(session: Session, user: User) -> bool:
     """Whether it was begun with the password that the person has now."""
     return constant_time_compare(session.get_decoded().get(HASH_SESSION_KEY, ""), user.get_session_auth_hash())

@@ -48,6 +48,7 @@ class Metrics(Schema):
     axes: dict[str, list[float]]
     series: dict[str, Any] = Field(description="By name its values, or {at, values} where not every step has one.")
     thinned: bool
+    odd: dict[str, list[tuple[int, str]]] = Field(description="By name the steps with no number, and what it was.")
 
 
 class Hit(Schema):

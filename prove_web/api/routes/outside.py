@@ -28,7 +28,7 @@ from .runs import RUN, RUNS, RunWhole
 router = Router(tags=["Runs trained elsewhere"])
 AT_ONCE = 1_000  # points of a request
 Step = Annotated[int, Field(ge=0, le=2**31 - 1)]
-Value = Annotated[float, Field(allow_inf_nan=False, strict=True)]
+Value = Annotated[float, Field(allow_inf_nan=False, strict=True)] | Literal["NaN", "Infinity", "-Infinity"]
 Name = Annotated[str, Field(max_length=10 * LONGEST)]
 
 
@@ -53,7 +53,9 @@ class OutsideRun(Strict):
 
 class PointIn(Strict):
     step: Step
-    metrics: dict[Name, Value | None] = Field(max_length=500, description="By any name; null where nothing is known.")
+    metrics: dict[Name, Value | None] = Field(
+        max_length=500, description="By any name; null where nothing is known, “NaN” or “Infinity” where it is that."
+    )
     time: datetime | None = Field(None, description="When it was measured.")
 
     @property

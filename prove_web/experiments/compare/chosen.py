@@ -135,10 +135,6 @@ def told(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
     )
 
 
-def small(text: str) -> bool:
-    return text.isdecimal() and len(text) < 10
-
-
 def name_of(chart: Chart, metric: str) -> str:
     """What the address calls a metric of a chart."""
     return (HELD_OUT if chart.source == "held_out" else "") + metric

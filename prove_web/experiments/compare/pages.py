@@ -9,8 +9,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.whole import whole
 
-from .chosen import AXES, BANDS, MOST, Chosen, TooMany, charts, chosen, name_of, small
+from .chosen import AXES, BANDS, MOST, Chosen, TooMany, charts, chosen, name_of
 from .curves import drawn
 from .differences import environments, fields
 from .finals import finals
@@ -35,16 +36,12 @@ def run_compare(request: ProjectRequest) -> HttpResponse:
     except TooMany as why:
         return render(request, "experiments/compare/page.html", {"why": str(why), "asked": Chosen()}, status=400)
     if part == "curves":
-        first, last = (step(request.GET.get(name, "")) for name in ("from", "to"))
+        first, last = (whole(request.GET.get(name, "")) for name in ("from", "to"))
         return JsonResponse(drawn(asked, first or 0, last))
     if part in PARTS:
         context = {"asked": asked, "colours": colour_of(asked), **PARTS[part](request, asked)}
         return render(request, f"experiments/compare/{part}.html", context)
     return render(request, "experiments/compare/page.html", page(request, asked))
-
-
-def step(text: str) -> int | None:
-    return int(text) if small(text) else None
 
 
 def page(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any
 from django.db.models import Q
 
 from prove_web.accounts.models import Project
+from prove_web.whole import whole
 
 from ..models import Run
-from .chosen import MOST, Chosen, small
+from .chosen import MOST, Chosen
 from .groups import alone, groups
 
 FOUND = 12
@@ -58,7 +59,7 @@ def found(project: Project, asked: Chosen, words: str) -> list[tuple[Run, str]]:
     rows = Run.objects.filter(project=project, deleted_at=None).exclude(pk__in=[run.pk for run in asked.runs])
     for word in words.split()[:8]:
         rows = rows.filter(about(word))
-    if not small(words.strip().removeprefix("#")):
+    if whole(words.strip().removeprefix("#")) is None:
         rows = rows.filter(archived_at=None)
     light = rows.select_related("job", "dataset").defer("config", "notes", "job__spec", "job__result")
     return [(run, added(asked, [run])) for run in light.order_by("-pinned", "-number")[:FOUND]]
@@ -67,8 +68,8 @@ def found(project: Project, asked: Chosen, words: str) -> list[tuple[Run, str]]:
 def about(word: str) -> Q:
     found = Q(name__icontains=word) | Q(dataset__name__icontains=word) | Q(job__created_by__username__icontains=word)
     found |= Q(tags__icontains=word) | Q(sweep__name__icontains=word)
-    number = word.removeprefix("#")
-    return found | Q(number=int(number)) if small(number) else found
+    number = whole(word.removeprefix("#"))
+    return found if number is None else found | Q(number=number)
 
 
 def added(asked: Chosen, runs: Sequence[Run]) -> str:

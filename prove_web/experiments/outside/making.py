@@ -16,7 +16,8 @@ from prove_web.live.models import Job, Kind, State
 
 from ..keeping import LONGEST_NOTES, ODD, tidied
 from ..launching import next_number
-from ..models import Run, RunKind
+from ..models import Run, RunKind, RunSetting
+from . import given
 from .names import NotTold, check_config
 from .telling import put
 
@@ -76,6 +77,7 @@ def make(project: Project, user: User | None, wanted: Wanted) -> tuple[Run, bool
         notes=wanted.notes,
         job=job,
     )
+    RunSetting.objects.bulk_create(given.rows(run.pk, wanted.config, RunSetting))
     put(job, [{"kind": "started", "at": job.started_at.isoformat(), "data": {"host": wanted.host[:200]}}])
     transaction.on_commit(lambda: messages.hint(job))
     return run, True

@@ -18,13 +18,14 @@ from prove_web.live import messages
 from prove_web.live.jobs import locked
 from prove_web.live.models import Job, State, StopLevel
 from prove_web.live.record import pass_on, store
+from training_worker.prove.finite import apart, spelled
 from training_worker.prove.metrics import METRICS
 
 from ..charts import charted
 from ..models import HeldOut, Point, Run, RunKind
 from .names import MOST_NAMES, MOST_POINTS, NotTold, check
 
-Metrics = dict[str, float | None]
+Metrics = dict[str, float | str | None]  # one that is no number by its word
 TABLES: dict[str, type[Point] | type[HeldOut]] = {"points": Point, "held_out": HeldOut}
 EVENTS = {"points": "step", "held_out": "held_out"}
 ELAPSED = "elapsed_s"
@@ -37,10 +38,10 @@ class NotOutside(ValueError):
 
 @dataclass(frozen=True)
 class Told:
-    """What was measured at a step; `at` is when, where the program says so."""
+    """What was measured at a step, NaN and infinity as such or as words; `at` is when, where the program says so."""
 
     step: int
-    metrics: Mapping[str, float | None]
+    metrics: Mapping[str, float | str | None]
     at: datetime | None = None
 
 
@@ -72,19 +73,21 @@ def tell(run: Run, told: Mapping[str, Sequence[Told]], total: int | None = None)
 def news(run: Run, job: Job, source: str, points: Sequence[Told]) -> list[dict[str, Any]]:
     """An event for each step that is new or changed, in the order of steps, without their numbers."""
     table = TABLES[source].objects.filter(run=run)
-    known: dict[int, Metrics] = dict(table.filter(step__in={one.step for one in points}).values_list("step", "metrics"))
+    there = table.filter(step__in={one.step for one in points}).values_list("step", "metrics", "odd")
+    known: dict[int, Metrics] = {step: {**metrics, **(odd or {})} for step, metrics, odd in there}
     found: dict[int, tuple[Metrics, datetime]] = {}
     for place, point in enumerate(points):
         check(point.metrics, f"{source}.{place}")
         before = found[point.step][0] if point.step in found else known.get(point.step, {})
-        after = {**before, **elapsed(job, source, point), **point.metrics}
+        told = {name: spelled(value) for name, value in point.metrics.items()}
+        after = {**before, **elapsed(job, source, point), **told}
         if after != before:
             found[point.step] = (after, point.at or timezone.now())
     if len(found.keys() - known.keys()) + table.count() > MOST_POINTS:
         raise NotTold(f"A run has at most {MOST_POINTS:,} steps. Tell of fewer, such as every tenth.", source)
     learn(run, source, [name for metrics, _ in found.values() for name in metrics])
     return [
-        {"kind": EVENTS[source], "at": at.isoformat(), "data": {"step": step, **metrics}}
+        {"kind": EVENTS[source], "at": at.isoformat(), "data": {"step": step, **apart(metrics)}}
         for step, (metrics, at) in sorted(found.items())
     ]
 

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.models import Project
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.models import Dataset
+from prove_web.whole import whole
 from training_worker.prove.benchmarks import paper
 
-from ..compare.chosen import small
 from ..forms import usable
 from .figures import choose, figures, offered
 from .ours import ours
@@ -61,13 +61,14 @@ def paper_page(request: ProjectRequest) -> HttpResponse:
 
 
 def numbers(texts: list[str]) -> list[int]:
-    return list(dict.fromkeys(int(text) for text in texts[:100] if small(text)))
+    return list(dict.fromkeys(number for text in texts[:100] if (number := whole(text)) is not None))
 
 
 def dataset_of(project: Project, number: str) -> Dataset | None:
     """The one that is asked for, else the newest that runs can train on."""
     rows = usable(project).filter(deleted_at=None).only("number", "name", "project_id").order_by("-number")
-    found: Dataset | None = rows.filter(number=int(number)).first() if small(number) else rows.first()
+    wanted = whole(number)
+    found: Dataset | None = (rows if wanted is None else rows.filter(number=wanted)).first()
     return found
 
 

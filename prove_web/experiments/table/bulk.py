@@ -13,6 +13,7 @@ from prove_web.live.jobs import NotNow, request_stop, resume
 from prove_web.live.models import StopLevel
 from prove_web.sharing.deleting import InUse, TooLate, delete, restore
 from prove_web.sharing.models import Deletion
+from prove_web.whole import whole
 
 from .. import keeping
 from ..keeping import NotKept
@@ -79,7 +80,10 @@ def remove(run: Run, user: User) -> bool:
 
 def bring_back(run: Run, given: object) -> bool:
     """Out of the bin."""
-    found = Deletion.objects.waiting().get(project=run.project_id, kind=Deletion.Kind.RUN, number=run.number)
+    rows = Deletion.objects.waiting().filter(project=run.project_id, kind=Deletion.Kind.RUN, number=run.number)
+    found = rows.first()
+    if found is None:
+        raise NotKept("was restored or removed for good meanwhile")
     try:
         restore(found)
     except TooLate as why:
@@ -106,29 +110,35 @@ ACTS = {
 }
 
 
-def chosen(project: Project, data: Mapping[str, Any], asked: Asked) -> list[Run]:
-    """The runs that were ticked, or with `all` every one that the table found. Raises NotKept."""
+def chosen(project: Project, data: Mapping[str, Any], asked: Asked) -> tuple[list[Run], list[int]]:
+    """The runs that were ticked, or with `all` every one that the table found; and the numbers of those that are not
+    there, such as what somebody else deleted meanwhile. Raises NotKept."""
+    numbers = set() if data.get("all") else numbers_of(str(data.get("runs", "")))
     if data.get("all"):
         rows, _ = found(project, asked)
     else:
-        numbers = [int(one) for one in str(data.get("runs", "")).split(",") if one.isdecimal() and len(one) < 10]
         rows = in_bin(project) if data.get("act") == UNDELETE else keeping.in_sight(project)
-        rows = rows.filter(number__in=numbers[: MOST + 1])
+        rows = rows.filter(number__in=numbers if len(numbers) <= MOST else ())
     runs = list(rows.select_related("job__project__organisation").order_by("number")[: MOST + 1])
-    if len(runs) > MOST:
+    if max(len(runs), len(numbers)) > MOST:
         raise NotKept(f"At most {MOST:,} runs at once. Search for fewer, or tick them.")
     if not runs:
         raise NotKept("No run was chosen. Tick the ones you mean, then choose what to do with them.")
-    return runs
+    return runs, sorted(numbers - {run.number for run in runs})
+
+
+def numbers_of(told: str) -> set[int]:
+    """The runs' numbers in a text with commas between them."""
+    return {number for one in told.split(",") if (number := whole(one)) is not None}
 
 
 def in_bin(project: Project) -> QuerySet[Run]:
     return Run.everything.filter(project=project, deleted_at__isnull=False)
 
 
-def do(act: Act, runs: Iterable[Run], given: Any) -> Done:
+def do(act: Act, runs: Iterable[Run], given: Any, missing: Iterable[int] = ()) -> Done:
     """One run after another, each by itself: what is refused for one does not hold up the others."""
-    done = Done(act.said, act.undo)
+    done = Done(act.said, act.undo, refused=[f"Run {number}: is not there any more" for number in missing])
     for run in runs:
         try:
             changed = act.do(run, given)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST
 
 from prove_web.accounts.models import User
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.whole import whole
 
 from .. import keeping
 from ..keeping import NotKept
@@ -46,7 +47,8 @@ def acted(request: ProjectRequest, acts: Mapping[str, Act]) -> HttpResponse:
         return back
     try:
         given = given_for(request, act)
-        done = do(acts[act], chosen(request.project, data, view), given)
+        runs, missing = chosen(request.project, data, view)
+        done = do(acts[act], runs, given, missing)
     except NotKept as why:
         messages.error(request, str(why))
         return back
@@ -64,9 +66,7 @@ def given_for(request: ProjectRequest, act: str) -> str | Run | User:
             raise NotKept("A tag needs at least one character. Nothing was changed.")
         return ",".join(tags)
     if act == "base":
-        number = request.POST.get("base", "")
-        known = number.isdecimal() and len(number) < 10
-        found = keeping.in_sight(request.project).filter(number=int(number)).first() if known else None
+        found = keeping.in_sight(request.project).filter(number=whole(request.POST.get("base", ""))).first()
         if found is None:
             raise NotKept("Choose the run to measure against. Nothing was changed.")
         return found

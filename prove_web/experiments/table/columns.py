@@ -1,7 +1,7 @@
 """The columns that the table of runs can have: what is known of a run, its settings, any metric in any of its forms.
 
 A column is known by a short name, which is also what a search asks for: `dataset`, `learning_rate`, `reward-best`,
-`kl-mean-20`, `held_out_success`.
+`kl-mean-20`, `held_out_success`, and `config.optimizer` of runs trained elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from training_worker.prove.metrics import BY_NAME, Metric
 from ..digest import NEWEST
 from ..listing import baseline, dataset_called, sampled, steps, summarised, took
 from ..models import HELD_OUT, POINTS, MetricSummary
+from . import told as outside
 from .settings import SETTINGS, Setting
+from .told import Given
 
 MOST = 24  # columns of a table
 USUAL = ("state", "dataset", "steps", "reward", "gain", "by", "when", "took")
@@ -120,7 +122,7 @@ class Measure:
         return summarised(self.name, self.field, self.source)
 
 
-Column = Known | Measure | Setting
+Column = Known | Measure | Setting | Given
 KNOWN = {
     one.key: one
     for one in (
@@ -156,12 +158,14 @@ def column(key: str) -> Column | None:
     """The column of that name; a metric that no run has is a column, too, for names that metrics may have."""
     if key in KNOWN or key in SETTINGS:
         return KNOWN.get(key) or SETTINGS[key]
+    if found := outside.given(key):
+        return found
     name, form = divided(key)
     if not name or len(name) > 80 or "," in name or not name.isprintable():
         return None
-    found = Measure(OWN.get(name) or name.removeprefix(f"{MEASURED}_"), HELD_OUT, form) if held_out(name) else None
-    found = found or Measure(name, POINTS, form)
-    return found if form in found.forms else None
+    measured = OWN.get(name) or name.removeprefix(f"{MEASURED}_")
+    metric = Measure(measured, HELD_OUT, form) if held_out(name) else Measure(name, POINTS, form)
+    return metric if form in metric.forms else None
 
 
 def held_out(name: str) -> bool:
@@ -201,6 +205,6 @@ def told(project: Project) -> list[Measure]:
 def offered(project: Project) -> list[tuple[str, Sequence[Column]]]:
     """All columns by group, for people to choose from: each metric once, as it stands now."""
     groups: dict[str, list[Column]] = {"Run": [one for key, one in KNOWN.items() if key not in FIRST]}
-    for one in (*told(project), *SETTINGS.values()):
+    for one in (*told(project), *SETTINGS.values(), *outside.offered(project)):
         groups.setdefault(one.group, []).append(one)
     return list(groups.items())

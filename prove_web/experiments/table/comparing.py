@@ -25,10 +25,15 @@ def number(asked: Asked) -> float:
     return value
 
 
+def close(value: float) -> tuple[float, float]:
+    """Between which a number is the same as this one."""
+    slack = CLOSE * max(abs(value), 1e-12)
+    return value - slack, value + slack
+
+
 def compared(found: Expression, op: str, value: float) -> Q:
     """The rows where a number is so; never those without one."""
-    slack = CLOSE * max(abs(value), 1e-12)
-    low, high = (Value(one, FloatField()) for one in (value - slack, value + slack))
+    low, high = (Value(one, FloatField()) for one in close(value))
     same = Q(GreaterThanOrEqual(found, low)) & Q(LessThanOrEqual(found, high))
     if op in ONE_SIDED:
         return Q(ONE_SIDED[op](found, low if op in ("<", ">=") else high))

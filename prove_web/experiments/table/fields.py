@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from functools import partial
 
 from django.db import connection
 from django.db.models import Q, TextField
@@ -24,9 +25,11 @@ from training_worker.prove.metrics import METRICS
 
 from ..keeping import known_tags
 from ..models import RunKind
+from . import told as outside
 from .columns import KNOWN, Measure, column, told
 from .comparing import among, compared, number
 from .settings import PRESET, SETTINGS, Setting
+from .told import Given
 
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 LOOKUPS = {"<": "lt", "<=": "lt", ">": "gte", ">=": "gte"}
@@ -131,23 +134,32 @@ def field_of(name: str) -> Field | None:
     found = column(name)
     if isinstance(found, Setting):
         return setting(found) if found.key != PRESET else None
+    if isinstance(found, Given):
+        return outside.field(found)
     return measure(found) if isinstance(found, Measure) and found.metric else None
 
 
 def offered(project: Project) -> dict[str, Field]:
     """Every field, for people who are typing: metrics that some run has."""
     settings = {name: setting(one) for name, one in SETTINGS.items() if name != PRESET}
-    return {**FIELDS, **{one.key: measure(one) for one in told(project) if one.metric}, **settings}
+    metrics = {one.key: measure(one) for one in told(project) if one.metric}
+    return {**FIELDS, **metrics, **settings, **{one.key: outside.field(one) for one in outside.offered(project)}}
 
 
 def values(name: str) -> Callable[[Project], list[str]] | None:
     if name in VALUES:
         return VALUES[name]
+    if one := outside.given(name):
+        return partial(outside.values, one.name)
     return fixed(SETTINGS[name].choices) if name in SETTINGS else None
 
 
 def unknown(asked: Asked) -> str:
     names = [*FIELDS, *SETTINGS, *(metric.name for metric in METRICS)]
     near = difflib.get_close_matches(asked.field, names, n=1)
-    hint = f"Did you mean “{near[0]}”?" if near else f"There are {', '.join(FIELDS)}, every metric and every setting."
+    hint = (
+        f"Did you mean “{near[0]}”?"
+        if near
+        else f"There are {', '.join(FIELDS)}, every metric, every setting, and config.NAME of runs trained elsewhere."
+    )
     return f"There is no field “{asked.field}”. {hint} To find the words themselves, put them into quotation marks."

@@ -12,15 +12,18 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.db.models import Avg, Count, Expression, ExpressionWrapper, F, FloatField, Max, Min, QuerySet, Value
 
+from prove_web.accounts.models import Project
 from prove_web.live.models import State
 
 from ..keeping import MOST_RUNS
 from ..listing import baseline, dataset_called
 from ..models import Run, RunKind
 from ..scored import said
+from . import told as outside
 from .columns import Column, Measure, column
 from .fields import tagged
 from .settings import PRESET, SETTINGS
+from .told import Given, given
 
 GROUPS = 25
 TAG = "tag"
@@ -64,13 +67,15 @@ class Group:
 
 
 def groupable(name: str) -> bool:
-    return name in BY or name == TAG or name in SETTINGS
+    return name in BY or name == TAG or name in SETTINGS or given(name) is not None
 
 
-def choices() -> list[tuple[str, list[tuple[str, str]]]]:
-    """What runs can be grouped by, in groups of its own."""
+def choices(project: Project, now: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What runs can be grouped by, in groups of its own; what they are grouped by `now` is among it."""
     found: dict[str, list[tuple[str, str]]] = {"Run": list(TITLES.items())}
-    for one in SETTINGS.values():
+    elsewhere = outside.offered(project)
+    asked = [found_now] if (found_now := given(now)) and found_now not in elsewhere else []
+    for one in (*SETTINGS.values(), *elsewhere, *asked):
         found.setdefault(one.group, []).append((one.key, one.title))
     return list(found.items())
 
@@ -78,7 +83,8 @@ def choices() -> list[tuple[str, list[tuple[str, str]]]]:
 def expression(by: str) -> Expression:
     if by == "base":
         return baseline()
-    return F(BY[by][1]) if by in BY else SETTINGS[by].value
+    one = given(by) or SETTINGS.get(by)
+    return one.value if one else F(BY[by][1])
 
 
 def naming(by: str) -> Expression:
@@ -131,6 +137,10 @@ def sorted_by(found: Any, by: str, sort: str) -> Any:
     """Groups by the mean of a column, by their own value, or the one with the newest run first."""
     name, down = sort.removeprefix("-"), sort.startswith("-")
     one = column(name)
+    if name == by and isinstance(one, Given):
+        keys = [F("counts_as"), F("group_key")]
+        found = found.annotate(counts_as=Min(one.number))
+        return found.order_by(*(key.desc(nulls_last=True) if down else key.asc(nulls_last=True) for key in keys))
     if name == by:
         order = F("group_key")
     elif one is not None and one.numeric and name != "number":
@@ -227,4 +237,6 @@ def only_of(by: str, value: Any) -> str:
     if by == PRESET:
         return ""
     text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    if given(by) and (not text or {*text} & {",", '"'}):
+        return ""
     return f'{by}:"{text}"' if any(one.isspace() or one in "()" for one in text) else f"{by}:{text}"

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from prove_web.accounts import saved_views
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.trajectories.search.completing import complete
+from prove_web.whole import whole
 
 from .. import keeping
 from . import columns, exporting, fields, search
@@ -23,6 +24,7 @@ from .columns import FORMS
 from .grouping import TITLES, Group, choices, groups, members
 from .rows import filled, found, lines, ordered, shown
 from .settings import SETTINGS
+from .told import given
 
 ROWS = 25
 
@@ -45,7 +47,7 @@ def runs(request: ProjectRequest) -> HttpResponse:
         "views": saved_views.views_of(request.project, PAGE),
         "known_tags": keeping.known_tags(request.project),
         "archived": ARCHIVED,
-        "groupings": choices(),
+        "groupings": choices(request.project, view.group),
         "undo": None if request.htmx else request.session.pop(UNDO, None),
     }
     return render(request, "experiments/table/page.html", context)
@@ -81,7 +83,8 @@ def unfold(page: Page, rows: Any, view: Asked) -> None:
 
 
 def title_of(group: str) -> str:
-    return TITLES.get(group) or SETTINGS[group].title
+    one = given(group) or SETTINGS.get(group)
+    return one.title if one else TITLES[group]
 
 
 def head(one: columns.Column, sort: str) -> dict[str, Any]:
@@ -119,7 +122,7 @@ def runs_columns(request: ProjectRequest) -> HttpResponse:
 def runs_completion(request: ProjectRequest) -> HttpResponse:
     """What may stand at a place of a query, as JSON."""
     query, at = search.asked(request.GET)[:1_100], request.GET.get("at", "")
-    place = int(at) if at.isascii() and at.isdecimal() and len(at) < 6 else len(query)
+    place = len(query) if (number := whole(at)) is None else number
     offered = fields.offered(request.project)
     return JsonResponse(asdict(complete(request.project, query, place, offered, fields.values)))
 

@@ -15,13 +15,15 @@ from ..digest import drawn
 from ..figures import written
 from ..keeping import in_sight
 from ..listing import measured
-from ..models import MetricSummary, Run
+from ..models import MetricSummary, Run, RunSetting
+from ..outside.given import plain
 from ..scored import said
 from ..sparkline import Sparkline
 from .asked import Asked
 from .columns import Column, Measure, column
 from .search import Sought, sought
 from .settings import PRESET, Setting
+from .told import Given
 
 CURVED = ("now", "last")  # the forms of a metric that are shown with its curve
 TINY = 1e-3
@@ -47,6 +49,15 @@ class Row:
     reward: str
 
 
+@dataclass(frozen=True)
+class Read:
+    """What was read for the cells of some runs, of all of them at once."""
+
+    kept: dict[tuple[int, str, str], MetricSummary]
+    given: dict[tuple[int, str], RunSetting]
+    policies: dict[str, str]
+
+
 def found(project: Project, asked: Asked) -> tuple[QuerySet[Run], Sought]:
     """The runs that an address asks for, in no order."""
     rows = in_sight(project)
@@ -61,9 +72,11 @@ def ordered(rows: QuerySet[Run], sort: str) -> QuerySet[Run]:
     one = column(sort.removeprefix("-"))
     if one is None:
         return rows.order_by("-pinned", "-number")
-    by = F("sorted_by")
-    order = by.desc(nulls_last=True) if sort.startswith("-") else by.asc(nulls_last=True)
-    return rows.alias(sorted_by=one.value).order_by("-pinned", order, "-number")
+    values = (one.number, one.value) if isinstance(one, Given) else (one.value,)
+    keys = {f"sorted_by_{place}": value for place, value in enumerate(values)}
+    down = sort.startswith("-")
+    order = [F(key).desc(nulls_last=True) if down else F(key).asc(nulls_last=True) for key in keys]
+    return rows.alias(**keys).order_by("-pinned", *order, "-number")
 
 
 def lines(rows: QuerySet[Run], columns: Sequence[Column]) -> list[Row]:
@@ -77,12 +90,8 @@ def shown(rows: QuerySet[Run], columns: Sequence[Column]) -> QuerySet[Run]:
 
 
 def filled(runs: Sequence[Run], columns: Sequence[Column]) -> list[Row]:
-    kept = summaries(runs, columns)
-    policies = started_from(runs)
-    return [
-        Row(run, [cell(run, one, kept, policies) for one in columns], said(getattr(run, "scored_by", None)))
-        for run in runs
-    ]
+    read = Read(summaries(runs, columns), given(runs, columns), started_from(runs))
+    return [Row(run, [cell(run, one, read) for one in columns], said(getattr(run, "scored_by", None))) for run in runs]
 
 
 def summaries(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int, str, str], MetricSummary]:
@@ -93,14 +102,23 @@ def summaries(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int,
     return {(one.run_id, one.source, one.name): one for one in kept}
 
 
-def cell(run: Run, one: Column, kept: Any, policies: dict[str, str]) -> Cell:
+def given(runs: Sequence[Run], columns: Sequence[Column]) -> dict[tuple[int, str], RunSetting]:
+    names = [one.name for one in columns if isinstance(one, Given)]
+    kept = RunSetting.objects.filter(run__in=[run.pk for run in runs], name__in=names) if names else ()
+    return {(one.run_id, one.name): one for one in kept}
+
+
+def cell(run: Run, one: Column, read: Read) -> Cell:
     if isinstance(one, Measure):
-        return measure_cell(one, kept.get((run.pk, one.source, one.name)))
+        return measure_cell(one, read.kept.get((run.pk, one.source, one.name)))
+    if isinstance(one, Given):
+        told = read.given.get((run.pk, one.name))
+        return Cell(one, plain(told.text, told.number), told.text) if told else Cell(one)
     if isinstance(one, Setting):
         value = getattr(run, f"setting_{one.key}")
         if one.key == PRESET:
             return Cell(one, value, said(getattr(run, "scored_by", None)) or "The paper's")
-        return Cell(one, value, policies.get(str(value), "") or one.text(value))
+        return Cell(one, value, read.policies.get(str(value), "") or one.text(value))
     value = getattr(run, one.key, None) if not one.field else follow(run, one.field)
     return Cell(one, value)
 

@@ -12,6 +12,7 @@ from prove_web.accounts.models import Project
 from prove_web.trajectories.search.fields import EQUAL
 from prove_web.trajectories.search.nodes import AllOf, AnyOf, Asked, BadQuery, Fault, Node, Not, Text
 from prove_web.trajectories.search.parsing import parse
+from prove_web.whole import whole
 
 from .fields import field_of, unknown
 
@@ -86,7 +87,6 @@ def condition(project: Project, asked: Asked) -> Q:
 def saying(words: str) -> Q:
     """Words in a run's name, its data set's, its notes or the name of who started it; `#12` is a number."""
     found = Q(name__icontains=words) | Q(dataset__name__icontains=words) | Q(notes__icontains=words)
-    number = words.removeprefix("#")
-    if number.isdecimal() and len(number) < 10:
-        found |= Q(number=int(number))
+    if (number := whole(words.removeprefix("#"))) is not None:
+        found |= Q(number=number)
     return found | Q(job__created_by__username__icontains=words)

@@ -13,7 +13,9 @@ from django.db.models.functions import Cast, Coalesce
 from ..defaults import DEFAULTS, EVALUATE, LIMITS, REWARD, SUPERVISED, SWITCHES
 from ..forms import RunForm, only, worded
 from ..inputs import plain
+from ..models import RunKind
 from ..sections import SECTIONS
+from .told import told
 
 ELSEWHERE = {"name", "kind", "dataset", "recipe", *EVALUATE}  # columns of their own, or no setting of the run itself
 PRESET = "reward_preset"
@@ -65,7 +67,10 @@ class Setting:
 
     @property
     def value(self) -> Expression:
-        """As a number, or as text; null for a kind of run that does not have it."""
+        """As a number, or as text; null for a kind of run that does not have it.
+
+        A run trained elsewhere has what its program told under this very name.
+        """
         at = f"config__{self.path}"
         if self.numeric:
             return self.within(Cast(KT(at), FloatField()), FloatField())
@@ -78,8 +83,14 @@ class Setting:
         usual = float(self.usual) if self.numeric and self.usual is not None else self.usual
         if usual is not None:
             found = Coalesce(found, Value(usual if self.numeric else plain(usual)), output_field=type_of)
-        kind = only(self.key)
-        return Case(When(kind=kind, then=found), default=None, output_field=type_of) if kind else found
+        kinds = [kind] if (kind := only(self.key)) else [RunKind.GRPO, RunKind.SFT]
+        elsewhere = told(self.key, "number" if self.numeric else "text")
+        return Case(
+            When(kind__in=kinds, then=found),
+            When(kind=RunKind.OUTSIDE, then=elsewhere),
+            default=None,
+            output_field=type_of,
+        )
 
     def text(self, value: Any) -> str:
         """As the form words it."""

@@ -16,6 +16,7 @@ from prove_web.experiments.table.columns import Measure
 from prove_web.experiments.table.grouping import Summed
 from prove_web.experiments.table.rows import worded as measured_figure
 from prove_web.experiments.table.settings import Setting
+from prove_web.live.templatetags.kit import MINUS
 from prove_web.review.markdown import shown
 
 register = template.Library()
@@ -29,8 +30,6 @@ ENDS = {
     "tokens": "cut at the most tokens",
     "infrastructure": "the environment failed",
 }
-
-MINUS = "\N{MINUS SIGN}"
 
 
 @register.filter
@@ -151,8 +150,6 @@ def low_text(sum_of: Summed) -> str:
 @register.filter
 def range_text(sum_of: Summed) -> str:
     """The ends of what a group has, where it is a number or a time; otherwise that it varies."""
-    if isinstance(sum_of.column, Setting) and not sum_of.column.numeric:
-        return "several"
     if sum_of.column.key == "when" or sum_of.column.numeric:
         return f"{end_text(sum_of, sum_of.low)} \N{EN DASH} {end_text(sum_of, sum_of.high)}"
     return "several"

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from prove_web.accounts.models import Project
 from prove_web.trajectories.models import Dataset
+from prove_web.whole import whole
 from training_worker.prove.reward import PAPER, PRESETS, BadReward, RewardConfig, read_reward
 
 from ..defaults import REWARD
@@ -127,10 +128,6 @@ def read(text: str) -> float | str | None:
     except ValueError:
         return text
     return number if math.isfinite(number) else text
-
-
-def whole(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
 def share(text: str) -> float:

@@ -22,7 +22,7 @@ from ..scored import scored_by
 from .lot import COMPONENTS, Lot, Row
 from .source import Place, Rescored, Source
 
-BATCH = 500
+PIECE, PIECES = 100, 640  # trajectories that are scored together, and how many such pieces are known
 COLUMNS = ("pk", "example", "steps", "tools", "origin", "reward", *COMPONENTS)
 
 
@@ -73,13 +73,18 @@ class DatasetSource(Source):
     def rows(self, most: int) -> tuple[Row, ...]:
         return rows_of(self.dataset.job_id, self.size(), most)
 
-    def rescore(self, config: RewardConfig, most: int) -> Rescored:
+    def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> Rescored:
         """A share of the trace that moves stands where it begins."""
         rows = self.rows(most)
-        totals, stale = totals_of(self.dataset.job_id, tuple(row.example for row in rows), config.at(0))
-        return Rescored(
-            Lot.of(rows), {row.place: totals[row.place[1]] for row in rows if row.place[1] in totals}, stale
-        )
+        totals, stale, anew, done = dict[str, float](), 0, 0, 0
+        while done < len(rows) and (at_once is None or anew < at_once):
+            names = tuple(row.example for row in rows[done : done + PIECE])
+            before = totals_of.cache_info().misses
+            found, old = totals_of(self.dataset.job_id, names, config.at(0))
+            anew += len(names) if totals_of.cache_info().misses > before else 0
+            totals, stale, done = totals | found, stale + old, done + len(names)
+        after = {row.place: totals[row.place[1]] for row in rows[:done] if row.place[1] in totals}
+        return Rescored(Lot.of(rows[:done]), after, stale, left=len(rows) - done, anew=anew)
 
     def places(self, trajectories: QuerySet) -> frozenset[Place]:
         here = self.dataset.trajectories.filter(pk__in=trajectories).values_list("example", flat=True)
@@ -127,14 +132,12 @@ def row(dataset: Dataset, one: dict[str, Any]) -> Row:
     )
 
 
-@lru_cache(32)
+@lru_cache(PIECES)
 def totals_of(job: UUID, names: tuple[str, ...], config: RewardConfig) -> tuple[dict[str, float], int]:
     """What each earns, by name, and how many cannot be scored since their servers have other code now."""
     totals, stale = dict[str, float](), 0
     rows = Trajectory.objects.filter(dataset__job=job, reward__isnull=False)
-    for trajectory in (
-        one for at in range(0, len(names), BATCH) for one in rows.filter(example__in=names[at : at + BATCH])
-    ):
+    for trajectory in rows.filter(example__in=names):
         reward, old = total_of(trajectory, config)
         stale += old
         totals |= {trajectory.example: reward.total} if reward else {}

@@ -73,15 +73,25 @@ class RunSource(Source):
                 file = self.store.file(step)
                 yield step, file, file.stat().st_mtime_ns
 
-    def rescore(self, config: RewardConfig, most: int) -> Rescored:
-        """Raises NoRollouts, StaleExample, UnknownExample."""
+    def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> Rescored:
+        """Step by step. Raises NoRollouts, StaleExample, UnknownExample."""
         files = tuple(self.files(most))
         after: dict[tuple[int, int | str], float] = {}
         limit = max(1, int(self.run.config.get("max_steps", DEFAULTS["max_steps"])))
+        anew, scored = 0, list[File]()
         for step, file, stamp in files:
+            if at_once is not None and anew >= at_once:
+                break
+            before = totals_in.cache_info().misses
             totals = totals_in(self.run, step, file, stamp, config.at((step - 1) / limit))
+            anew += len(totals) if totals_in.cache_info().misses > before else 0
+            scored.append((step, file, stamp))
             after |= {(step, index): total for index, total in enumerate(totals, 1) if total is not None}
-        return Rescored(lot_of(self.run, files, self.run.dataset.trajectories.count()), after)
+        size = self.run.dataset.trajectories.count()
+        lot = lot_of(self.run, files, size)
+        done = {step for step, *_ in scored}
+        some = Lot.of([row for row in lot.rows if row.place[0] in done]) if len(scored) < len(files) else lot
+        return Rescored(some, after, left=len(lot.rows) - len(some.rows), anew=anew)
 
     def places(self, trajectories: QuerySet) -> frozenset[tuple[int, int | str]]:
         here = Trajectory.objects.filter(pk__in=trajectories, run=self.run.number, origin__has_key="step")

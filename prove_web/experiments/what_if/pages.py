@@ -35,6 +35,7 @@ from .of_run import RunSource
 from .picture import WIDTH, columns
 from .source import Place
 
+AT_ONCE = 200  # rollouts that one request scores whole, before it tells how far it is
 LISTED = 20  # contradicted labels
 SLIDERS = {  # up to where each goes; a number may be larger
     **dict.fromkeys(("validity", "coverage", "efficiency", "name", "arguments", "alpha", "beta"), 2),
@@ -57,7 +58,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of it: the comparison, of how many rollouts out of how many, in how many seconds; or `why` none."""
+    """What came of it: the comparison, of how many rollouts out of how many, in how many seconds; or `why` none.
+
+    Of forms that take a while `left` have yet to be scored, in about `seconds_left` seconds; `total` is with these.
+    """
 
     compared: Compared | None = None
     looked: int = 0
@@ -66,12 +70,26 @@ class Answer:
     stale: int = 0
     seconds: float = 0.0
     why: str = ""
+    left: int = 0
+    seconds_left: float | None = None
+
+    @property
+    def total(self) -> int:
+        return self.looked + self.left
+
+    @property
+    def share(self) -> float:
+        return self.looked / self.total if self.total else 1.0
 
 
 @in_project(Action.VIEW)
 @require_safe
 def what_if(request: ProjectRequest) -> HttpResponse:
-    """`?of=run-3` (with `first=`, `last=` steps) or `?of=dataset-2`, and every weight that is not its own."""
+    """`?of=run-3` (with `first=`, `last=` steps) or `?of=dataset-2`, and every weight that is not its own.
+
+    Where each rollout has to be read whole, a request scores some more of them, and the page asks for the rest, unless
+    `stop` says that these will do.
+    """
     want = asked(request.project, request.GET.dict())
     blind = Blind(request.user, request.project)
     told = answer(want, blind) if want.source and not want.fault else Answer(why=want.fault)
@@ -89,10 +107,11 @@ def what_if(request: ProjectRequest) -> HttpResponse:
         "savable": want.config not in PRESETS.values(),
         "config_json": json.dumps(asdict(want.config)),
         "answer": told,
+        "stopped": "stop" in request.GET,
         **(shown(request.project, want, told.compared) if told.compared else {}),
     }
     made = render(request, "experiments/what_if.html", context)
-    made["HX-Replace-Url"] = f"{request.path}?{want.query()}"
+    made["HX-Replace-Url"] = f"{request.path}?{want.query()}{'&stop=1' if 'stop' in request.GET else ''}"
     return made
 
 
@@ -146,24 +165,27 @@ def answer(want: Asked, blind: Blind) -> Answer:
     source, began = want.source, perf_counter()
     assert source is not None
     untold = source.places(blind.keys) if blind.any else frozenset()
-    plain = want.config.plain
+    plain, left, seconds_left = want.config.plain, 0, None
     try:
         if plain:
             lot, stale = without(source.read(want.most), untold), 0
             after: Floats = lot.plain(want.config)
         else:
-            rescored = source.rescore(want.config, min(want.most, WHOLE))
-            stale = rescored.stale
+            rescored = source.rescore(want.config, min(want.most, WHOLE), AT_ONCE)
+            stale, left = rescored.stale, rescored.left
+            seconds_left = (perf_counter() - began) / rescored.anew * left if rescored.anew else None
             lot = Lot.of([row for row in rescored.lot.rows if row.place in rescored.after.keys() - untold])
             after = np.array([rescored.after[row.place] for row in lot.rows], dtype=np.float64)
     except (NoRollouts, StaleExample, UnknownExample, UnreadableData) as why:
         return Answer(why=str(why))
-    told = {"looked": len(lot.rows), "all": source.size(), "without": lot.without, "stale": stale}
-    if not len(lot.rows):
+    told = {"looked": len(lot.rows), "all": source.size(), "without": lot.without, "stale": stale, "left": left}
+    if not len(lot.rows) and not left:
         return Answer(**told, why=nothing(stale, lot.without))
+    if not len(lot.rows):
+        return Answer(**told, seconds_left=seconds_left)
     accepts = (want.accept * source.most, want.accept * max(1.0, want.config.largest))
     found = compared(lot, after, (want.own, want.config), source.verdicts(lot.rows), accepts)
-    return Answer(compared=found, seconds=perf_counter() - began, **told)
+    return Answer(compared=found, seconds=perf_counter() - began, seconds_left=seconds_left, **told)
 
 
 def without(lot: Lot, places: Collection[Place]) -> Lot:

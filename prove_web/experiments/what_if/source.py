@@ -17,11 +17,16 @@ Place = tuple[int, int | str]
 
 @dataclass(frozen=True)
 class Rescored:
-    """Rollouts that were scored one by one; `after` has those that could be, `stale` counts those of other servers."""
+    """Rollouts that were scored one by one; `after` has those that could be, `stale` counts those of other servers.
+
+    `left` are those that wait for the next request, and `anew` those that this one scored.
+    """
 
     lot: Lot
     after: dict[Place, float]
     stale: int = 0
+    left: int = 0
+    anew: int = 0
 
 
 class Source(Protocol):
@@ -45,8 +50,11 @@ class Source(Protocol):
     def read(self, most: int) -> Lot:
         """At most so many of them, in columns, evenly spread."""
 
-    def rescore(self, config: RewardConfig, most: int) -> Rescored:
-        """At most so many of them, read whole and scored by this."""
+    def rescore(self, config: RewardConfig, most: int, at_once: int | None = None) -> Rescored:
+        """At most so many of them, read whole and scored by this; what was scored before is known.
+
+        Once `at_once` were scored anew, the others are left.
+        """
 
     def places(self, trajectories: QuerySet) -> frozenset[Place]:
         """Where those of its rollouts are that are these trajectories, which a query names by their keys."""

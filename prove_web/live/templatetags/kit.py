@@ -17,6 +17,7 @@ register = template.Library()
 SPRITE = "vendor/tabler-icons.svg"
 SHORT = 300  # characters that need no folding
 SHORT_LINES = 6
+MINUS = "\N{MINUS SIGN}"  # as wide as a plus
 
 
 @register.simple_tag

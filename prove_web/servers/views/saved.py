@@ -5,9 +5,10 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from prove_web.accounts.going_back import going_back
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 
 from .. import saved_calls
@@ -56,7 +57,4 @@ def change(request: ProjectRequest, saved: int) -> HttpResponse:
 
 def back(request: ProjectRequest, one: SavedCall) -> HttpResponse:
     """To the page it was asked from, else to the tool's."""
-    given = request.POST.get("next", "")
-    if url_has_allowed_host_and_scheme(given, {request.get_host()}, request.is_secure()):
-        return redirect(given)
-    return redirect("tool", *request.project.path, one.tool)
+    return going_back(request, reverse("tool", args=[*request.project.path, one.tool]))

@@ -40,5 +40,21 @@ prove.range = (() => {
     ctx.fill();
   }
 
-  return { fence, inside, span, drawOutside };
+  // A small cross on the axis where a line has no number.
+  function drawOdd(plot, { x, ink }) {
+    const { ctx, bbox } = plot, size = 4 * devicePixelRatio, at = x == null ? -1 : plot.valToPos(x, "x", true), foot = bbox.top + bbox.height - size;
+    if (at < bbox.left || at > bbox.left + bbox.width) return;
+    ctx.save();
+    Object.assign(ctx, { strokeStyle: ink, lineWidth: 2 * devicePixelRatio });
+    ctx.setLineDash([]);
+    ctx.beginPath();
+    for (const side of [-1, 1]) {
+      ctx.moveTo(at - size, foot - side * size);
+      ctx.lineTo(at + size, foot + side * size);
+    }
+    ctx.stroke();
+    ctx.restore();
+  }
+
+  return { fence, inside, span, drawOutside, drawOdd };
 })();

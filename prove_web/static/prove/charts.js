@@ -3,6 +3,7 @@
 // `zoomed(first, last, range)` is told the steps in view, without any when all are; `marks` are {step, kind, text}; `open(step)` is what a click leads
 // to; `csv()` gives an address. `acts` are buttons of the page at its foot: {text, pressed, act(chart)}. `log` has powers of ten at
 // equal distances, `all` shows what lies far from the rest, too. A series may have a `colour`, its number among lines that many charts share, and a `band`: [[step, [low, high]]...].
+// `odd` of a series are its [step, word] that are no numbers: a cross on the axis, and the word in the table.
 // An axis that is `own` has places where others have steps, so that the same step of two lines may lie in two places.
 // Okabe-Ito colours plus dashes; smoothing keeps the raw line behind; all charts of a page share one cursor.
 window.prove ??= {};
@@ -13,7 +14,7 @@ prove.chart = (() => {
   const INCREMENTS = [...Array(13).keys()].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
   const REDRAW = 125, WEIGHT = 0.8, ENOUGH = 20, TALL = 220, NEAR = 12, TWICE = 300;
   const { make, written, room, smoothed, drawMarks, keys } = prove.parts, { picture, drawing } = prove.files;
-  const { fence, inside, span, drawOutside } = prove.range;
+  const { fence, inside, span, drawOutside, drawOdd } = prove.range;
   const cursor = uPlot.sync("prove");
 
   const dark = () => document.documentElement.getAttribute("data-bs-theme") === "dark";
@@ -23,7 +24,7 @@ prove.chart = (() => {
   class Chart {
     constructor(element, { title, unit = "", series, smooth = true, help = "", axis = STEPS, zoomed = () => {}, beside = null, marks = [], open = null, csv = null, weight = WEIGHT, acts = [], log = false, all = false }) {
       Object.assign(this, { title, unit, smooth: Boolean(smooth), offered: smooth !== false, axis, closer: zoomed, zoomed: false, beside, marks, open, csv, weight, acts, log, all, range: null, tall: TALL, fences: [], far: [] });
-      this.series = series.map(({ name, points = [], colour = null, band = null }, index) => ({ name, points: new Map(points), shown: true, colour: colour ?? index, band: band && new Map(band) }));
+      this.series = series.map(({ name, points = [], odd = [], colour = null, band = null }, index) => ({ name, points: new Map(points), odd: new Map(odd), shown: true, colour: colour ?? index, band: band && new Map(band) }));
       this.build(element, help);
       this.start();
       new ResizeObserver(() => this.resize()).observe(this.canvas);
@@ -172,7 +173,7 @@ prove.chart = (() => {
 
     // `rows` are the places on the axis with the steps, ours and theirs, that lie there.
     data() {
-      const ours = new Set(this.series.flatMap((each) => [...each.points.keys()])), theirs = new Set(Object.values(this.beside?.lines ?? {}).flatMap((points) => [...points.keys()]));
+      const ours = new Set(this.series.flatMap((each) => [...each.points.keys(), ...each.odd.keys()])), theirs = new Set(Object.values(this.beside?.lines ?? {}).flatMap((points) => [...points.keys()]));
       const found = new Map();
       const lay = (steps, place, whose) => {
         for (const step of steps) {
@@ -197,10 +198,17 @@ prove.chart = (() => {
       return [this.rows.map(({ x }) => x), ...raw, ...raw.map((values, index) => eased(values, fences[index])), ...other.map((values, index) => this.smooths(index) ? eased(values, theirFences[index]) : values)];
     }
 
+    // Where lines that are shown have no number.
+    oddly() {
+      const steps = [...new Set(this.series.flatMap(({ shown, odd }) => shown ? [...odd.keys()] : []))].sort((a, b) => a - b);
+      if (steps.length < 2) return steps.length ? `not a number at step ${steps[0]}` : "";
+      return `not a number at ${steps.length} steps from ${steps[0]} to ${steps.at(-1)}`;
+    }
+
     // What the scale is, and how many values it leaves outside.
     tell(logs) {
       const count = this.far.length;
-      this.units.textContent = [this.unit, logs ? "log scale" : this.log ? "linear, for values below 0" : ""].filter(Boolean).join(" · ");
+      this.units.textContent = [this.unit, logs ? "log scale" : this.log ? "linear, for values below 0" : "", this.oddly()].filter(Boolean).join(" · ");
       this.outside.hidden = !count;
       this.outside.textContent = this.all ? "Leave outliers out" : `${count} outside`;
       const values = count === 1 ? "1 value" : `${count} values`;
@@ -214,13 +222,23 @@ prove.chart = (() => {
     }
 
     add(name, step, y) {
-      (this.series.find((each) => each.name === name) ?? this.extend(name)).points.set(step, y);
+      const each = this.series.find((one) => one.name === name) ?? this.extend(name);
+      each.points.set(step, y);
+      each.odd.delete(step);
+      this.later();
+    }
+
+    // What was told at a step is no number.
+    broke(name, step, word) {
+      const each = this.series.find((one) => one.name === name) ?? this.extend(name);
+      each.points.delete(step);
+      each.odd.set(step, word);
       this.later();
     }
 
     // A line that has its first point only now.
     extend(name) {
-      this.series.push({ name, points: new Map(), shown: true, colour: this.series.length, band: null });
+      this.series.push({ name, points: new Map(), odd: new Map(), shown: true, colour: this.series.length, band: null });
       this.start();
       this.legend();
       return this.series.at(-1);
@@ -228,7 +246,7 @@ prove.chart = (() => {
 
     // Take away what lies after a step: a resumed run does those anew.
     truncate(step) {
-      for (const { points } of this.series) for (const at of [...points.keys()]) if (at > step) points.delete(at);
+      for (const { points, odd } of this.series) for (const told of [points, odd]) for (const at of [...told.keys()]) if (at > step) told.delete(at);
       this.later();
     }
 
@@ -247,6 +265,9 @@ prove.chart = (() => {
 
     mark(plot) {
       drawMarks(plot, this.placed());
+      this.series.forEach(({ shown, odd }, index) => {
+        for (const step of shown ? odd.keys() : []) drawOdd(plot, { x: this.axis.place(step), ink: this.ink(index) });
+      });
       for (const { x, y, index } of this.far) drawOutside(plot, { x, y, ink: this.ink(index) });
     }
 
@@ -342,10 +363,23 @@ prove.chart = (() => {
       this.series.forEach((each) => {
         if (!each.reading) return;
         const exact = this.plot?.cursor.idx != null && this.rows[at]?.step != null;
-        each.reading.textContent = written(exact ? each.points.get(this.rows[at].step) : this.last(each.points, "step", at));
+        each.reading.textContent = exact ? this.read(each, this.rows[at].step) : this.newest(each, at);
         const theirs = this.beside && this.last(this.beside.lines[each.name] ?? new Map(), "theirs", at);
         each.other.textContent = theirs == null ? "" : `${this.beside.name}: ${written(theirs)}`;
       });
+    }
+
+    // A value in words: also of one that is no number.
+    read(each, step) {
+      return each.odd.get(step) ?? written(each.points.get(step));
+    }
+
+    newest(each, at) {
+      for (let i = at; i >= 0; i--) {
+        const { step } = this.rows[i] ?? {};
+        if (each.points.get(step) != null || each.odd.has(step)) return this.read(each, step);
+      }
+      return written(null);
     }
 
     last(points, whose, at) {
@@ -376,7 +410,7 @@ prove.chart = (() => {
       const cells = (tag, values, attributes) => make("tr", {}, ...values.map((value) => make(tag, attributes, value)));
       const along = this.axis.name === "step" ? [] : [this.axis.name], also = this.beside ? this.series.map(({ name }) => `${this.beside.name}: ${name}`) : [];
       const steps = this.axis.own ? [] : ["step"];
-      const told = (each, at) => written(each.points.get(at)) + (each.band?.has(at) ? ` (${each.band.get(at).map(written).join(" to ")})` : "");
+      const told = (each, at) => this.read(each, at) + (each.band?.has(at) ? ` (${each.band.get(at).map(written).join(" to ")})` : "");
       const head = cells("th", [...steps, ...along, ...this.series.map((each) => each.name), ...also], { scope: "col" });
       const rows = this.rows.filter(({ step, theirs }) => step != null || theirs != null).map((row) => cells("td", [
         ...steps.map(() => String(row.step ?? row.theirs)),

@@ -18,11 +18,13 @@ class Values {
   held_out = new Map();
   places = { tokens: new Map([[0, 0]]), time: new Map([[0, 0]]) };
   thinned = { points: false, held_out: false };
+  odd = { points: new Map(), held_out: new Map() }; // by metric the steps where it was no number, and what it was
 
   // Columns as the server sends them (see points.py); what is known already is known better now.
-  read(source, { step, axes, series, thinned }) {
+  read(source, { step, axes, series, thinned, odd = {} }) {
     this.thinned[source] ||= thinned;
     if (source === "points") for (const [name, places] of Object.entries(axes)) places.forEach((x, i) => this.places[name].set(step[i], x));
+    for (const [metric, told] of Object.entries(odd)) for (const [at, word] of told) this.broke(source, metric, at, word);
     for (const [metric, told] of Object.entries(series)) {
       const { at, values } = Array.isArray(told) ? { at: null, values: told } : told;
       values.forEach((value, i) => this.set(source, metric, step[at ? at[i] : i], value));
@@ -35,6 +37,15 @@ class Values {
     known.get(metric).set(step, value);
   }
 
+  broke(source, metric, step, word) {
+    this.oddities(source, metric).set(step, word);
+  }
+
+  oddities(source, metric) {
+    if (!this.odd[source].has(metric)) this.odd[source].set(metric, new Map());
+    return this.odd[source].get(metric);
+  }
+
   // All values that an event tells; whether it told any.
   take({ kind, data }) {
     const source = SOURCE[kind];
@@ -42,6 +53,7 @@ class Values {
     if (!source) return null;
     this.lay(source, data);
     for (const [metric, value] of Object.entries(data)) if (typeof value === "number" && metric !== "step") this.set(source, metric, data.step, value);
+    for (const [metric, word] of Object.entries(data["!odd"] ?? {})) this.broke(source, metric, data.step, word);
     return source;
   }
 
@@ -54,7 +66,7 @@ class Values {
   }
 
   forget(step) {
-    for (const known of [...this.points.values(), ...this.held_out.values(), ...Object.values(this.places)]) for (const at of [...known.keys()]) if (at > step) known.delete(at);
+    for (const known of [...this.points.values(), ...this.held_out.values(), ...this.odd.points.values(), ...this.odd.held_out.values(), ...Object.values(this.places)]) for (const at of [...known.keys()]) if (at > step) known.delete(at);
   }
 
   values(source, metric) {

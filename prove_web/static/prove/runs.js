@@ -52,7 +52,12 @@ class Curves extends Values {
   }
 
   has({ source, lines }) {
-    return lines.some(([, metric]) => this[source].get(metric)?.size);
+    return lines.some(([, metric]) => this.tells(source, metric));
+  }
+
+  // Whether a metric has a value somewhere, be it one that is no number.
+  tells(source, metric) {
+    return this[source].get(metric)?.size || this.odd[source].get(metric)?.size;
   }
 
   // Whether a chart is among those that are sought by name: its title, its lines or its metrics.
@@ -107,7 +112,7 @@ class Curves extends Values {
     this.seen.unobserve(body);
     const chart = this.charts.find((each) => each.body === body), { source, lines } = chart;
     if (chart.drawn) return;
-    const told = lines.filter(([, metric]) => this[source].get(metric)?.size);
+    const told = lines.filter(([, metric]) => this.tells(source, metric));
     const { run, metric: address, opens } = this.section.dataset;
     chart.drawn = prove.chart(body, {
       title: chart.title,
@@ -124,7 +129,7 @@ class Curves extends Values {
       zoomed: (first, last, range) => this.closer(chart, first, last, range),
       open: opens && source === "points" && chart.group === "Reward" ? (step) => location.assign(`${new URL("..", new URL(run, location)).pathname}?step=${step}`) : null,
       csv: () => `${address}?${new URLSearchParams({ source, names: lines.map(([, metric]) => metric), points: 100000, format: "csv" })}`,
-      series: told.map(([name, metric]) => ({ name, points: this[source].get(metric) })),
+      series: told.map(([name, metric]) => ({ name, points: this.values(source, metric), odd: this.oddities(source, metric) })),
     });
     if (!this.look.zoom) return;
     chart.drawn.view(this.look.zoom);
@@ -138,7 +143,10 @@ class Curves extends Values {
     if (kind === "checkpoint") this.happened({ kind, step: data.step, text: "checkpoint" });
     if (kind === "held_out") this.happened({ kind, step: data.step, text: "held-out look" });
     if (!source) return;
-    for (const chart of this.drawn) if (chart.source === source) for (const [name, metric] of chart.lines) if (data[metric] != null) chart.drawn.add(name, data.step, data[metric]);
+    for (const chart of this.drawn) if (chart.source === source) for (const [name, metric] of chart.lines) {
+      if (data[metric] != null) chart.drawn.add(name, data.step, data[metric]);
+      else if (data["!odd"]?.[metric]) chart.drawn.broke(name, data.step, data["!odd"][metric]);
+    }
     if (this.charts.some((chart) => chart.card.hidden && this.has(chart) && this.sought(chart))) this.show();
   }
 

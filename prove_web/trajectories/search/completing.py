@@ -14,7 +14,7 @@ from .parsing import MOST
 from .values import VALUES
 
 OFFERED = 30
-FIELD = r"-?(?:([A-Za-z][\w-]*)(?:!=|[<>]=?|[:=]))?"
+FIELD = r"-?(?:(config\.[\w./-]+|[A-Za-z][\w-]*)(?:!=|[<>]=?|[:=]))?"
 PLAIN, QUOTED = re.compile(FIELD + r'([^\s()"]*)\Z'), re.compile(FIELD + r'"([^"]*)\Z')
 REST, REST_QUOTED = re.compile(r'[^\s()"]*'), re.compile(r'[^"]*"?')
 Values = Callable[[str], Callable[[Project], list[str]] | None]  # of a field, in a project
