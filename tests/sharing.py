@@ -12,15 +12,15 @@ import pytest
 # What starts sites, workers and trainers, and for about how many seconds: the longest first, but for the pipeline's,
 # which does without the graph of all servers that others have to wait for.
 LONG = {
-    "browser/": 400,
-    "trainer/test_pipeline.py": 70,
-    "worker/test_runs.py": 110,
-    "site/": 80,
-    "worker/test_jobs.py": 70,
-    "prove_web/test_serve.py": 50,
-    "worker/test_helping.py": 50,
-    "docs/test_docs.py": 40,
-    "mcp_servers/test_external.py": 40,
+    "browser/": 1400,
+    "trainer/test_pipeline.py": 220,
+    "worker/test_runs.py": 290,
+    "site/": 250,
+    "worker/test_jobs.py": 190,
+    "prove_web/test_serve.py": 270,
+    "worker/test_helping.py": 140,
+    "docs/test_docs.py": 140,
+    "mcp_servers/test_external.py": 90,
 }
 
 

@@ -1,5 +1,6 @@
 """The import arrows between the rooms: the contracts of pyproject.toml, and what each room may take from outside."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,13 @@ OUTSIDE = {
 }
 
 
+# What a program starts with, and what is imported only where it is used: it takes seconds of every start.
+LATE = {
+    "django; django.setup(); import prove_web.urls": {"matplotlib", "openai", "scipy", "sklearn", "torch"},
+    "training_worker.trainer.trl_parts": {"mlflow", "wandb"},
+}
+
+
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
     return grimp.build_graph(*ROOMS, include_external_packages=True, cache_dir=None)
@@ -132,6 +140,17 @@ def test_the_libraries_of_trackers_are_loaded_by_name_and_by_their_child_alone(g
     loading = {f"training_worker.trackers.{name}" for name in ("tensorboard", "mlflow", "wandb")}
     assert loading <= graph.modules
     assert {who for module in loading for who in graph.find_modules_that_directly_import(module)} == set()
+
+
+@pytest.mark.parametrize("begun", LATE)
+def test_a_program_starts_without_what_only_some_of_its_work_needs(begun: str) -> None:
+    if "trainer" in begun:
+        pytest.importorskip("torch", reason="the trainer's packages are not installed")
+    code = f"import sys, {begun}; print(*sys.modules)"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert LATE[begun] & {*done.stdout.split()} == set()
 
 
 def allowance(module: str) -> set[str]:

@@ -254,12 +254,9 @@ def strangers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Public servers from PyPI and npm, in environments of their own; left out where they cannot be downloaded."""
     folder = tmp_path_factory.mktemp("strangers")
     python = folder / "python"
-    subprocess.run([sys.executable, "-m", "venv", str(python)], check=True, timeout=PATIENCE)
-    done = subprocess.run(
-        [python / "bin" / "pip", "install", "-q", "--retries", "1", "mcp-server-time==2026.10.19"],
-        capture_output=True,
-        timeout=PATIENCE,
-    )
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(python)], check=True, timeout=PATIENCE)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--retries", "1", "--no-compile"]
+    done = subprocess.run([*pip, "mcp-server-time==2026.10.19"], capture_output=True, timeout=PATIENCE)
     if done.returncode:
         pytest.skip("mcp-server-time cannot be had from PyPI here")
     yield folder

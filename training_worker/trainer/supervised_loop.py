@@ -9,8 +9,6 @@ from typing import Any
 
 from datasets import Dataset
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
-from trl.trainer.sft_config import SFTConfig
-from trl.trainer.sft_trainer import SFTTrainer
 
 from ..prove.trajectory import UnreadableData
 from .best import Best
@@ -21,6 +19,7 @@ from .policy import Policy
 from .run_folder import Checkpoint, RunFolder
 from .stopping import Patience, Stop
 from .supervised_run import SupervisedRun
+from .trl_parts import SFTConfig, SFTTrainer
 from .update import adapter
 
 NAMES = {"loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "mean_token_accuracy": "token_accuracy"}

@@ -8,8 +8,6 @@ from typing import Any
 
 import torch
 from torch.nn.functional import pad
-from trl.trainer.grpo_config import GRPOConfig
-from trl.trainer.grpo_trainer import GRPOTrainer
 
 from .credit import branch_advantages
 from .grouped import group_logprobs
@@ -19,6 +17,7 @@ from .parts import PARTS, parts_of, weights_of
 from .placing import plain
 from .sampler import Sample
 from .supervised_run import SupervisedRun
+from .trl_parts import GRPOConfig, GRPOTrainer
 
 WAITING = 6 * 3600  # seconds that processes wait for the first one, which evaluates
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from ..synthesis.folder import examples, read
 from .card import PLOTS, card
 from .parquet import write_parquet
-from .plots import draw
 
 CARD = "README.md"
 
 
 def publish(folder: Path) -> None:
     """Write or renew them all. Raises what `folder.read` and `folder.check` do, KeyError for a tool that is gone."""
+    from .plots import draw  # half a second that only this pays
+
     manifest = read(folder)
     for split in manifest.splits:
         write_parquet(folder / f"{split}.parquet", examples(folder, split))

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from accelerate.utils import gather_object
-from trl.generation import vllm_generation
 
 from .lookup import LENGTH
 from .protocol import Asked, Spoken
@@ -46,15 +45,18 @@ def speculation(guesses: int) -> dict[str, Any]:
 @contextmanager
 def speculating(guesses: int) -> Iterator[None]:
     """A colocated vLLM that TRL makes in here guesses, for TRL has no setting for it; a server is told at its start."""
+    if not guesses:
+        yield
+        return
+    from ..trl_parts import vllm_generation  # seconds that only training pays
+
     names = vars(vllm_generation)
-    plain = names["LLM"] if guesses else None  # it is there only beside vLLM
-    if plain:
-        names["LLM"] = partial(plain, speculative_config=speculation(guesses))
+    plain = names["LLM"]  # it is there only beside vLLM
+    names["LLM"] = partial(plain, speculative_config=speculation(guesses))
     try:
         yield
     finally:
-        if plain:
-            names["LLM"] = plain
+        names["LLM"] = plain
 
 
 class VLLMBackend:

@@ -14,7 +14,6 @@ from types import MappingProxyType, TracebackType
 from typing import Any
 
 import httpx2
-import openai
 from pyrate_limiter import Duration, Limiter, Rate
 
 from ...trajectory import Message
@@ -49,6 +48,8 @@ class Endpoint:
             headers={"Accept-Encoding": "identity"},  # so that what is counted is what comes
             event_hooks={"request": [self.wait], "response": [self.bound]},
         )
+        import openai  # half a second that only those who ask pay
+
         self.client = openai.OpenAI(
             base_url=settings.url, api_key=settings.key, max_retries=settings.retries, http_client=http
         )
@@ -132,6 +133,8 @@ class Endpoint:
     @contextmanager
     def told(self) -> Iterator[None]:
         """What goes wrong on the way, as one line."""
+        import openai
+
         settings, times = self.settings, f"{self.settings.retries + 1} times"
         try:
             yield
