@@ -27,6 +27,7 @@ from prove_web.live import messages
 from prove_web.live.jobs import locked, ready
 from prove_web.live.models import AT_WORK, Job, State
 from prove_web.live.record import record
+from prove_web.space import low
 from training_worker import facts, hearts
 from training_worker.join.speech import DIFFERS, MOST_SKEW, SKEWED, differences, skew, versions
 from training_worker.prove.events import now
@@ -37,7 +38,7 @@ from .enrolling import admitted
 from .fitting import DOES, lacks
 from .hearing import events
 from .models import Enrolment
-from .quota import DiskFull, Full, admit, low, tidy
+from .quota import DiskFull, Full, admit, tidy
 
 QUEUE = "training"
 LOOKED_AT = 50  # jobs that wait

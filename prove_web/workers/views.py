@@ -17,11 +17,11 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import Job
 from prove_web.live.queueing import move
 from prove_web.live.views import back
+from prove_web.space import low
 
 from .draining import draining
 from .enrolling import drain, enrol, revoke
 from .forms import EnrolForm
-from .quota import low
 from .turns import cancelled, counts, explained, line
 from .working import QUEUES, workers
 
