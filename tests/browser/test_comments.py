@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from tests.site.running import Site
 
@@ -72,6 +72,18 @@ def test_a_comment_that_did_not_arrive_stays_in_the_form(address: str, page: Pag
     expect(page.locator(".comment", has_text="From somebody else")).to_be_visible()
     expect(page.get_by_label("Comment", exact=True)).to_have_value("Never arrived")
     page.said.clear()
+
+
+def test_an_answer_that_comes_after_the_news_of_it_empties_the_form(address: str, page: Page) -> None:
+    opened(page, address)
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/comments/add/", lambda route: held.append((route, route.fetch())))
+    page.get_by_label("Comment", exact=True).fill("Told before it was answered")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".comment", has_text="Told before it was answered")).to_be_visible()
+    [(route, response)] = held
+    route.fulfill(response=response)
+    expect(page.get_by_label("Comment", exact=True)).to_have_value("")
 
 
 def test_what_one_said_is_changed_and_taken_back_and_put_back(address: str, page: Page) -> None:

@@ -8,7 +8,8 @@
   const byId = (id) => document.getElementById(id);
   const list = () => byId("comments-list");
 
-  // What others say. A comment that is being edited stays as it is until it is saved or left.
+  // What others say. A comment that is being edited stays as it is until it is saved or left. The list's element stays
+  // (outerSync): an answer that comes after its target was replaced would be dropped, and with it that one's words arrived.
   let missed = false;
   const editing = () => list()?.querySelector(".comment-editing");
   if ("live" in section.dataset) prove.live.subscribe({ trajectory: section.dataset.comments }, ({ stamp }) => {
@@ -19,7 +20,7 @@
     missed = Boolean(editing());
     if (missed || !list()) return;
     const place = document.activeElement?.closest?.("#comments-list [id]")?.id;
-    htmx.ajax("GET", `${section.dataset.list}?part=list`, { target: "#comments-list", swap: "outerHTML" })
+    htmx.ajax("GET", `${section.dataset.list}?part=list`, { target: "#comments-list", swap: "outerSync" })
       .then(() => place && byId(place)?.focus())
       .catch(() => {}); // what is missed now comes with the next word
   }

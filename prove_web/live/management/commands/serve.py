@@ -24,6 +24,7 @@ from prove_web.supervisor.programs import CHECKPOINT_GRACE, Site, programs
 from prove_web.supervisor.supervisor import Supervisor
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+STARTS = 180.0  # seconds until the site answers; on a busy machine its programs take a minute to import
 
 
 class Command(BaseCommand):
@@ -94,7 +95,7 @@ def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:
     ignored = first_start.password_was_ignored()
     connections.close_all()
     supervisor.start(*programs(site))
-    supervisor.wait(lambda: responds(site), "the site", 60)
+    supervisor.wait(lambda: responds(site), "the site", STARTS)
     for line in greeting(site, welcome, ignored):
         supervisor.say(line)
 
