@@ -18,7 +18,7 @@ PROVE_LOST_AFTER  seconds without a word from a worker after which its job is lo
 PROVE_GRACE_DAYS  how long what was deleted can be restored (default: 14)
 PROVE_JOB_GB   gigabytes that an enrolled machine may leave of one job (default: 50)
 PROVE_MACHINE_GB  gigabytes that the jobs of one enrolled machine may take here (default: 200)
-PROVE_FREE_GB  gigabytes of the disk that files of machines, uploads and told rollouts leave free (default: 2)
+PROVE_FREE_GB  gigabytes of the disk that all that writes large files leaves to the site itself (default: 2)
 PROVE_OIDC_URL  the site that people may also sign in by, with OpenID Connect (default: none)
 PROVE_OIDC_CLIENT_ID  what this site is called there
 PROVE_OIDC_SECRET  what proves there that it is this site

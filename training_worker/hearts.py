@@ -3,15 +3,15 @@
 The hash `prove:hearts` has a program's name and when it was last heard of, in seconds by the broker's own clock, so
 that the clocks of machines need not agree. The hash `prove:workers` has what a worker tells of itself (see facts.py),
 as JSON; a program that does no jobs has nothing to tell. The set `prove:draining` has the names of workers that are to
-finish what they are at and take no more, until they are started anew; the list `prove:loads:<name>` how busy a worker
-was, a sample a minute over the last hour, the newest first.
+finish what they are at and take no more, as the site last said them, and "" by which it is known that it did; the
+list `prove:loads:<name>` how busy a worker was, a sample a minute over the last hour, the newest first.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from statistics import fmean
 from typing import Any
@@ -20,6 +20,7 @@ from celery.signals import worker_ready, worker_shutdown
 from redis import RedisError, from_url
 
 HEARTS, WORKERS, DRAINING = "prove:hearts", "prove:workers", "prove:draining"
+SAID = ""  # among those that drain, once the site has said which
 MINUTE, SAMPLES = 60, 60  # seconds between two samples of how busy a worker is, and how many are kept
 EVERY = 10.0  # seconds between two beats
 HEED = 2.0  # seconds between two looks at whether it is to take no more jobs
@@ -57,25 +58,22 @@ def loads_key(name: str) -> str:
     return f"prove:loads:{name}"
 
 
-def drain(broker: Any, name: str) -> None:
-    """Have a worker finish what it is at and take no more."""
-    broker.sadd(DRAINING, name)
+def say_draining(broker: Any, names: Collection[str]) -> None:
+    """Have these workers, and no others, finish what they are at and take no more."""
+    with broker.pipeline() as said:
+        said.delete(DRAINING).sadd(DRAINING, SAID, *names).execute()
 
 
-def take_again(broker: Any, name: str) -> None:
-    broker.srem(DRAINING, name)
-
-
-def draining(broker: Any) -> set[str]:
-    """The names of those that take no more."""
-    return set(broker.smembers(DRAINING))
+def draining(broker: Any) -> set[str] | None:
+    """The names of those that take no more; None where nobody has said, as after a broker lost its memory."""
+    found = set(broker.smembers(DRAINING))
+    return found - {SAID} if SAID in found else None
 
 
 def forget(broker: Any, *names: str) -> None:
     """Programs that have said goodbye, or are long gone, are no longer listed."""
     broker.hdel(HEARTS, *names)
     broker.hdel(WORKERS, *names)
-    broker.srem(DRAINING, *names)
 
 
 def now(broker: Any) -> float:
@@ -125,10 +123,10 @@ def of_workers(url: str, only: str = "") -> None:
 
     def heed(consumer: Any, name: str, queues: Sequence[str], known: dict[str, Any]) -> None:
         try:
-            drains = bool(broker().sismember(DRAINING, name))
+            found = draining(broker())
         except RedisError:
             return
-        if drains != known["drained"]:
+        if found is not None and (drains := name in found) != known["drained"]:
             for queue in queues:
                 (consumer.cancel_task_queue if drains else consumer.add_task_queue)(queue)
             known["drained"] = drains
@@ -140,7 +138,7 @@ def of_workers(url: str, only: str = "") -> None:
         if only and only not in queues:
             return
         known = {**facts.machine(queues, int(sender.controller.concurrency)), "drained": False}
-        take_again(broker(), name)
+        heed(sender, name, queues, known)  # before it takes its first
         say(name, known)
         sender.timer.call_repeatedly(EVERY, say, (name, known))
         sender.timer.call_repeatedly(HEED, heed, (sender, name, queues, known))

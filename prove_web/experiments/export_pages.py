@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.space import NoRoom
 
 from .checkpoints import Checkpoint
 from .detail import checkpoint_of, packed, run_of
@@ -23,8 +24,11 @@ def export_make(request: ProjectRequest, run: int, step: int) -> HttpResponse:
     """Have it made; `merged` adds an adapter to the weights of its model."""
     found = run_of(request.project, run)
     checkpoint_of(found, step)
-    if not ask(Export(found.job, step, bool(request.POST.get("merged")))):
-        messages.error(request, "The export was not begun: the broker does not answer. Try again in a moment.")
+    try:
+        if not ask(Export(found.job, step, bool(request.POST.get("merged")))):
+            messages.error(request, "The export was not begun: the broker does not answer. Try again in a moment.")
+    except NoRoom as why:
+        messages.error(request, str(why))
     return redirect(f"{reverse('run', args=[*request.project.path, run])}#checkpoints")
 
 

@@ -20,8 +20,11 @@ from django.conf import settings
 from prove_web.live.failing import fault
 from prove_web.live.messages import later
 from prove_web.live.models import FILES, Job
+from prove_web.space import NoRoom, room_for, size_of
 
 from .checkpoints import Checkpoint
+from .outlook import folder_of
+from .starting import WARM
 
 TASK = "prove_web.experiments.export"
 LONGEST = 3600  # seconds that an export may take
@@ -86,9 +89,13 @@ def adapted(checkpoint: Checkpoint) -> bool:
 
 
 def ask(export: Export) -> bool:
-    """Have it made, unless it is there or at work; the one before it goes. False when the broker does not answer."""
+    """Have it made, unless it is there or at work; the one before it goes. False when the broker does not answer.
+
+    Raises NoRoom.
+    """
     if export.ready or export.at_work:
         return True
+    room_for(f"the export of checkpoint {export.step}", size(export) - size_of([exports(export.job)]))
     shutil.rmtree(exports(export.job), ignore_errors=True)
     exports(export.job).mkdir(parents=True)
     export.working.touch()
@@ -98,11 +105,21 @@ def ask(export: Export) -> bool:
     return sent
 
 
+def size(export: Export) -> int:
+    """About how many bytes it takes: those of its checkpoint, and merged those of the model that it is added to."""
+    checkpoint = export.job.out / "checkpoints" / f"checkpoint-{export.step}"
+    base = folder_of(export.job.project, str(export.job.spec.get("policy", WARM))) if export.merged else None
+    return size_of([checkpoint, *filter(None, [base])])
+
+
 def make(export: Export) -> None:
     """What the task does: the folder, or why there is none."""
     try:
+        room_for(f"the export of checkpoint {export.step}", size(export))
         if why := attempt(export):
             export.failed.write_text(why, "utf-8")
+    except NoRoom as why:
+        export.failed.write_text(str(why)[:MOST], "utf-8")
     except Exception as error:
         log.exception("The export of %s failed", export.folder)
         if exports(export.job).is_dir():  # else the run is gone, and nobody is left to be told

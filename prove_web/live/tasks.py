@@ -34,10 +34,13 @@ def record(job: str, attempt: int, events: list[dict[str, Any]], beat: bool = Tr
 def reconcile() -> None:
     """One pass, one at a time."""
     close_old_connections()
+    from prove_web.workers.draining import remind
+
     lock = messages.broker().lock(LOCK, timeout=60, blocking=False)
     if lock.acquire():
         try:
             reconcile_all()
+            remind()
         finally:
             with suppress(LockError):  # a pass that took longer than the lock lasts
                 lock.release()

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from prove_web.accounts.permissions import Action, in_project
+from prove_web.space import NoRoom
 from training_worker.prove.importers.packed import MOST_PACKED
 
 from . import uploads
@@ -34,7 +35,7 @@ def import_new(request: Any) -> HttpResponse:
         upload = uploads.begin(request.project, name, int(size))
         if sent:
             upload.add(0, sent.chunks())
-    except (NotTaken, OSError) as error:
+    except (NotTaken, NoRoom, OSError) as error:
         why = told(error)
         if "size" in request.POST:
             return JsonResponse({"error": why}, status=422)
@@ -56,7 +57,7 @@ def import_piece(request: Any, upload: Any) -> HttpResponse:
         return JsonResponse({"error": error, "received": found.received}, status=400)
     try:
         received = found.add(int(at), iter(lambda: request.read(1 << 16), b""))
-    except (NotTaken, OSError) as error:
+    except (NotTaken, NoRoom, OSError) as error:
         return JsonResponse({"error": told(error), "received": found.received}, status=422)
     return JsonResponse({"received": received})
 

@@ -17,6 +17,7 @@ from prove_web.live.failing import fault
 from prove_web.live.messages import broker
 from prove_web.live.models import CURATE, FILES, Job, State
 from prove_web.live.record import record
+from prove_web.space import NoRoom, room_for
 from training_worker.prove.events import now
 from training_worker.prove.trajectory import UnreadableData
 from training_worker.waiting import in_turn
@@ -47,11 +48,12 @@ class Telling:
             raise Stopped
 
     def progress(self, done: int, total: int, line: str) -> None:
-        """Raises Stopped."""
+        """Raises Stopped, NoRoom."""
         at = time.monotonic()
         left = self.pace.left(done, total, line, at)
         if at - self.told_at >= OFTEN:
             self.told_at = at
+            room_for("a data set")
             self("progress", done=done, total=total, line=line, seconds_left=left)
 
 
@@ -138,7 +140,7 @@ def work(job: Job, worker: str = "files-worker") -> None:
         over = {"state": State.DONE, "error": "", "result": result}
     except Stopped:
         over = {"state": State.STOPPED, "error": "", "result": {}}
-    except (NotMade, NoRollouts, UnreadableData) as why:
+    except (NotMade, NoRollouts, NoRoom, UnreadableData) as why:
         over = {"state": State.FAILED, "error": str(why), "result": {}}
     except OSError as error:
         told = f"{error.filename or 'The data folder'}: {error.strerror}. Make room or put it right, then resume."
@@ -148,5 +150,7 @@ def work(job: Job, worker: str = "files-worker") -> None:
         over = {"state": State.FAILED, "error": fault(error), "result": {}}
     if over["state"] != State.DONE and Job.objects.filter(pk=job.pk, attempt=job.attempt).exists():
         clear(dataset)
+        for half in job.out.glob("*.partial"):
+            half.unlink(missing_ok=True)
     tell.seq += 1
     record(str(job.pk), job.attempt, [{"seq": tell.seq, "at": now(), "kind": "ended", "data": over}])

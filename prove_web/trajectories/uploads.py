@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 import uuid
@@ -15,11 +16,11 @@ from typing import Any
 from django.conf import settings
 
 from prove_web.accounts.models import Project
+from prove_web.space import room_for
 from training_worker.prove.importers.packed import MOST_PACKED
 
 PIECE = 4 << 20  # bytes sent at a time
 KEPT_SECONDS = 24 * 3600
-GB = 10**9  # bytes
 ABOUT, CONTENT, HEAD = "about.json", "content", "head"
 
 
@@ -53,18 +54,21 @@ class Upload:
         return self.received == self.size
 
     def add(self, at: int, pieces: Iterable[bytes]) -> int:
-        """Append what follows what is there; how much there is then. Raises NotTaken."""
-        room_for(self.size - at)
+        """Append what follows what is there; how much there is then. Raises NotTaken, NoRoom, OSError."""
         received = self.received
+        room_for(f"“{self.name}”", self.size - received)
         if at != received:
             raise NotTaken(f"{received:,} bytes are here; send what follows them.")
-        with self.content.open("r+b") as file:
-            file.seek(at)
-            for piece in pieces:
-                if file.tell() + len(piece) > self.size:
-                    file.truncate(at)
-                    raise NotTaken(f"More came than the {self.size:,} bytes that were announced. Begin again.")
-                file.write(piece)
+        try:
+            with self.content.open("r+b") as file:
+                file.seek(at)
+                for piece in pieces:
+                    if file.tell() + len(piece) > self.size:
+                        raise NotTaken(f"More came than the {self.size:,} bytes that were announced. Begin again.")
+                    file.write(piece)
+        except (NotTaken, OSError):
+            os.truncate(self.content, at)  # a piece is here whole or not at all
+            raise
         return self.received
 
     def forget(self) -> None:
@@ -76,7 +80,7 @@ def root() -> Path:
 
 
 def begin(project: Project, name: str, size: int) -> Upload:
-    """Room for a file, before a byte of it is sent. Raises NotTaken, OSError."""
+    """Room for a file, before a byte of it is sent. Raises NotTaken, NoRoom, OSError."""
     if size < 1:
         raise NotTaken("There is nothing in this file. Choose another.")
     if size > MOST_PACKED:
@@ -84,7 +88,7 @@ def begin(project: Project, name: str, size: int) -> Upload:
             f"This file has {size:,} bytes; {MOST_PACKED:,} is the most. Pack it with gzip or zstd, or part it."
         )
     forget_old()
-    room_for(2 * size)
+    room_for(f"“{Path(name).name[:120]}” and what is made of it", 2 * size + promised())
     made = Upload(str(uuid.uuid4()), project.pk, Path(name.replace("\0", "")).name[:120] or "file", size)
     made.folder.mkdir(parents=True)
     made.content.touch()
@@ -92,23 +96,33 @@ def begin(project: Project, name: str, size: int) -> Upload:
     return made
 
 
-def room_for(size: int) -> None:
-    """Raises NotTaken where so many bytes would take the last of the disk, which is for the site itself."""
-    free = max(0, shutil.disk_usage(settings.PROVE_DATA).free - settings.FREE_GB * GB)
-    if size > free:
-        raise NotTaken(
-            f"There is no room for it: {free:,} bytes can be taken where the site keeps its data, and it takes about "
-            f"{size:,}. Ask who runs the site to make room."
-        )
+def promised() -> int:
+    """Bytes that were announced and are still to come, of all files on their way, and of what is made of them."""
+    begun = filter(None, (read(folder) for folder in root().glob("*")))
+    return sum(2 * one.size - received_of(one) for one in begun)
+
+
+def received_of(upload: Upload) -> int:
+    try:
+        return upload.received
+    except FileNotFoundError:
+        return 2 * upload.size  # it has just gone on its way
+
+
+def read(folder: Path) -> Upload | None:
+    try:
+        return Upload(**json.loads((folder / ABOUT).read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def found(project: Project, id: Any) -> Upload | None:
     """The upload to this project; None for any other."""
     try:
-        one = Upload(**json.loads((root() / str(uuid.UUID(str(id))) / ABOUT).read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+        one = read(root() / str(uuid.UUID(str(id))))
+    except ValueError:
         return None
-    return one if one.project == project.pk and one.content.exists() else None
+    return one if one and one.project == project.pk and one.content.exists() else None
 
 
 def forget_old() -> None:

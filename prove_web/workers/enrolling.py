@@ -18,6 +18,7 @@ from prove_web.live.jobs import enqueue, give_up, locked, tell
 from prove_web.live.models import AT_WORK, Job, State
 from training_worker import hearts
 
+from . import draining
 from .models import Enrolment
 from .quota import tidy
 
@@ -51,18 +52,17 @@ def revoke(enrolment: Enrolment) -> int:
     if Enrolment.objects.filter(pk=enrolment.pk, revoked_at=None).update(revoked_at=timezone.now()):
         audit.note(None, "revoked", enrolment, enrolment.organisation)
     messages.quietly(lambda: hearts.forget(messages.broker(), enrolment.worker))
+    draining.take_again(enrolment.worker)
     ours = Job.objects.filter(project__organisation=enrolment.organisation_id, state__in=AT_WORK)
     jobs = ours.filter(worker=enrolment.worker)
     return sum(taken_away(job.pk, enrolment.worker) for job in jobs)
 
 
-def drain(enrolment: Enrolment, drains: bool) -> bool:
-    """Have the machine finish what it is at and take no more, or take jobs again; whether the broker heard it."""
-    say = hearts.drain if drains else hearts.take_again
-    heard = messages.quietly(lambda: say(messages.broker(), enrolment.worker))
-    if heard:
+def drain(enrolment: Enrolment, drains: bool) -> None:
+    """Have the machine finish what it is at and take no more, or take jobs again."""
+    name = enrolment.worker
+    if draining.drain(name, enrolment) if drains else draining.take_again(name):
         audit.note(None, "drained" if drains else "let go on", enrolment, enrolment.organisation)
-    return heard
 
 
 @transaction.atomic

@@ -6,17 +6,27 @@ from typing import Any
 
 from prove_web.experiments.starting import WARM
 from prove_web.live.models import Job, Kind
+from training_worker.join.able import ASKS_AN_ENDPOINT
 from training_worker.prove.benchmarks.known import KNOWN
 from training_worker.prove.models import OF_RUN
 
 from .carrying import ground_of
 
 DOES = (Kind.RUN, Kind.SFT, Kind.TRIAL, Kind.EVALUATE)
+ENDPOINT = "endpoint"  # of an evaluation: its policy is behind one
 MODEL = "folder"  # of an evaluation: its policy is a model that is loaded
+
+
+def asks_an_endpoint(job: Job) -> bool:
+    """Whether an evaluation asks a model behind an endpoint, as its policy or as the user in a conversation."""
+    spec = job.spec
+    return job.kind == Kind.EVALUATE and (spec.get("source") == ENDPOINT or spec.get("benchmark") in ASKS_AN_ENDPOINT)
 
 
 def lacks(job: Job, told: dict[str, Any]) -> str:
     """What of a job the machine cannot do; "" when it can. `told` is as facts.py has it."""
+    if asks_an_endpoint(job):
+        return "it asks an endpoint, whose key never leaves the site: the site's own workers do it"
     if job.kind not in DOES or (job.kind == Kind.EVALUATE and job.spec.get("source") != MODEL):
         return "work of this kind is done by the site's own workers"
     if job.kind == Kind.EVALUATE and (benchmark := job.spec.get("benchmark")) not in told.get("benchmarks", ()):

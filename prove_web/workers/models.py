@@ -1,4 +1,4 @@
-"""Machines that an organisation enrolled as workers of its own."""
+"""Machines that an organisation enrolled as workers of its own, and which workers are to take no more jobs."""
 
 from __future__ import annotations
 
@@ -35,3 +35,17 @@ class Enrolment(models.Model):
     @property
     def good(self) -> bool:
         return self.revoked_at is None and self.expires_at > timezone.now()
+
+
+class Drained(models.Model):
+    """A worker that finishes what it is at and takes no more, started anew or not, until somebody ends it.
+
+    `worker` is what its heartbeats call it; one of the site's own has no enrolment.
+    """
+
+    worker = models.CharField(max_length=200, unique=True)
+    enrolment = models.OneToOneField(Enrolment, models.CASCADE, null=True, blank=True, related_name="drained")
+    since = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.worker

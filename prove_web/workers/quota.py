@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from django.utils import timezone
 
 from prove_web.live.jobs import finish, locked, tell
 from prove_web.live.models import AT_WORK, Job, State
+from prove_web.space import NoRoom, room_for, size_of
 
 from .carrying import OUT, PARTIAL, NotTaken
 from .models import Enrolment
@@ -60,10 +59,10 @@ tally = Tally()
 
 def admit(job: Job, enrolment: Enrolment, size: int) -> None:
     """Let a piece of so many bytes in. Raises DiskFull, and Full, by which the job has failed."""
-    if low():
-        raise DiskFull(
-            f"Less than {settings.FREE_GB} GB of the site's disk are free. It asks again once there is room."
-        )
+    try:
+        room_for("what a machine sends", size)
+    except NoRoom as error:
+        raise DiskFull(f"{error} It asks again once there is room.") from None
     most = (settings.JOB_GB * GB, settings.MACHINE_GB * GB)
     if tally.over(f"job {job.pk}", size, most[0], lambda: size_of([job.folder])):
         why = f"“{enrolment}” left more than {settings.JOB_GB} GB of this job at the site, the most that a job may."
@@ -73,26 +72,10 @@ def admit(job: Job, enrolment: Enrolment, size: int) -> None:
         fail(job, f"{why} Delete runs that it did; who runs the site can allow more (PROVE_MACHINE_GB).")
 
 
-def low() -> bool:
-    """Whether the site's disk is so full that machines have to wait."""
-    folder = Path(settings.PROVE_DATA)
-    return folder.exists() and shutil.disk_usage(folder).free < settings.FREE_GB * GB
-
-
 def folders(enrolment: Enrolment) -> Iterator[Path]:
     """Those of the jobs that the machine did last."""
     for job in Job.objects.filter(project__organisation=enrolment.organisation_id, worker=enrolment.worker):
         yield job.folder
-
-
-def size_of(places: Iterable[Path]) -> int:
-    return sum(
-        os.lstat(os.path.join(folder, name)).st_size
-        for place in places
-        for folder, _, names in os.walk(place)
-        for name in names
-        if os.path.lexists(os.path.join(folder, name))
-    )
 
 
 @transaction.atomic

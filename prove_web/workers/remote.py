@@ -27,16 +27,18 @@ from prove_web.live import messages
 from prove_web.live.jobs import locked, ready
 from prove_web.live.models import AT_WORK, Job, State
 from prove_web.live.record import record
+from prove_web.space import low
 from training_worker import facts, hearts
 from training_worker.join.speech import DIFFERS, MOST_SKEW, SKEWED, differences, skew, versions
 from training_worker.prove.events import now
 
 from .carrying import ADAPTER_CONFIG, PIECE, NotTaken, base_of, keep, needed, path_of, source, take
+from .draining import drains
 from .enrolling import admitted
 from .fitting import DOES, lacks
 from .hearing import events
 from .models import Enrolment
-from .quota import DiskFull, Full, admit, low, tidy
+from .quota import DiskFull, Full, admit, tidy
 
 QUEUE = "training"
 LOOKED_AT = 50  # jobs that wait
@@ -107,7 +109,6 @@ def hello(request: Any) -> HttpResponse:
     if why := unfit(told):
         return turned_away(enrolment, told, why)
     alive(enrolment, told)
-    hearts.take_again(messages.broker(), enrolment.worker)
     Enrolment.objects.filter(pk=enrolment.pk, joined_at=None).update(joined_at=timezone.now())
     return JsonResponse({"worker": enrolment.worker, "team": str(enrolment.organisation), "time": now()})
 
@@ -124,7 +125,7 @@ def next_job(request: Any) -> HttpResponse:
     if why := unfit(told):
         return turned_away(enrolment, told, why)
     known = alive(enrolment, told)
-    if enrolment.worker in hearts.draining(messages.broker()):
+    if drains(enrolment.worker):
         return JsonResponse({"draining": True})
     job = None if low() else begun(enrolment, known)
     if job is None:

@@ -17,10 +17,11 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.live.models import Job
 from prove_web.live.queueing import move
 from prove_web.live.views import back
+from prove_web.space import low
 
+from .draining import draining
 from .enrolling import drain, enrol, revoke
 from .forms import EnrolForm
-from .quota import low
 from .turns import cancelled, counts, explained, line
 from .working import QUEUES, workers
 
@@ -86,7 +87,7 @@ def listed(request: ProjectRequest, form: EnrolForm) -> dict[str, Any]:
         "mine": set(Project.objects.of(request.user).values_list("pk", flat=True)),
         "enrolments": list(enrolments) if request.role.covers(Action.MANAGE) else [],
         "heard": {worker.name for worker in found or [] if worker.alive},
-        "draining": {worker.name for worker in found or [] if worker.draining},
+        "draining": draining(),
         "form": form,
         "disk_low": settings.FREE_GB if low() else 0,
     }
@@ -121,10 +122,10 @@ def enrolment_revoke(request: ProjectRequest, enrolment: int) -> HttpResponse:
 def enrolment_drain(request: ProjectRequest, enrolment: int) -> HttpResponse:
     """`on`: 1 to have the machine finish what it is at and take no more, 0 to have it take jobs again."""
     found, drains = get_object_or_404(request.organisation.enrolments, pk=enrolment), request.POST.get("on") == "1"
-    if not drain(found, drains):
-        messages.error(request, f"The broker does not answer, so “{found.name}” goes on as before. Try it again.")
-    elif drains:
-        messages.success(request, f"“{found.name}” finishes what it is at and takes no more jobs.")
+    drain(found, drains)
+    if drains:
+        said = "finishes what it is at and takes no more jobs, started anew or not, until you let it"
+        messages.success(request, f"“{found.name}” {said}.")
     else:
         messages.success(request, f"“{found.name}” takes jobs again.")
     return redirect("workers", *request.project.path)

@@ -16,6 +16,7 @@ from training_worker import hearts
 from training_worker.prove.benchmarks.known import KNOWN
 from training_worker.prove.synthesis.shards import own_code
 
+from .draining import draining
 from .models import Enrolment
 
 QUEUES = {
@@ -115,11 +116,11 @@ def workers(organisation: Organisation | None = None) -> list[Worker] | None:
     """
     try:
         broker = messages.broker()
-        ages, told, draining = hearts.ages(broker), hearts.told(broker), hearts.draining(broker)
+        ages, told = hearts.ages(broker), hearts.told(broker)
         hours = {name: tuple(hearts.loads(broker, name)) for name in told}
     except messages.UNREACHABLE:
         return None
-    at_work, enrolled = jobs_by_worker(), machines(ages)
+    at_work, enrolled, drained = jobs_by_worker(), machines(ages), draining()
     counted = Counter[str]()
     found = []
     for name, age in ages.items():
@@ -130,7 +131,7 @@ def workers(organisation: Organisation | None = None) -> list[Worker] | None:
             kind = name.partition("@")[0]
             counted[kind] += 1
             label = kind if counted[kind] == 1 else f"{kind} {counted[kind]}"
-            beside = {"enrolment": enrolment, "draining": name in draining, "hour": hours.get(name, ())}
+            beside = {"enrolment": enrolment, "draining": name in drained, "hour": hours.get(name, ())}
             jobs = tuple(at_work.get(name, ()))
             found.append(Worker(name, label, queues, slots_of(said), age, said, jobs, **beside))
     return sorted(found, key=lambda one: (not one.alive, list(QUEUES).index(one.queues[0]), one.name))

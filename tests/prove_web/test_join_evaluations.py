@@ -84,6 +84,8 @@ def test_a_machine_gets_what_it_says_it_can_do_and_the_rest_waits_for_another(
 def test_what_a_machine_lacks_is_said_in_words(project: Project) -> None:
     assert lacks(evaluation(project), CAN) == ""
     assert "does not have Held-out worlds" in lacks(evaluation(project), {})
+    for asked in (evaluation(project, source="endpoint", url="http://ours/v1"), evaluation(project, benchmark="tau2")):
+        assert "whose key never leaves the site" in lacks(asked, {"benchmarks": ["worlds", "tau2"]})
     assert lacks(evaluation(project, policy="granite"), CAN) == "it does not have the model granite"
     assert lacks(run(project, device="cuda"), CAN) == "it has no GPU"
     assert lacks(run(project, device="cuda"), {"gpus": [{"name": "H200"}]}) == ""

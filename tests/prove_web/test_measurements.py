@@ -20,6 +20,7 @@ from prove_web.live.models import Job, JobEvent, Kind, State
 from prove_web.live.record import record
 from prove_web.operations import state
 from prove_web.trajectories.models import Dataset
+from prove_web.workers.draining import drain
 from training_worker import hearts
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -102,7 +103,7 @@ def test_workers_and_their_gpus_are_measured(db: None, broker: str) -> None:
     told = {"queues": ["training"], "gpus": [{"name": "H200", "memory_gb": 140.0}], "gpu": [0.5], "gpu_memory": [0.25]}
     hearts.beat(messages.broker(), "training@far", told | {"gpu_celsius": [61.0]})
     hearts.beat(messages.broker(), "training@old", {"queues": ["training"], "gpus": told["gpus"]})
-    hearts.drain(messages.broker(), "training@old")
+    drain("training@old")
     found = read()
     assert (found["prove_workers", "training", "free"], found["prove_workers", "training", "draining"]) == (1, 1)
     assert found["prove_gpu_busy_ratio", "0", "training@far"] == 0.5

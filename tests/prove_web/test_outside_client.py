@@ -6,6 +6,7 @@ import json
 import logging
 import random
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ from prove_web.api.tokens import issue
 from prove_web.experiments.models import Run
 from prove_web.live.models import State
 from tests.waiting import eventually
-from training_worker.client import Project, Studio, StudioError
+from training_worker.client import Project, Studio, StudioError, telling
 from training_worker.client.forwarding import forward, send_left
 from training_worker.client.spool import Spool
 from training_worker.client.telling import Teller
 
+from .joining import over_http
 from .test_api_client import Flaky, Site
 
 SITE = "https://studio.example.org"
@@ -32,7 +34,7 @@ Connect = Callable[..., Project]
 
 @pytest.fixture
 def connect(mary: User, organisation: Organisation, project: OurProject, settings: LazySettings) -> Iterator[Connect]:
-    settings.ALLOWED_HOSTS, settings.API_RATE = ["studio.example.org", "localhost"], 10**6
+    settings.ALLOWED_HOSTS, settings.API_RATE = ["studio.example.org", "localhost", "127.0.0.1"], 10**6
     made: list[Studio] = []
     token = issue(mary, organisation, "Mine", ["view", "launch"])[1]
 
@@ -100,14 +102,18 @@ def test_telling_costs_nothing_where_nothing_can_be_kept(
     assert len([one for one in caplog.records if one.name.startswith("training_worker.client")]) == 1
 
 
-@pytest.mark.django_db(transaction=True)
-class TestLive:
-    """Against a real site, over a socket."""
+@pytest.fixture
+def site(transactional_db: None) -> Iterator[str]:
+    """A real site, over a socket. It answers one request at a time, as its database in memory has one connection."""
+    with over_http() as url:
+        yield url
 
-    def test_a_trainer_of_transformers_is_a_run_of_the_site(
-        self, connect: Connect, live_server: Any, tmp_path: Path
-    ) -> None:
-        trained(connect(live_server.url), tmp_path)
+
+class TestLive:
+    """Against a real site."""
+
+    def test_a_trainer_of_transformers_is_a_run_of_the_site(self, connect: Connect, site: str, tmp_path: Path) -> None:
+        trained(connect(site), tmp_path)
         run = Run.objects.get()
         assert [*run.points.values_list("step", flat=True)] == [1, 2, 3]
         assert all({"loss", "grad_norm", "learning_rate", "elapsed_s"} <= {*one.metrics} for one in run.points.all())
@@ -118,21 +124,54 @@ class TestLive:
         assert run.tags == ["elsewhere"]
 
     def test_without_the_site_training_goes_on_and_its_run_is_sent_later(
-        self, connect: Connect, live_server: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+        self, connect: Connect, site: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         with caplog.at_level(logging.WARNING, "training_worker.client"):
             trained(connect("http://localhost:9", tries=1), tmp_path)
         assert len([one for one in caplog.records if "is away" in one.message]) == 1
         assert not Run.objects.exists()
-        assert send_left(connect(live_server.url), tmp_path / "prove") == 1
-        assert send_left(connect(live_server.url), tmp_path / "prove") == 0
+        assert send_left(connect(site), tmp_path / "prove") == 1
+        assert send_left(connect(site), tmp_path / "prove") == 0
         run = Run.objects.get()
         assert [*run.points.values_list("step", flat=True)] == [1, 2, 3] and run.job.state == State.DONE
 
-    def test_who_is_asked_to_stop_hears_of_it_and_who_goes_on_is_the_same_run(
-        self, connect: Connect, live_server: Any, tmp_path: Path
+    def test_who_tells_of_rollouts_alone_hears_of_the_wish_to_stop_too(
+        self, connect: Connect, site: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: LazySettings
     ) -> None:
-        project = connect(live_server.url)
+        settings.PROVE_DATA = tmp_path / "site"
+        monkeypatch.setattr(telling, "BEAT", 0.2)
+        project = connect(site)
+        teller = Teller(project, "Mine", tmp_path / "spool", every=0.01)
+        number = eventually(lambda: teller.run, "a number for the run")
+        project.stop_run(number)
+        steps = count(1)
+
+        def stopped() -> bool:
+            teller.rollouts(next(steps), [{"prompt": "Why", "rollouts": [{"completion": "So", "reward": 1.0}]}])
+            return teller.stop.is_set()
+
+        eventually(stopped, "the wish that it stop")
+        teller.end("stopped")
+
+    def test_once_the_connection_is_closed_its_thread_ends_and_what_is_told_is_kept(
+        self, connect: Connect, site: str, tmp_path: Path
+    ) -> None:
+        project = connect(site)
+        teller = Teller(project, "Mine", tmp_path, every=0.01)
+        teller.log(1, {"loss": 1.0})
+        eventually(lambda: Run.objects.filter(points__step=1).exists(), "the first step")
+        project.studio.close()
+        eventually(lambda: not teller.thread.is_alive(), "the end of its thread")
+        teller.log(2, {"loss": 0.5})
+        teller.end()
+        send_left(connect(site), tmp_path)
+        run = Run.objects.get()
+        assert [*run.points.values_list("step", flat=True)] == [1, 2] and run.job.state == State.DONE
+
+    def test_who_is_asked_to_stop_hears_of_it_and_who_goes_on_is_the_same_run(
+        self, connect: Connect, site: str, tmp_path: Path
+    ) -> None:
+        project = connect(site)
         first = Teller(project, "Mine", tmp_path, every=0.05)
         first.log(1, {"loss": 1.0})
         number = eventually(lambda: first.run, "a number for the run")

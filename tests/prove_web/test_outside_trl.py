@@ -19,6 +19,7 @@ from training_worker.prove.store.folder import read_one
 
 from .test_outside_client import Connect
 from .test_outside_client import connect as connect
+from .test_outside_client import site as site
 
 WORDS = ["<pad>", "<eos>", "how", "warm", "is", "it", "cold", "who", "knows"]
 
@@ -32,13 +33,12 @@ def knows(prompts: Any, completions: Sequence[str], **rest: Any) -> list[float |
 
 
 @pytest.mark.filterwarnings("ignore:.*gradient_checkpointing.*:FutureWarning")  # TRL asks transformers by an old name
-@pytest.mark.django_db(transaction=True)
 def test_grpo_of_trl_tells_its_metrics_and_its_rollouts(
-    connect: Connect, live_server: Any, settings: LazySettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    connect: Connect, site: str, settings: LazySettings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.PROVE_DATA = tmp_path / "site"
     with caplog.at_level(logging.WARNING, "training_worker.client"):
-        trained(connect(live_server.url), tmp_path / "out")
+        trained(connect(site), tmp_path / "out")
         eventually(lambda: Run.objects.filter(job__state=State.DONE).exists(), "the end of the run")
     assert [one.message for one in caplog.records if one.name.startswith("training_worker.client")] == []
     run = Run.objects.get()

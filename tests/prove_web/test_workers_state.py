@@ -24,6 +24,8 @@ from prove_web.live.attempts import attempts
 from prove_web.live.jobs import resume
 from prove_web.live.models import JobEvent, State
 from prove_web.live.reconcile import reconcile
+from prove_web.live.tasks import reconcile as reconcile_task
+from prove_web.workers.draining import draining
 from prove_web.workers.enrolling import drain, enrol, revoke
 from prove_web.workers.models import Enrolment
 from prove_web.workers.working import workers
@@ -69,7 +71,7 @@ def drain_url(project: Project, enrolment: Enrolment) -> str:
     return reverse("enrolment-drain", args=[*project.path, enrolment.pk])
 
 
-def test_a_machine_that_drains_finishes_its_job_and_gets_no_other_until_it_may_or_starts_anew(
+def test_a_machine_that_drains_finishes_its_job_and_gets_no_other_until_somebody_says_so(
     project: Project, machine: Machine, enrolment: tuple[Enrolment, str], alices: Client
 ) -> None:
     first, second, third = run(project), run(project), run(project)
@@ -82,11 +84,33 @@ def test_a_machine_that_drains_finishes_its_job_and_gets_no_other_until_it_may_o
     alices.post(drain_url(project, enrolment[0]), {"on": "0"})
     assert machine.next()["job"] == str(second.pk)
     drain(enrolment[0], True)
+    drain(enrolment[0], True)
+    machine.ask("goodbye")
+    messages.broker().flushall()
     assert machine.ask("hello", versions=versions()).status_code == 200
-    assert machine.next()["job"] == str(third.pk), "it was started anew"
+    assert machine.next() == {"draining": True}, "neither is forgotten by its start nor by the broker's"
+    drain(enrolment[0], False)
+    assert machine.next()["job"] == str(third.pk)
     assert [one.did for one in Entry.objects.filter(did__in=("drained", "let go on")).order_by("pk")] == [
-        *("drained", "let go on", "drained")
+        *("drained", "let go on", "drained", "let go on")
     ]
+
+
+def test_a_machine_that_is_away_can_be_drained_before_it_comes_back(
+    machine: Machine, enrolment: tuple[Enrolment, str], project: Project, alices: Client
+) -> None:
+    run(project)
+    assert "Drain " in page(alices) and alices.post(drain_url(project, enrolment[0]), {"on": "1"}).status_code == 302
+    assert "Take jobs again" in page(alices) and machine.next() == {"draining": True}
+    revoke(enrolment[0])
+    assert draining() == set(), "who is refused needs not be told to take no more"
+
+
+def test_what_drains_is_said_again_to_a_broker_that_lost_it(enrolment: tuple[Enrolment, str]) -> None:
+    drain(enrolment[0], True)
+    messages.broker().flushall()
+    reconcile_task()
+    assert hearts.draining(messages.broker()) == {enrolment[0].worker}
 
 
 def test_a_team_does_not_see_machines_of_another_and_has_no_say_over_them(
@@ -97,7 +121,7 @@ def test_a_team_does_not_see_machines_of_another_and_has_no_say_over_them(
     answer = as_user(charlie).get(reverse("workers", args=theirs.path)).content.decode()
     assert "secret-host" not in answer and enrolment[0].worker not in answer
     assert as_user(charlie).post(drain_url(theirs, enrolment[0]), {"on": "1"}).status_code == 404
-    assert hearts.draining(messages.broker()) == set()
+    assert draining() == set()
     assert [one.name for one in workers(project.organisation) or []] == [enrolment[0].worker]
     assert workers(theirs.organisation) == []
 
@@ -109,8 +133,12 @@ def test_the_command_drains_a_worker_by_name_and_says_which_there_are(db: None, 
     call_command("drain", "training@here")
     assert "takes no more jobs" in capsys.readouterr().out and hearts.draining(messages.broker()) == {"training@here"}
     assert [one.state for one in workers() or []] == ["Draining"]
+    hearts.forget(messages.broker(), "training@here")
+    call_command("drain")
+    assert capsys.readouterr().out == "training@here  draining, and not heard of\n", "it is kept while it is away"
     call_command("drain", "training@here", "--undo")
-    assert hearts.draining(messages.broker()) == set()
+    assert draining() == hearts.draining(messages.broker()) == set()
+    hearts.beat(messages.broker(), "training@here", {"queues": ["training"], "slots": 1})
     with pytest.raises(CommandError, match="no worker 'nobody'; there are training@here"):
         call_command("drain", "nobody")
 

@@ -21,12 +21,31 @@ def test_a_worker_that_drains_leaves_what_comes_until_it_is_let_go_on(web: Web, 
 
     before = web.send("graph", WRONG)
     web.until_ended(before)
-    hearts.drain(web.broker, name)
+    hearts.say_draining(web.broker, [name])
     eventually(drained, "the worker to heed it")
     job = web.send("graph", WRONG)
     at = web.broker.hget(hearts.HEARTS, name)
     eventually(lambda: web.broker.hget(hearts.HEARTS, name) != at, "its next heartbeat")
     assert web.events[job] == [] and web.broker.llen("synthesis") == 1
-    hearts.take_again(web.broker, name)
+    hearts.say_draining(web.broker, [])
     assert web.until_ended(job)["state"] == "failed"
     assert not drained()
+
+
+def test_a_worker_that_drains_and_is_started_anew_takes_nothing_even_if_the_broker_forgot(
+    web: Web, worker: Workers
+) -> None:
+    first = worker()
+    [name] = eventually(lambda: web.broker.hkeys(hearts.WORKERS), "a heartbeat")
+    hearts.say_draining(web.broker, [name])
+    first.kill()
+    first.wait()
+    web.broker.hdel(hearts.HEARTS, name)
+    job = web.send("graph", WRONG)
+    worker()
+    at = eventually(lambda: web.broker.hget(hearts.HEARTS, name), "its first heartbeat")
+    web.broker.delete(hearts.DRAINING)
+    eventually(lambda: web.broker.hget(hearts.HEARTS, name) != at, "its next heartbeat")
+    assert web.events[job] == [] and web.broker.llen("synthesis") == 1
+    hearts.say_draining(web.broker, [])
+    assert web.until_ended(job)["state"] == "failed"

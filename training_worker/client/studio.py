@@ -52,7 +52,12 @@ class Studio:
         self.close()
 
     def close(self) -> None:
+        """Nothing is asked any more; who tells of a run ceases to, and keeps what was not told."""
         self.http.close()
+
+    @property
+    def closed(self) -> bool:
+        return self.http.is_closed
 
     def me(self) -> dict[str, Any]:
         """Whose requests these are, and what the token may be used for."""

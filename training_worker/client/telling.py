@@ -40,6 +40,7 @@ log = logging.getLogger(__name__)
 class Teller:
     """One run that is told of. `stop` is set once people asked the run to stop; `run` is its number, once it has one.
 
+    Its thread ends with the run, or once the Studio was closed; then what is told is kept for `send_left`.
     `spool` is a folder; a program that goes on with the run of before passes `goes_on`, and the key is found there.
     """
 
@@ -109,6 +110,8 @@ class Teller:
         self.ended.set()
         self.wake.set()
         self.thread.join(wait if not self.tries else min(wait, SHORT_WORDS))
+        if not self.thread.is_alive():
+            self.keep()  # what came after the connection was closed
         atexit.unregister(self.break_off)
 
     def break_off(self) -> None:
@@ -124,16 +127,18 @@ class Teller:
     def work(self) -> None:
         """What the thread does, until all is said or there is no use."""
         while True:
-            over = self.ended.is_set()
-            kept = self.keep()
-            settled = self.send(kept)
+            over, closed = self.ended.is_set(), self.project.studio.closed
+            self.keep()
+            if closed:
+                return self.warn("the connection to the site was closed; what is told of the run is kept at its end")
+            settled = self.send()
             if over and (settled or self.tries > 2):
                 return
             self.wake.wait(self.every if not self.tries else min(LONGEST_WAIT, self.every * 2.0**self.tries))
             self.wake.clear()
 
-    def keep(self) -> bool:
-        """Move what waits in memory to the disk; whether there was something."""
+    def keep(self) -> None:
+        """Move what waits in memory to the disk."""
         items: list[Item] = []
         while not self.queue.empty():
             items.append(self.queue.get_nowait())
@@ -142,17 +147,18 @@ class Teller:
                 self.spool.append(items)
         except (OSError, ValueError) as error:
             self.warn(f"points are left out: {error}")
-        return bool(items)
 
-    def send(self, news: bool) -> bool:
+    def send(self) -> bool:
         """Whether nothing is left that could be sent."""
         if self.spool is None:
             return True
         try:
             heard = forward(self.project, self.spool)
-            if not heard and not self.ended.is_set() and time.monotonic() - self.heard_at > BEAT and self.run:
+            silent = "stop" not in heard and time.monotonic() - self.heard_at > BEAT
+            if silent and not self.ended.is_set() and self.run:
                 heard = self.project.tell_run(self.run)
-            self.heard_at = time.monotonic() if heard or news else self.heard_at
+            if "stop" in heard:
+                self.heard_at = time.monotonic()
             if heard.get("stop"):
                 self.stop.set()
             self.tries = 0
@@ -161,6 +167,7 @@ class Teller:
             self.warn(f"the site is away, and what is told of the run is kept in {self.spool.path}: {error}")
             return False
         except GONE as error:
+            self.tries += 1
             self.warn(f"this run cannot be told of any more: {error}")
         except StudioError as error:
             self.warn(str(error))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..prove.rollout import StaleExample
 from ..prove.trajectory import UnreadableData
+from ..space import NoRoom
 from ..stages import StageFailed
 from .work import Refused
 
@@ -34,6 +35,8 @@ def explain(error: BaseException | None, folder: Path) -> str:
     match error:
         case StaleExample():
             return STALE
+        case NoRoom():
+            return f"{error} Then resume: what is done is kept."
         case Refused() | UnreadableData() | StageFailed():
             return str(error)
         case MemoryError():

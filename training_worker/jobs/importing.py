@@ -14,6 +14,7 @@ from ..prove.importers.imported import Importing
 from ..prove.importers.incoming import Asked
 from ..prove.importers.packed import plain_files
 from ..prove.trajectory import UnreadableData, file_digest
+from ..space import kept_gb, room_for
 from .work import Refused, Result, Tell, known
 
 UPLOAD, PLAIN = "upload", "plain"  # in the job's folder: the file as it came, and what was packed in it
@@ -39,7 +40,10 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
         raise Refused("The file to import is gone from the job's folder. Upload it again.")
     asked = Asked(given["format"], given.get("mapped") or {}, given.get("split") or None, bool(given.get("attempts")))
     try:
+        packed = upload.stat().st_size
+        room_for("the rows of this file", packed, folder, kept_gb())
         files = plain_files(upload, folder / PLAIN)
+        room_for("the rows of this file", sum(file.stat().st_size for file in files), folder, kept_gb())
         importing = Importing(folder, asked, telling(tell, sum(file.stat().st_size for file in files)))
         settings = {"format": asked.format, "file": given.get("file", ""), "sha256": file_digest(upload)}
         made = importing.into(folder / "out", files, settings, keep_good=bool(given.get("keep_good")))

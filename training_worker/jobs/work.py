@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..prove.events import Kind
+from ..space import kept_gb, room_for
 from ..trainer.stopping import Stop
 from .spool import SpoolWriter
 
@@ -37,11 +38,12 @@ class Tell:
         self.spool.tell(kind, **data)
 
     def progress(self, done: float, total: float, line: str, seconds_left: float | None = None) -> None:
-        """How far it is; a total of 0 is not known. Raises Stopped."""
+        """How far it is; a total of 0 is not known. Raises Stopped, NoRoom."""
         if self.stop.requested:
             raise Stopped
         at = time.monotonic()
         if at - self.told_at >= OFTEN or done >= total:
+            room_for("what this job writes", 0, self.spool.path.parent, kept_gb())
             self.told_at = at
             self("progress", done=done, total=total, line=line, seconds_left=seconds_left, **self.beside)
 

@@ -9,6 +9,7 @@ from ninja import Query, Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
+from prove_web.space import NoRoom
 from prove_web.trajectories import uploads
 from prove_web.trajectories.bringing_in import faults_of, launch, read_as, upload_of
 from prove_web.trajectories.import_pages import told as why_not
@@ -104,7 +105,7 @@ def begin_import(request: Any, body: FileIn) -> Any:
     """Announce a file; its bytes follow in pieces. It is forgotten after a day."""
     try:
         return uploads.begin(request.project, body.name, body.size)
-    except (NotTaken, OSError) as why:
+    except (NotTaken, NoRoom, OSError) as why:
         raise Refused(422, why_not(why), "body.size", "Choose another file, or part it.") from None
 
 
@@ -132,7 +133,7 @@ def send_piece(
         raise Refused(409, told, "query.at", f"Go on at {found.received}.")
     try:
         found.add(at, iter(lambda: request.read(1 << 16), b""))
-    except (NotTaken, OSError) as why:
+    except (NotTaken, NoRoom, OSError) as why:
         raise Refused(422, why_not(why), "body", "Ask how much is here, and go on from there.") from None
     return found
 

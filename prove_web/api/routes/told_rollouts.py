@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from django.conf import settings
 from ninja import Router, Schema
 from pydantic import Field
 
 from prove_web.accounts.roles import Action
 from prove_web.experiments.detail import run_of
 from prove_web.experiments.outside.rollouts import MOST_ROLLOUTS, tell_rollouts
-from prove_web.workers.quota import low
+from prove_web.space import NoRoom, room_for
 from training_worker.prove.store.elsewhere import Asked, Attempt
 from training_worker.prove.store.kept import SUCCEEDED
 from training_worker.prove.trajectory import End, ExecutedCall, Message, ToolCall
@@ -85,9 +84,10 @@ class Stored(Schema):
 @in_project(Action.LAUNCH)
 def tell_rollouts_of_step(request: Any, run: Number, step: Step, body: StepRollouts) -> Any:
     """Tell rollouts of a run trained elsewhere: a step's groups from `first` on, in place of all that were there."""
-    if low():
-        told = f"Less than {settings.FREE_GB} GB of the site's disk are free."
-        raise Refused(507, told, request.path, "Tell them again once there is room.")
+    try:
+        room_for("rollouts")
+    except NoRoom as why:
+        raise Refused(507, str(why), request.path, "Tell them again once there is room.") from None
     groups = [Asked(prompt=said(one.prompt, "user"), name=one.name, attempts=attempts(one)) for one in body.groups]
     with explained():
         return {"stored": tell_rollouts(run_of(request.project, run), step, groups, body.first)}

@@ -12,6 +12,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
+from prove_web.space import NoRoom, bytes_of, room_for, shares_disk
 from prove_web.supervisor.checks import DATA_VERSION
 
 from . import databases
@@ -42,12 +43,13 @@ def backup(file: Path, without: Collection[str], progress: Progress) -> Made:
     scratch_folder = tempfile.TemporaryDirectory(prefix="prove-backup-", dir=existing(file.parent))
     with scratch_folder as scratch, written(file) as archive:
         copy = Path(scratch) / DATABASE
+        leave_room(file.parent, databases.sqlite_file() or copy)
         databases.snapshot(copy)
         archive.text(ABOUT, about(without).model_dump_json(indent=1).encode())
         with copy.open("rb") as database:
             made.bytes += archive.file(DATABASE, database)
         copy.unlink()
-        add_files(archive, data, frozenset(without), made, progress)
+        add_files(archive, data, frozenset(without), made, progress, file.parent)
         members = {name: Member(bytes=size, sha256=digest) for name, (size, digest) in archive.members.items()}
         archive.text(MANIFEST, Manifest(members=members, gone=made.gone).model_dump_json().encode())
     return made
@@ -57,6 +59,15 @@ def existing(folder: Path) -> Path:
     if not folder.is_dir():
         raise BackupFailed(f"{folder} is no folder: make it, or name another")
     return folder
+
+
+def leave_room(target: Path, file: Path) -> None:
+    """Raises BackupFailed where this file, written into a folder on the site's disk, would take the last of it."""
+    try:
+        if shares_disk(target):
+            room_for("the backup", bytes_of(file))
+    except NoRoom as why:
+        raise BackupFailed(f"{why} Or name a file on another disk.") from None
 
 
 def about(without: Collection[str]) -> About:
@@ -71,10 +82,13 @@ def about(without: Collection[str]) -> About:
     )
 
 
-def add_files(archive: Writer, data: Path, without: frozenset[str], made: Made, progress: Progress) -> None:
+def add_files(
+    archive: Writer, data: Path, without: frozenset[str], made: Made, progress: Progress, target: Path
+) -> None:
     found = list(files(data, databases.sqlite_file(), without))
     for done, (name, path) in enumerate(found):
         progress(done, len(found))
+        leave_room(target, path)
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError:

@@ -6,13 +6,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from prove_web.live import messages
+from prove_web.workers.draining import drain, draining, take_again
 from prove_web.workers.working import workers
-from training_worker import hearts
 
 
 class Command(BaseCommand):
-    help = "Have a worker finish what it is at and take no more jobs. Started anew, it takes jobs again."
+    help = "Have a worker finish what it is at and take no more jobs, started anew or not, until it is let go on."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", nargs="?", help="the worker, as the page of workers has it; none: which there are")
@@ -22,17 +21,21 @@ class Command(BaseCommand):
         found = workers()
         if found is None:
             raise CommandError("The broker does not answer. Start the site, or see REDIS_URL.")
-        there = {one.name: one for one in found if one.told}
+        there, drained = {one.name: one for one in found if one.told}, draining()
         if (name := options["name"]) is None:
             for one in there.values():
                 self.stdout.write(f"{one.name}  {one.state.lower()}")
+            for gone in sorted(drained - there.keys()):
+                self.stdout.write(f"{gone}  draining, and not heard of")
+        elif options["undo"] and name in drained:
+            take_again(name)
+            self.stdout.write(f"{name} takes jobs again.")
         elif name not in there:
             raise CommandError(f"There is no worker {name!r}; there are {', '.join(there) or 'none'}.")
         elif options["undo"]:
-            hearts.take_again(messages.broker(), name)
-            self.stdout.write(f"{name} takes jobs again.")
+            self.stdout.write(f"{name} takes jobs as it is.")
         else:
-            hearts.drain(messages.broker(), name)
+            drain(name, there[name].enrolment)
             jobs = len(there[name].jobs)
             left = f"It is at {jobs} job{'s' * (jobs != 1)}." if jobs else "It is free."
             self.stdout.write(f"{name} takes no more jobs within seconds. {left}")

@@ -1,0 +1,48 @@
+"""The one rule of space: whoever writes something large leaves the last of the disk to the site itself.
+
+How much that is, in gigabytes of 10**9 bytes, says PROVE_FREE_GB; a worker has it from its environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+VARIABLE, FREE_GB = "PROVE_FREE_GB", 2.0
+GB = 10**9  # bytes
+DO = "Delete runs and data sets that nobody needs, or ask who runs the site to make room (PROVE_FREE_GB)."
+
+
+class NoRoom(Exception):
+    """What cannot be written, what is free, what it needs and what to do."""
+
+
+def kept_gb() -> float:
+    """Gigabytes of the disk that jobs of this worker leave free."""
+    with suppress(ValueError):
+        return max(0.0, float(os.environ.get(VARIABLE) or FREE_GB))
+    return FREE_GB
+
+
+def free(folder: Path) -> int:
+    """Bytes that are free on the disk of a folder, which need not be there yet. Raises OSError."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+def room_for(what: str, size: int, folder: Path, kept: float) -> None:
+    """Raises NoRoom where so many bytes in this folder would leave less than `kept` gigabytes of its disk."""
+    left = free(folder)
+    if left - size < kept * GB:
+        needs = f"it takes about {amount(size)}, and " if size else ""
+        raise NoRoom(
+            f"There is no room for {what}: {amount(left)} are free where its files are kept, {needs}"
+            f"{amount(kept * GB)} are left to the site itself. {DO}"
+        )
+
+
+def amount(size: float) -> str:
+    return f"{size / GB:,.1f} GB" if size >= GB / 10 else f"{size / 1e6:,.1f} MB"
