@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.db.models.fields.json import KeyTextTransform
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
@@ -222,7 +223,8 @@ def complete(data: Any) -> Any:
 
 def cannot_be_run(dataset: Dataset) -> bool:
     """Whether it holds imported conversations with calls (see Example.certified)."""
-    return dataset.trajectories.filter(steps__gt=0).exclude(record__source="").filter(record__has_key="source").exists()
+    called = dataset.trajectories.filter(steps__gt=0).annotate(source=KeyTextTransform("source", "record"))
+    return called.filter(source__gt="").exists()
 
 
 def usable(project: Project) -> Any:

@@ -6,6 +6,7 @@ from django.db import models
 from django.urls import reverse
 
 from prove_web.accounts.models import Organisation, Project, User
+from prove_web.ordered_json import OrderedJSONField
 
 
 class Source(models.TextChoices):
@@ -55,7 +56,7 @@ class SessionCall(models.Model):
     session = models.ForeignKey(LiveSession, models.CASCADE, related_name="calls")
     position = models.PositiveIntegerField()
     tool = models.CharField(max_length=80)
-    arguments = models.JSONField()
+    arguments = OrderedJSONField()
     ok = models.BooleanField()
     text = models.TextField()
     made_by = models.ForeignKey(User, models.SET_NULL, null=True)
@@ -99,7 +100,7 @@ class SavedCall(models.Model):
     organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="saved_calls")
     name = models.CharField(max_length=80)
     tool = models.CharField(max_length=80)
-    arguments = models.JSONField()
+    arguments = OrderedJSONField()
     made_by = models.ForeignKey(User, models.SET_NULL, null=True)
     made_at = models.DateTimeField(auto_now_add=True)
 

@@ -11,6 +11,7 @@ from django.urls import reverse
 from prove_web.accounts.kept import Kept
 from prove_web.accounts.models import Project
 from prove_web.live.models import Job, State
+from prove_web.ordered_json import OrderedJSONField
 from prove_web.servers.models import LiveSession
 
 from .derived import derived, words
@@ -106,8 +107,8 @@ class Trajectory(models.Model):
     servers = models.CharField(max_length=200)  # names, comma-separated
     tools = models.CharField(max_length=800)  # ground-truth tools in order, comma-separated
     query = models.TextField()  # the first user turn
-    record = models.JSONField()
-    rollout = models.JSONField(null=True, blank=True)
+    record = OrderedJSONField()
+    rollout = OrderedJSONField(null=True, blank=True)
     origin = models.JSONField(default=dict, blank=True)
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="edits")
     reward = models.FloatField(null=True)

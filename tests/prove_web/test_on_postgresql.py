@@ -1,4 +1,4 @@
-"""What only PostgreSQL can show, in a test run of its own there: two transactions at once, and its plans."""
+"""What only PostgreSQL can show, in a test run of its own there: two transactions at once, its plans, its JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from .postgres import BIN, PASSWORD, ROOT, needs_postgres, sql
 
 pytestmark = needs_postgres
-THERE = ("tests/prove_web/test_two_at_once.py", "tests/prove_web/test_plans.py")
+THERE = tuple(f"tests/prove_web/test_{name}.py" for name in ("two_at_once", "plans", "ordered_json"))
 
 
 def test_two_people_at_once_lose_nothing_and_lists_are_read_from_an_index(postgres: Path, tmp_path: Path) -> None:
