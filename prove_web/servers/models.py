@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 from django.urls import reverse
 
@@ -56,7 +58,7 @@ class SessionCall(models.Model):
     session = models.ForeignKey(LiveSession, models.CASCADE, related_name="calls")
     position = models.PositiveIntegerField()
     tool = models.CharField(max_length=80)
-    arguments = OrderedJSONField()
+    arguments: Any = OrderedJSONField()
     ok = models.BooleanField()
     text = models.TextField()
     made_by = models.ForeignKey(User, models.SET_NULL, null=True)
@@ -100,7 +102,7 @@ class SavedCall(models.Model):
     organisation = models.ForeignKey(Organisation, models.CASCADE, related_name="saved_calls")
     name = models.CharField(max_length=80)
     tool = models.CharField(max_length=80)
-    arguments = OrderedJSONField()
+    arguments: Any = OrderedJSONField()
     made_by = models.ForeignKey(User, models.SET_NULL, null=True)
     made_at = models.DateTimeField(auto_now_add=True)
 

@@ -107,8 +107,8 @@ class Trajectory(models.Model):
     servers = models.CharField(max_length=200)  # names, comma-separated
     tools = models.CharField(max_length=800)  # ground-truth tools in order, comma-separated
     query = models.TextField()  # the first user turn
-    record = OrderedJSONField()
-    rollout = OrderedJSONField(null=True, blank=True)
+    record: Any = OrderedJSONField()
+    rollout: Any = OrderedJSONField(null=True, blank=True)
     origin = models.JSONField(default=dict, blank=True)
     parent = models.ForeignKey("self", models.SET_NULL, null=True, blank=True, related_name="edits")
     reward = models.FloatField(null=True)
