@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.http import Http404
 from django.utils.crypto import get_random_string
 
 from prove_web.review.notifying import notify
@@ -49,8 +50,11 @@ def add(organisation: Organisation, person: str, role: str) -> Added:
 
 @transaction.atomic
 def change(membership: Membership, role: str) -> Ended:
-    """What ended with it, of what the person had made. They are told of another role. Raises LastOwner."""
+    """What ended with it, of what the person had made. They are told of another role. Raises LastOwner, or Http404
+    where somebody else removed the person meanwhile."""
     hold(membership.organisation)
+    if not Membership.objects.filter(pk=membership.pk).exists():
+        raise Http404("This person is not in the team any more.")
     before, new = membership.role, Role(role)
     if new != Role.OWNER:
         refuse_last_owner(membership)

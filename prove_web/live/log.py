@@ -19,5 +19,7 @@ def tail(path: Path) -> str:
             text = file.read().decode(errors="replace")
     except FileNotFoundError:
         return ""
-    lines = text.splitlines() if size <= BYTES else text.splitlines()[1:]  # the first one may be cut
+    lines = text.splitlines()
+    if size > BYTES:
+        lines = lines[1:] or lines  # the first one may be cut, but is better than none
     return COLOURS.sub("", "\n".join(lines[-LINES:]))

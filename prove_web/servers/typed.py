@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from prove_web.whole import whole
+
 from .parameters import Parameter
 
 IS, ROWS = "#is", "#rows"
@@ -136,14 +138,15 @@ def with_row(typed: Typed, path: str) -> dict[str, str]:
 def without_row(typed: Typed, path: str) -> dict[str, str]:
     """Without this row of a list, those after it one place further up."""
     of, _, at = path.rpartition("/")
-    if not at.isdecimal() or int(at) >= rows_of(typed, of):
+    gone = whole(at)
+    if gone is None or gone >= rows_of(typed, of):
         return dict(typed)
     kept: dict[str, str] = {}
     for key, text in typed.items():
         head, found, tail = key.partition(f"{of}/")
-        number = re.match(r"(\d+)(?=$|[/#])", tail) if found and not head else None
-        if number is None or int(number[1]) < int(at):
+        number = re.match(r"([0-9]{1,9})(?=$|[/#])", tail) if found and not head else None
+        if number is None or int(number[1]) < gone:
             kept[key] = text
-        elif int(number[1]) > int(at):
+        elif int(number[1]) > gone:
             kept[f"{of}/{int(number[1]) - 1}{tail[number.end() :]}"] = text
     return {**kept, of + ROWS: str(rows_of(typed, of) - 1)}

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.http import Http404
 from django.test import Client
 from django.urls import reverse
 
@@ -181,6 +182,13 @@ def test_the_last_owner_stays(
     team.change(Membership.objects.get(user=bob), Role.OWNER)
     follow(as_user(alice), page, organisation, data, member.pk)
     assert Membership.objects.filter(role=Role.OWNER).count() == 1
+
+
+def test_who_was_removed_meanwhile_is_given_no_other_role(bob: User) -> None:
+    opened = Membership.objects.get(user=bob)
+    team.remove(Membership.objects.get(user=bob))
+    with pytest.raises(Http404, match="not in the team any more"):
+        team.change(opened, Role.MAINTAINER)
 
 
 def test_an_owner_makes_a_project_and_lands_in_it(as_user: AsUser, alice: User, organisation: Organisation) -> None:

@@ -198,6 +198,13 @@ def test_a_row_is_added_at_the_end_and_any_row_can_be_taken_out(arguments: dict[
         assert same(left, {**arguments, "stops": stops[:at] + stops[at + 1 :]})
 
 
+@pytest.mark.parametrize("row", ["9" * 5_000, "²", "-1", ""])
+def test_a_row_that_cannot_be_is_not_taken_out(row: str) -> None:
+    typed = {"tags#rows": "2", "tags/0": "a", "tags/1": "b", "tags/" + "9" * 5_000: "c"}
+    assert without_row(typed, f"tags/{row}") == typed
+    assert without_row(typed, "tags/0")["tags/0"] == "b"
+
+
 def test_a_schema_that_holds_itself_is_filled_in_as_json_where_it_gets_too_deep() -> None:
     node = {"type": "object", "properties": {"child": {"$ref": "#/$defs/Node"}}}
     one = Reader({"Node": node}).parameter("root", {"$ref": "#/$defs/Node"}, True, "", False)

@@ -232,6 +232,12 @@ def test_of_a_long_log_only_the_end_is_read(tmp_path: Path) -> None:
     assert len(lines) == LINES and lines[-1] == f"line {49_999:020}" and set(map(len, lines)) == {25}
 
 
+def test_a_log_whose_end_is_one_long_line_shows_what_there_is_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text("begun\n" + "." * 300_000)
+    assert set(tail(path)) == {"."}
+
+
 def test_what_the_pages_load_is_there(alice: User, project: Project, as_user: As) -> None:
     page = as_user(alice).get(project.get_absolute_url()).content.decode()
     loaded = set(re.findall(r'(?:src|href)="/static/([^"#]+)', page))

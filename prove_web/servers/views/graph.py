@@ -17,6 +17,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
 from prove_web.live.models import Job, Kind
+from prove_web.whole import whole
 
 from ..picture.asked import BY, HOPS, Asked, pair_of
 from ..picture.chains import chains
@@ -85,12 +86,8 @@ def edge_of(request: ProjectRequest, proven: Proven) -> Edge | None:
 def drawing(request: ProjectRequest, proven: Proven) -> Drawing:
     """The chains that the address asks for: from `start` to `end`, those sampled by `draw`, one of them chosen."""
     start, end = typed(request, "start"), typed(request, "end")
-    seed, chosen = whole(typed(request, "draw")), whole(typed(request, "chain"))
+    seed, chosen = (whole(typed(request, name), 6) or 0 for name in ("draw", "chain"))
     return Drawing(start, end, seed, chains(proven.by_names, start, end, seed), chosen)
-
-
-def whole(text: str) -> int:
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 7 else 0
 
 
 @in_project(Action.LAUNCH)
