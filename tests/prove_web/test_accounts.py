@@ -184,7 +184,7 @@ def test_the_last_owner_stays(
     assert Membership.objects.filter(role=Role.OWNER).count() == 1
 
 
-def test_who_was_removed_meanwhile_is_given_no_other_role(bob: User) -> None:
+def test_who_was_removed_meanwhile_is_given_no_other_role(alice: User, bob: User) -> None:
     opened = Membership.objects.get(user=bob)
     team.remove(Membership.objects.get(user=bob))
     with pytest.raises(Http404, match="not in the team any more"):
