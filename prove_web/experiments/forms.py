@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.db.models import TextField
 from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 
 from prove_web.accounts.models import Project
 from prove_web.live.models import State
@@ -223,8 +225,8 @@ def complete(data: Any) -> Any:
 
 def cannot_be_run(dataset: Dataset) -> bool:
     """Whether it holds imported conversations with calls (see Example.certified)."""
-    called = dataset.trajectories.filter(steps__gt=0).annotate(source=KeyTextTransform("source", "record"))
-    return called.filter(source__gt="").exists()
+    source = Cast(KeyTextTransform("source", "record"), TextField())
+    return dataset.trajectories.filter(steps__gt=0).annotate(source=source).filter(source__gt="").exists()
 
 
 def usable(project: Project) -> Any:

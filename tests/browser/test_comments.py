@@ -74,16 +74,16 @@ def test_a_comment_that_did_not_arrive_stays_in_the_form(address: str, page: Pag
     page.said.clear()
 
 
-def test_an_answer_that_comes_after_the_news_of_it_empties_the_form(address: str, page: Page) -> None:
-    opened(page, address)
+def test_an_answer_that_comes_after_the_news_of_it_empties_the_form(address: str, other: Page) -> None:
+    opened(other, address)
     held: list[tuple[Route, APIResponse]] = []
-    page.route("**/comments/add/", lambda route: held.append((route, route.fetch())))
-    page.get_by_label("Comment", exact=True).fill("Told before it was answered")
-    page.keyboard.press("Control+Enter")
-    expect(page.locator(".comment", has_text="Told before it was answered")).to_be_visible()
+    other.route("**/comments/add/", lambda route: held.append((route, route.fetch())))
+    other.get_by_label("Comment", exact=True).fill("Told before it was answered")
+    other.keyboard.press("Control+Enter")
+    expect(other.locator(".comment", has_text="Told before it was answered")).to_be_visible()
     [(route, response)] = held
     route.fulfill(response=response)
-    expect(page.get_by_label("Comment", exact=True)).to_have_value("")
+    expect(other.get_by_label("Comment", exact=True)).to_have_value("")
 
 
 def test_what_one_said_is_changed_and_taken_back_and_put_back(address: str, page: Page) -> None:

@@ -13,6 +13,10 @@ VIOLATIONS = {"resultTypes": ["violations"]}  # of the thousands of nodes that p
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], **VIOLATIONS}
 CONTRAST = {"runOnly": ["color-contrast"], **VIOLATIONS}
 
+TOO_WIDE = """() => ["it scrolls sideways", ...[...document.querySelectorAll("main *, header *")]
+    .filter((one) => one.getBoundingClientRect().right > innerWidth && !one.closest(".table-responsive"))
+    .slice(-5).map((one) => `${one.outerHTML.slice(0, 120)} ${one.getBoundingClientRect().right}`)]"""
+
 
 def faults(page, rules: dict = RULES) -> list[str]:
     found = Axe().run(page, options=rules).response["violations"]
@@ -58,7 +62,7 @@ def look_at(path: str, page) -> None:
     assert faults(page, CONTRAST) == [], "in dark"
     for width in (390, 320):
         page.set_viewport_size({"width": width, "height": 844})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"it scrolls sideways at {width}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (width, page.evaluate(TOO_WIDE))
     assert page.locator("h1").count() == 1 and page.title()
 
 

@@ -33,7 +33,14 @@ from .test_permissions import address, pages
 AsUser = Callable[[User], Client]
 NAME = "Zanzibar"
 NUMBER = 31
-BINS = {"bin", "list_deleted", "deleted-projects", "audit", "audit-export"}  # which are to tell of it
+BINS = {
+    "bin",
+    "list_deleted",
+    "list_deleted_projects",
+    "deleted-projects",
+    "audit",
+    "audit-export",
+}  # which are to tell of it
 # Where a look of its own asks more of a page than its address alone.
 ASKED = (
     *("runs/?group=dataset", "runs/?group=base", "runs/?columns=base,dataset,tags", "runs/?archived=all"),

@@ -104,7 +104,7 @@ def test_the_table_asks_as_few_questions_of_the_database_for_many_runs_as_for_on
 ) -> None:
     for number in range(24):
         run_of(project, [0.5, 0.6], by=alice, result=RESULT, config={"reward": {"name": 0.1 * number}})
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         assert len(names(victors, project)) == 24
 
 
@@ -118,7 +118,7 @@ def test_the_table_does_not_read_the_results_of_its_runs(project: Project, victo
 def test_a_figure_that_its_digits_call_zero_has_no_sign_and_no_direction() -> None:
     tile = Tile(BY_NAME["efficiency"], now=-0.0002, start=0.0)
     assert (tile.text, tile.direction, tile.trend) == ("0.000", "equal", "even")
-    assert Tile(BY_NAME["efficiency"], now=-0.0006, start=0.0).text == "-0.001"
+    assert Tile(BY_NAME["efficiency"], now=-0.0006, start=0.0).text == "\N{MINUS SIGN}0.001"
 
 
 def test_a_name_is_text_and_never_markup(project: Project, victors: Client) -> None:

@@ -334,7 +334,7 @@ class TestPages:
             assert len(alices.get(reverse("sweeps", args=project.path)).context["page"]) == 2
         with django_assert_max_num_queries(10):
             assert len(alices.get(reverse("sweep", args=[*project.path, 2])).context["rows"]) == 20
-        with django_assert_max_num_queries(12):
+        with django_assert_max_num_queries(13):
             alices.get(reverse("runs", args=project.path))
 
     def test_who_may_only_look_sees_no_way_to_launch_or_stop(

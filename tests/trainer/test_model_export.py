@@ -12,6 +12,7 @@ from django.conf import LazySettings
 from huggingface_hub import ModelCard
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast, Qwen3ForCausalLM
 
+from prove_web.accounts.models import Project
 from prove_web.experiments.checkpoints import checkpoints
 from prove_web.experiments.exports import Export, adapted, make
 from prove_web.live.models import Job
@@ -109,7 +110,7 @@ def test_nothing_is_written_over_and_nothing_half_is_left(
 
 def test_the_site_exports_a_checkpoint_by_a_child(run: GRPORun, tmp_path: Path, settings: LazySettings) -> None:
     settings.PROVE_DATA = tmp_path
-    job = Job()
+    job = Job(project=Project())
     shutil.copytree(run.out, job.out)
     [checkpoint] = checkpoints(job)
     asked = Export(job, checkpoint.step, merged=True)
