@@ -5,17 +5,19 @@
 #   TORCH=0             leave out the trainer's packages; its tests are then left out too
 #   TORCH_INDEX=URL     where torch comes from; on Linux without a GPU name an index of CPU builds
 #   MIN_FREE_GB=4       the free disk space that a set-up asks for
+#   PART=pages          the part of test-long to run; `next` for the one whose turn it is
+#   N=10 BUSY=3         how often test-repeat runs the tests, and how many times beside other work
 #   ARGS="..."          passed on by run, pipeline, test, bench, seeds and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test lint reference pictures bench bench-pages seeds ablations evaluations gpu warmup clean
+.PHONY: help setup run pipeline test test-long test-repeat lint reference pictures bench bench-pages seeds ablations evaluations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
 unexport PYTHONDONTWRITEBYTECODE # set in some images; without bytecode each process compiles torch anew, for seconds
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 setup: ## make .venv hold what requirements.txt pins (no time at all when it already does)
 	@sh .ci/setup
@@ -26,9 +28,16 @@ run: setup ## the site: pages, broker and workers, until Ctrl-C; the first start
 pipeline: setup ## without the site: servers, graph, data, GRPO, held-out evaluation
 	@$(PY) manage.py pipeline $(ARGS)
 
-test: setup ## all tests, in a browser too; finds or gets one
+test: setup ## the tests, in a browser too; finds or gets one
 	@$(PY) .ci/browser.py
-	$(PY) -m pytest -n 3 --dist worksteal $(ARGS)
+	$(PY) -m pytest -n 3 --dist loadgroup -m "not long" $(ARGS)
+
+test-long: setup ## what takes longer: all pages in all themes and widths, PostgreSQL, more kills; PART=next runs one part
+	@$(PY) .ci/browser.py
+	@$(PY) .ci/long.py $(PART)
+
+test-repeat: setup ## run the tests N times, the last BUSY of them beside other work, and name those that fail at times
+	@$(PY) .ci/repeat.py $(or $(N),10) --busy $(or $(BUSY),0) -- $(ARGS)
 
 lint: setup ## ruff, formatting, types, import arrows
 	$(PY) -m ruff check .

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import shutil
 import sqlite3
 import sys
 import tempfile
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.sharing import dealt_out, shared_folder
+from tests.order import group_of, place_of
+from tests.sharing import RUN, cached_folder, run_folder, shared_folder
 
 if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from tests.prove.serving import Serve
 
 # Before Django is set up: tests write to a data folder of their own, and know no broker or database but theirs.
-os.environ["PROVE_DATA"] = tempfile.mkdtemp(prefix="prove-tests-")
+IS_FIRST = RUN not in os.environ
+os.environ["PROVE_DATA"] = tempfile.mkdtemp(prefix="site-", dir=run_folder())
 for name in ("REDIS_URL", "DATABASE_URL", "PROVE_HOSTS", "PROVE_DEBUG"):
     os.environ.pop(name, None)
 if database := os.environ.get("PROVE_TEST_DATABASE"):  # postgres://..., whose user may create databases
@@ -43,19 +46,17 @@ collect_ignore = [] if HAS_TORCH else ["trainer"]
 
 
 @pytest.fixture(scope="session")
-def graph_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the graph of all servers, built once for all processes of the test run."""
+def graph_folder() -> Path:
+    """A folder with the graph of all servers; it is built again when a server or the engine changes."""
     from training_worker.prove.graph import load_or_build
 
-    with shared_folder(tmp_path_factory, "graph") as folder:
+    with cached_folder("graph", ("mcp_servers", "training_worker/prove")) as folder:
         load_or_build(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, django_db_blocker: "DjangoDbBlocker"
-) -> None:
+def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDbBlocker") -> None:
     """An empty database with every table. On SQLite one process migrates, and the others copy what it made."""
     from django.contrib.contenttypes.models import ContentType
     from django.db import connection, connections
@@ -67,7 +68,7 @@ def django_db_setup(
             cursor.execute("DROP TABLE IF EXISTS auditlog_logentry")
         keep_open(type(connections["default"]))
         return
-    with shared_folder(tmp_path_factory, "database") as folder:
+    with shared_folder("database") as folder:
         made = (kept := folder / "migrated.sqlite3").exists()
         connection.settings_dict["TEST"]["MIGRATE"] = not made
         request.getfixturevalue("django_db_setup")
@@ -99,10 +100,16 @@ def serve() -> Iterator["Serve"]:
     server.stop()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if workers := getattr(config, "workerinput", {}).get("workercount"):
-        items[:] = dealt_out(items, workers)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep together what shares a site, a worker or torch, and begin with what takes longest."""
+    items.sort(key=place_of)
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group_of(item)))
+
+
+def pytest_unconfigure() -> None:
+    if IS_FIRST:
+        shutil.rmtree(run_folder(), ignore_errors=True)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,60 +1,85 @@
-"""How the processes of one test run share work: who begins with what, and folders that the first to come fills."""
+"""What the processes of one test run share: its folder, folders that the first to come fills, and a disk cache."""
+
+from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
+from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 
-import pytest
+import psutil
 
-# What starts sites, workers and trainers, and for about how many seconds: the longest first, but for the pipeline's,
-# which does without the graph of all servers that others have to wait for.
-LONG = {
-    "browser/": 1400,
-    "trainer/test_pipeline.py": 220,
-    "worker/test_runs.py": 290,
-    "site/": 250,
-    "worker/test_jobs.py": 190,
-    "prove_web/test_serve.py": 270,
-    "worker/test_helping.py": 140,
-    "docs/test_docs.py": 140,
-    "mcp_servers/test_external.py": 90,
-}
+ROOT = Path(__file__).resolve().parents[1]
+PREFIX, OWNER = "prove-tests-", "owner"
+RUN = "PROVE_TEST_RUN"  # set for all processes of the run: the folder that holds its temporary files
+SEEN_BY_PYTEST = ROOT / ".pytest_cache" / "prove"
+
+
+def run_folder() -> Path:
+    """Return the folder of this test run, in which it and all its children make their temporary files.
+
+    The first process of the run makes it, and removes the folders of runs whose first process is gone.
+    """
+    if known := os.environ.get(RUN):
+        return Path(known)
+    there = Path(tempfile.gettempdir())
+    remove_orphans(there)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=there))
+    folder.chmod(0o755)  # PostgreSQL runs as another user
+    (folder / OWNER).write_text(str(os.getpid()))
+    os.environ[RUN] = os.environ["TMPDIR"] = str(folder)
+    tempfile.tempdir = None  # read again from TMPDIR
+    return folder
+
+
+def remove_orphans(there: Path) -> None:
+    """Remove what runs left that were killed."""
+    for folder in there.glob(f"{PREFIX}*"):
+        try:
+            owner = int((folder / OWNER).read_text())
+        except (OSError, ValueError):
+            continue
+        if not psutil.pid_exists(owner):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def shared_folder(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
+def shared_folder(name: str, base: Path | None = None) -> Iterator[Path]:
     """The folder of this name, while no other process has it."""
-    base = factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
-    folder.mkdir(exist_ok=True)
+    folder = (base or run_folder()) / name
+    folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder
 
 
-def dealt_out(items: list[pytest.Item], processes: int) -> list[pytest.Item]:
-    """All tests in an order in which each process begins with its share of the long ones; of three and more processes
-    the last does without, since the long ones wait more than they work.
+@contextmanager
+def cached_folder(name: str, sources: Iterable[str]) -> Iterator[Path]:
+    """A folder that later test runs find again as long as these sources are the same, while no other process has it.
 
-    For `--dist worksteal`, which gives each process an equal number of them in this order; whoever is done first takes
-    over from the end of what another still has, and there the short ones are.
+    `sources` are folders of the repository; a changed byte in one of their files gives an empty folder.
     """
-    long: dict[str, list[pytest.Item]] = {path: [] for path in LONG}
-    short: list[pytest.Item] = []
-    for item in items:
-        path = item.nodeid.removeprefix("tests/")
-        long.get(next(filter(path.startswith, LONG), ""), short).append(item)
-    shares: list[list[pytest.Item]] = [[] for _ in range(processes)]
-    seconds = [0] * processes
-    for path, found in long.items():
-        least = seconds.index(min(seconds[: max(2, processes - 1)]))
-        shares[least] += found
-        seconds[least] += LONG[path] if found else 0
-    for number, share in enumerate(shares):
-        equal = len(items) * (number + 1) // processes - len(items) * number // processes
-        share += short[: (room := max(0, equal - len(share)))]
-        del short[:room]
-    return [*chain(*shares), *short]
+    SEEN_BY_PYTEST.mkdir(parents=True, exist_ok=True)
+    current = f"{name}-{digest_of(tuple(sources))}"
+    with shared_folder(current, SEEN_BY_PYTEST) as folder:
+        for other in SEEN_BY_PYTEST.glob(f"{name}-*"):
+            if other.name != current:
+                shutil.rmtree(other, ignore_errors=True)
+        yield folder
+
+
+@cache
+def digest_of(sources: tuple[str, ...]) -> str:
+    """Return a digest of the names and bytes of all files in these folders of the repository."""
+    digest = blake2b(digest_size=8)
+    for source in sources:
+        for path in sorted((ROOT / source).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(ROOT)}\0".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()

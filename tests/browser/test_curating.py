@@ -83,6 +83,7 @@ def test_rollouts_of_a_step_are_collected_to_be_read(done_run: Site, page: Page)
     expect(page.get_by_text("rollouts of run 1")).to_be_visible()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path",
     [

@@ -113,6 +113,7 @@ def test_the_lines_of_a_server_come_apart_as_one_zooms_in_on_it(proven: Site, pa
     assert page.evaluate(bundles) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("query", STATES)
 def test_the_graph_is_accessible_in_each_of_its_states(query: str, proven: Site, page: Page) -> None:
     for theme in ("light", "dark"):

@@ -1,5 +1,6 @@
 """Finding trajectories with the keyboard alone: completion, a fault at its character, refining, a view for the team."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.site.running import Site
@@ -53,6 +54,7 @@ def test_a_search_is_refined_kept_and_walked_through(done_run: Site, page: Page)
     assert "in=all" in page.url and "kind" in page.url
 
 
+@pytest.mark.long
 def test_the_page_of_all_trajectories_is_accessible_and_tidy(done_run: Site, page: Page) -> None:
     for path in ("trajectories/", f"trajectories/{QUERY}", "trajectories/?q=steps%3Etwo"):
         look_at(path, page)

@@ -6,9 +6,12 @@ from playwright.sync_api import expect
 
 from tests.site.running import PASSWORD, Site
 
+from .conftest import LEFT_EARLY
 from .every_page import CONFIRMED, EVALUATIONS, EXAMPLE, FURNISHED, HERE, PAGES, TRAJECTORY
 
 SIZES = {"wide": {"width": 1440, "height": 900}, "narrow": {"width": 390, "height": 844}}
+# Looked at closely in `make test`, too; `make test-long` looks at every page so.
+MAIN = {"", "servers/banking/", "datasets/1/", "runs/new/", "runs/1/", "runs/1/rollouts/1/1/"}
 VIOLATIONS = {"resultTypes": ["violations"]}  # of the thousands of nodes that pass, axe describes one a rule
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], **VIOLATIONS}
 CONTRAST = {"runOnly": ["color-contrast"], **VIOLATIONS}
@@ -23,25 +26,51 @@ def faults(page, rules: dict = RULES) -> list[str]:
     return [f"{one['id']}: {[node['html'][:150] for node in one['nodes'][:3]]}" for one in found]
 
 
-@pytest.mark.parametrize("path", PAGES)
+def test_every_page_of_a_project_opens_with_a_clean_console_and_fits_a_phone(
+    done_run: Site, evaluated: Site, furnished: dict[str, str], page
+) -> None:
+    [(example,)] = done_run.rows(EXAMPLE)
+    trajectory = [path.format(example=example) for path in TRAJECTORY]
+    of_the_demo = [path if path.startswith("/") else HERE + path for path in (*PAGES, *EVALUATIONS, *trajectory)]
+    seen = {path: look_quickly(path, page) for path in (*of_the_demo, *(furnished[name] for name in FURNISHED))}
+    assert {path: found for path, found in seen.items() if found} == {}
+
+
+def look_quickly(path: str, page) -> list[str]:
+    """Open a page at the narrowest width; return what is wrong with it."""
+    page.set_viewport_size({"width": 320, "height": 844})
+    status = page.goto(path).status
+    found = [] if status == 200 else [f"status {status}"]
+    if page.evaluate("document.documentElement.scrollWidth") > 320:
+        found += page.evaluate(TOO_WIDE)
+    if page.locator("h1").count() != 1 or not page.title():
+        found.append("it needs one heading and a title")
+    found += [text for text in page.said if LEFT_EARLY not in text]
+    page.said.clear()
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", [path if path in MAIN else pytest.param(path, marks=pytest.mark.long) for path in PAGES]
+)
 def test_a_page_is_accessible_and_tidy(path: str, done_run: Site, page) -> None:
     look_at(path, page)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", EVALUATIONS)
 def test_a_page_of_an_evaluation_is_accessible_and_tidy(path: str, evaluated: Site, page) -> None:
     look_at(path, page)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FURNISHED)
 def test_a_page_of_one_thing_is_accessible_and_tidy(name: str, furnished: dict[str, str], page) -> None:
     look_at(furnished[name], page)
 
 
 @pytest.mark.parametrize("name", CONFIRMED)
-def test_a_page_behind_the_question_who_one_is_is_accessible_and_tidy(
-    name: str, furnished: dict[str, str], page
-) -> None:
+def test_a_page_behind_a_password_prompt_is_accessible_and_tidy(name: str, furnished: dict[str, str], page) -> None:
     page.goto(furnished[name])
     if "/confirm/" in page.url:
         page.get_by_label("Password").fill(PASSWORD)
@@ -80,6 +109,7 @@ def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated
     assert page.url.endswith("?outcome=failed")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", TRAJECTORY)
 def test_a_trajectory_is_accessible_and_tidy(path: str, done_run: Site, page) -> None:
     [(example,)] = done_run.rows(EXAMPLE)

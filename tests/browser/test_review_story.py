@@ -114,6 +114,7 @@ def test_two_reviewers_and_an_adjudicator_by_keyboard_alone(team: Site, page: Pa
     expect(page.locator(".standing-keys").first).to_contain_text("2 settled")
 
 
+@pytest.mark.long
 def test_pages_of_review_are_accessible_and_tidy(team: Site, page: Page) -> None:
     address = make_queue(page, "Looked at", 3, reviewers="1")
     for path in (f"{HERE}review/", f"{HERE}review/new/", address, f"{address}edit/", f"{address}1/"):

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.site.running import Site
@@ -60,6 +61,7 @@ def test_columns_order_groups_many_at_once_and_a_view(done_run: Site, page: Page
     story(page, HERE)
 
 
+@pytest.mark.long
 def test_the_table_is_accessible_and_tidy(done_run: Site, page: Page) -> None:
     for path in (WIDE, f"{WIDE}&group=loss&open=%3Ddapo", "runs/?q=reward+%3E+many"):
         look_at(path, page)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,14 @@ def as_somebody() -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Path]:
-    """A server on a socket alone; the folder of its socket."""
+    """The folder of the socket of a PostgreSQL server."""
+    with server() as folder:
+        yield folder
+
+
+@contextmanager
+def server() -> Iterator[Path]:
+    """Run a PostgreSQL server that listens on a socket only; give the folder of the socket."""
     assert BIN
     with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as name:
         folder, data = Path(name), Path(name, "data")
@@ -46,13 +54,24 @@ def postgres() -> Iterator[Path]:
         how = ["--auth=scram-sha-256", f"--pwfile={folder / 'password'}", "--username=prove", "--no-sync"]
         options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": name, **as_somebody()}
         subprocess.run([BIN / "initdb", f"--pgdata={data}", *how], check=True, **options)  # type: ignore[call-overload]
-        quick = ["-c", "fsync=off", "-c", "listen_addresses=", "-c", f"unix_socket_directories={folder}"]
+        quick = [
+            "-c",
+            "fsync=off",
+            "-c",
+            "max_connections=200",
+            "-c",
+            "listen_addresses=",
+            "-c",
+            f"unix_socket_directories={folder}",
+        ]
         running = subprocess.Popen([BIN / "postgres", "-D", str(data), *quick], **options)  # type: ignore[call-overload]
         eventually(lambda: (folder / ".s.PGSQL.5432").exists(), "the server's socket")
         eventually(lambda: sql(folder, "SELECT 1") == 0, "an answer of the server")
-        yield folder
-        running.terminate()
-        running.wait()
+        try:
+            yield folder
+        finally:
+            running.terminate()
+            running.wait()
 
 
 def sql(folder: Path, command: str) -> int:

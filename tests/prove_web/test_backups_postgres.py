@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
 from .postgres import BIN, PASSWORD, ROOT, needs_postgres, sql
 from .test_backups import BEGIN, PAGES
 
-pytestmark = needs_postgres
+pytestmark = [needs_postgres, pytest.mark.long]
 
 
 def manage(server: Path, database: str, data: Path, *words: str) -> subprocess.CompletedProcess[str]:

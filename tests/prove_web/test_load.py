@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.long
 def test_pages_are_timed_on_a_site_of_their_own() -> None:
     command = [sys.executable, "manage.py", "load_pages", "--sessions", "50", "--people", "8", "--seconds", "3"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

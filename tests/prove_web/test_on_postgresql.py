@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
 from .postgres import BIN, PASSWORD, ROOT, needs_postgres, sql
 
-pytestmark = needs_postgres
+pytestmark = [needs_postgres, pytest.mark.long]
 THERE = tuple(f"tests/prove_web/test_{name}.py" for name in ("two_at_once", "plans", "ordered_json"))
 
 

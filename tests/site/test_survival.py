@@ -17,6 +17,7 @@ RUN = "SELECT state, attempt, error FROM live_job WHERE kind = 'run'"
 STEPS = "SELECT step FROM experiments_point ORDER BY step"
 
 
+@pytest.mark.long
 def test_a_run_survives_the_death_of_each_part_of_the_site(tmp_path: Path, graph_folder: Path) -> None:
     with running(tmp_path, graph_folder, PROVE_LOST_AFTER="15") as site:
         for i, (name, words) in enumerate((*TRAINING, *OTHERS)):

@@ -48,7 +48,7 @@ def taught(
     Once for all processes of the test run.
     """
     model = tiny_model(tokenizer, seed=1, shape=SMALL)
-    with shared_folder(tmp_path_factory, "taught") as folder:
+    with shared_folder("taught") as folder:
         if (weights := folder / "model.safetensors").exists():
             load_model(model, weights)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +47,23 @@ def broker(short: Path) -> Iterator[Broker]:
     broker.kill()
 
 
+@pytest.fixture(scope="session")
+def running_worker(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path, made: Path) -> Iterator[Web]:
+    """The web side of one worker with a small data set, for all tests that leave worker and broker running."""
+    data = tmp_path_factory.mktemp("worker")
+    (data / "graph").symlink_to(graph_folder)
+    shutil.copytree(made, data / "jobs" / made.name)
+    with tempfile.TemporaryDirectory(prefix="pv") as folder:
+        broker = Broker(Path(folder))
+        broker.start()
+        web, workers = Web(broker.url, data), Workers(broker.url, data)
+        workers()
+        yield web
+        workers.kill()
+        web.close()
+        broker.kill()
+
+
 @pytest.fixture
 def web(broker: Broker, tmp_path: Path, graph_folder: Path) -> Iterator[Web]:
     (tmp_path / "graph").symlink_to(graph_folder)
@@ -57,7 +75,7 @@ def web(broker: Broker, tmp_path: Path, graph_folder: Path) -> Iterator[Web]:
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path) -> Path:
     """The folder of a job that made a small data set, once for all processes of the test run."""
-    with shared_folder(tmp_path_factory, "data") as data:
+    with shared_folder("data") as data:
         folder = data / "jobs" / MADE
         if not folder.exists():
             folder.mkdir(parents=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def checkpoint(web: Web, job: str) -> int:
     return found.step if found else 0
 
 
-def test_a_run_is_trained_watched_and_compared_and_that_once(web: Web, data: str) -> None:
+def test_a_run_is_trained_watched_and_compared_and_that_once(running_worker: Web, made: Path) -> None:
+    web, data = running_worker, made.name
     job = web.send("run", run_of(data, 3))
     end = web.until_ended(job)
     assert (end["state"], end["error"]) == ("done", "")
@@ -66,7 +68,10 @@ def test_a_run_is_trained_watched_and_compared_and_that_once(web: Web, data: str
     assert web.until_ended(job)["error"] == "This run was begun with other settings or data. Launch a new run."
 
 
-def test_a_run_that_was_stopped_after_a_step_goes_on_from_its_checkpoint_until_stopped_now(web: Web, data: str) -> None:
+def test_a_run_that_was_stopped_after_a_step_goes_on_from_its_checkpoint_until_stopped_now(
+    running_worker: Web, made: Path
+) -> None:
+    web, data = running_worker, made.name
     spec = run_of(data, ENDLESS, minutes=60, evaluate_every=0)
     job = web.send("run", spec)
     web.until_step(job, 2)
@@ -83,6 +88,7 @@ def test_a_run_that_was_stopped_after_a_step_goes_on_from_its_checkpoint_until_s
     assert not alive(web.child(job))
 
 
+@pytest.mark.long
 def test_a_later_attempt_ends_the_one_before(web: Web, data: str, worker: Workers) -> None:
     spec = run_of(data, ENDLESS, checkpoint_every=1)
     job = web.send("run", spec)
@@ -98,7 +104,10 @@ def test_a_later_attempt_ends_the_one_before(web: Web, data: str, worker: Worker
     web.until_ended(job)
 
 
-def test_a_child_that_is_killed_from_outside_is_lost_and_the_next_attempt_goes_on(web: Web, data: str) -> None:
+def test_a_child_that_is_killed_from_outside_is_lost_and_the_next_attempt_goes_on(
+    running_worker: Web, made: Path
+) -> None:
+    web, data = running_worker, made.name
     job = web.send("run", run_of(data, ENDLESS, checkpoint_every=2, held_out=0))
     web.until_step(job, 3)
     os.kill(web.child(job), signal.SIGKILL)
@@ -120,7 +129,7 @@ def test_a_worker_that_is_shut_down_leaves_a_checkpoint_and_says_so(web: Web, da
     web.until(lambda: worker.started[0].poll() is not None)
 
 
-@pytest.mark.parametrize("kind", ["run", "dataset"])
+@pytest.mark.parametrize("kind", ["run", pytest.param("dataset", marks=pytest.mark.long)])
 def test_a_worker_that_is_killed_leaves_no_process_behind(kind: str, web: Web, data: str, worker: Workers) -> None:
     spec = run_of(data, ENDLESS) if kind == "run" else {**TINY, "train": 100_000}
     job = web.send(kind, spec)
@@ -169,7 +178,9 @@ def test_settings_that_a_run_cannot_have_are_refused_in_a_sentence(more: dict[st
     assert str(refused.value).startswith(says)
 
 
-def test_a_data_set_of_other_server_code_is_told_to_be_stale(web: Web, data: str) -> None:
+def test_a_data_set_of_other_server_code_is_told_to_be_stale(running_worker: Web, made: Path) -> None:
+    web, data = running_worker, str(uuid.uuid4())
+    shutil.copytree(made, web.jobs / data)
     path = web.jobs / data / "out" / "train.jsonl"
     path.write_text(path.read_text().replace('"fingerprint":"', '"fingerprint":"0'))
     end = web.until_ended(web.send("run", run_of(data, 1)))

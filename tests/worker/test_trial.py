@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from training_worker.jobs.trial import figures
 
-from .conftest import Web, Workers
+from .conftest import Web
 
 SMALL = {"policy": "warm", "prompts": 3, "group": 2, "threads": 1, "minutes": 6.0, "held_out": 3, "evaluate_every": 2}
 
 
-def test_a_trial_tells_what_a_step_of_the_run_is_like_and_leaves_nothing(web: Web, worker: Workers, made: Path) -> None:
-    shutil.copytree(made, web.jobs / made.name)
-    worker()
+def test_a_trial_tells_what_a_step_of_the_run_is_like_and_leaves_nothing(running_worker: Web, made: Path) -> None:
+    web = running_worker
     job = web.send("trial", {**SMALL, "dataset": made.name, "max_steps": 350})
     end = web.until_ended(job)
     assert (end["state"], end["error"]) == ("done", "")

@@ -1,0 +1,70 @@
+"""Run what `make test` leaves out, in parts: `long.py` runs all, `long.py pages` one, `long.py next` one by turns.
+
+The part by turns follows the number of commits, so that every part has its turn within a few submissions.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTEST = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup"]
+ON_POSTGRESQL, LONG = "postgresql", ["-m", "long"]
+PARTS = {
+    "pages": [*LONG, "tests/browser"],
+    "training": [*LONG, "tests/trainer", "tests/worker", "tests/site"],
+    "others": [*LONG, "tests/mcp_servers", "tests/prove", "tests/docs", "tests/prove_web"],
+    ON_POSTGRESQL: ["-m", "not long", "tests/prove_web"],
+}
+
+
+def next_part() -> str:
+    """Return the part whose turn it is."""
+    counted = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return list(PARTS)[int(counted.stdout or 0) % len(PARTS)]
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """Start a PostgreSQL server; give the address of its database, or "" where none is installed."""
+    sys.path.insert(0, str(ROOT))
+    from tests.prove_web.postgres import BIN, PASSWORD, server
+
+    if BIN is None:
+        yield ""
+        return
+    with server() as folder:
+        yield f"postgres://prove:{PASSWORD}@{quote(str(folder), safe='')}/postgres"
+
+
+def run(part: str) -> int:
+    """Run one part; return pytest's exit code."""
+    print(f"test-long: {part}", flush=True)
+    environment = dict(os.environ)
+    with ExitStack() as stack:
+        if part == ON_POSTGRESQL:
+            environment["PROVE_TEST_DATABASE"] = stack.enter_context(database())
+            if not environment["PROVE_TEST_DATABASE"]:
+                print("test-long: PostgreSQL's server is not installed; install postgresql to run this part")
+                return 0
+        return subprocess.run([*PYTEST, *PARTS[part]], cwd=ROOT, env=environment).returncode
+
+
+def main(wanted: list[str]) -> int:
+    parts = [next_part() if name == "next" else name for name in wanted or PARTS]
+    if unknown := [name for name in parts if name not in PARTS]:
+        print(f"There is no part {unknown[0]!r}; the parts are {', '.join(PARTS)}, and next.", file=sys.stderr)
+        return 2
+    failed = [part for part in parts if run(part) != 0]
+    print(f"test-long: failed: {', '.join(failed)}" if failed else f"test-long: {', '.join(parts)}: green")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
