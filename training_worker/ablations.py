@@ -20,6 +20,7 @@ from typing import Any
 
 from rich.console import Console
 
+from .benchmark_page import PAGE, write_block
 from .pipeline import (
     LONGEST_PROMPT,
     SAMPLES,
@@ -33,12 +34,10 @@ from .pipeline import (
 )
 from .prove.reward import PRESETS
 from .report import load
-from .seeds import PAGE
 from .stages import Outcome, StageFailed, Summary, only_one, write
 from .trainer.evaluate import Difference, Rollouts, paired
 from .trainer.metrics import COMPONENTS, component_means
 
-BEGIN, END = "<!-- ablations: begin -->", "<!-- ablations: end -->"
 FULL = "paper"
 ARMS = (FULL, *(name for name, config in PRESETS.items() if config.form == "paper" and name != FULL))
 STEPS = 60
@@ -187,8 +186,7 @@ def compare(given: argparse.Namespace, console: Console) -> None:
         run_arms(((reward, seed) for seed, reward in product(given.seeds, ARMS)), given)
         results = [result_of(by_seed, reward) for reward in ARMS]
     write(given.data / "results.json", {"results": results})
-    text = PAGE.read_text("utf-8")
-    PAGE.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n{markdown(results, given)}\n{END}{text.split(END)[1]}", "utf-8")
+    write_block("ablations", markdown(results, given))
     console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from .benchmark_page import PAGE, write_block
 from .pipeline import ended
 from .prove.benchmarks.asked import Asked, Done, have_done
 from .prove.benchmarks.bfcl.child import ChildFailed
@@ -23,12 +24,10 @@ from .prove.benchmarks.known import NotKnown, known
 from .prove.benchmarks.local import NoPolicy
 from .prove.benchmarks.protocol import Result
 from .prove.benchmarks.results import ResultsTaken
-from .seeds import PAGE
 from .stages import StageFailed
 from .terminal import estimated
 from .warm import SERVERS
 
-BEGIN, END = "<!-- evaluations: begin -->", "<!-- evaluations: end -->"
 ABOUT = "The shipped warm policy before, and after `make pipeline`; each answers every item once, greedily."
 OURS = {"servers": ",".join(SERVERS), "candidates": "8", "manner": "plain"}  # what the tiny policy was shown
 
@@ -111,9 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise StageFailed(
                 f"There is no policy in {given.after}: make one with `make pipeline`, or name it --after."
             )
-        table = markdown(compare(given, console), given.about or ABOUT)
-        text = PAGE.read_text("utf-8")
-        PAGE.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n{table}\n{END}{text.split(END)[1]}", "utf-8")
+        write_block("evaluations", markdown(compare(given, console), given.about or ABOUT))
         console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
 
     return ended(work, given.data, console)

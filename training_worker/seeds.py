@@ -18,6 +18,7 @@ from typing import Any
 
 from rich.console import Console
 
+from .benchmark_page import PAGE, write_block
 from .pipeline import SAMPLES, SEEDS, Options, Pipeline, digest_of, ended, held_out, require_space
 from .prove.trajectory import Example, read_lines
 from .report import load
@@ -28,8 +29,6 @@ from .trainer.metrics import COMPONENTS
 from .trainer.policy import load_policy, save_policy
 from .trainer.sft import SFTRun, Stage, fit
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- seeds: begin -->", "<!-- seeds: end -->"
 BASELINE = SFTRun(matrix_rate=0.003, rate=6e-4, prompt_weight=0.1, warmup_steps=20)
 THREADS = 1  # per arm: both run at the same time
 ARMS = ("grpo", "sft")
@@ -169,7 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return
         results = [run_seed(options_for(given, seed), console) for seed in given.seeds]
         write(given.data / "results.json", {"results": results})
-        write_page(markdown(results, options_for(given, 0)))
+        write_block("seeds", markdown(results, options_for(given, 0)))
         console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
 
     return ended(work, given.data, console)
@@ -188,12 +187,6 @@ def run_seed(options: Options, console: Console) -> dict[str, Any]:
         experiment.data_set(experiment.graph())
         run_arms(options)
         return experiment.result()
-
-
-def write_page(table: str) -> None:
-    """Put the table between the marks of the page."""
-    text = PAGE.read_text("utf-8")
-    PAGE.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n{table}\n{END}{text.split(END)[1]}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.evaluations import BEGIN, END, PAGE, Compared, asked, main, markdown, options
+from training_worker.benchmark_page import PAGE
+from training_worker.evaluations import Compared, asked, main, markdown, options
 from training_worker.prove.benchmarks.compare import Paired
 
 ROW = Paired(items=8, first=0.25, second=0.5, low=0.1, high=0.4, gained=("a", "b"), lost=(), p=0.5)
@@ -31,8 +32,3 @@ def test_without_a_trained_policy_it_says_how_to_get_one(tmp_path: Path, capsys:
     before = PAGE.read_text("utf-8")
     assert main(["--data", str(tmp_path), "--after", str(tmp_path / "nothing")]) == 1
     assert "make one with `make pipeline`" in capsys.readouterr().out and PAGE.read_text("utf-8") == before
-
-
-def test_the_page_has_a_place_for_the_table() -> None:
-    text = PAGE.read_text("utf-8")
-    assert text.index(BEGIN) < text.index(END)

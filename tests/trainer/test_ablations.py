@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from training_worker.ablations import ARMS, FULL, PAGE, command, markdown
+from training_worker.ablations import ARMS, FULL, command, markdown
 from training_worker.prove.reward import PAPER, PRESETS
 
 GIVEN = argparse.Namespace(data="d", policy="p", steps=60, threads=1, seeds=[0, 1])
@@ -35,8 +35,3 @@ def test_an_arm_is_told_all_that_the_experiment_was_told() -> None:
     assert command("no_name", 1, GIVEN)[2:] == (
         "training_worker.ablations --arm no_name --seeds 1 --data d --policy p --steps 60 --threads 1".split()
     )
-
-
-def test_the_page_has_a_place_for_the_table() -> None:
-    text = PAGE.read_text("utf-8")
-    assert text.index("<!-- ablations: begin -->") < text.index("<!-- ablations: end -->")

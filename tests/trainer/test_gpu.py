@@ -12,10 +12,10 @@ import torch
 from rich.console import Console
 
 from mcp_servers.catalogue import SERVERS
+from training_worker.benchmark_page import PAGE
 from training_worker.gpu.__main__ import main, options_of, run
 from training_worker.gpu.hardest import chained_tools, hardest
-from training_worker.gpu.options import PAGE, SMALL, Options, Size
-from training_worker.gpu.page import BEGIN, END, write_between
+from training_worker.gpu.options import SMALL, Options, Size
 from training_worker.prove.training import PAPER
 from training_worker.prove.trajectory import Example, read_lines
 from training_worker.trainer.models import SHIPPED, model_under
@@ -28,7 +28,7 @@ SHAPE = ModelShape(layers=2, width=64, heads=4, kv_heads=2, head_dim=16, ffn=128
 def trial(data: Path) -> tuple[str, str]:
     """The tables, and what was said."""
     page = data / "page.md"
-    page.write_text(f"before\n{BEGIN}\n{END}\nafter\n", "utf-8")
+    page.write_text("before\n<!-- gpu: begin -->\n<!-- gpu: end -->\nafter\n", "utf-8")
     size = replace(SMALL, completion=128, longest_prompt=900)
     told = io.StringIO()
     options = Options(data, SHIPPED, "cpu", size, servers=("banking",), threads=1, page=page)
@@ -46,7 +46,7 @@ def test_every_stage_runs_in_small_and_is_kept_and_no_page_is_written(tried: Pat
     told = (tried / "said").read_text("utf-8")
     table, said = trial(tried)
     assert table in told and "trial on cpu" in told
-    assert (tried / "page.md").read_text() == f"before\n{BEGIN}\n{END}\nafter\n"
+    assert (tried / "page.md").read_text() == "before\n<!-- gpu: begin -->\n<!-- gpu: end -->\nafter\n"
     assert "Not written to page.md: this was a trial on cpu." in said
     assert table.count("| 2 |") == 2 and "| SFT |" in table and "| then GRPO |" in table and "nan" not in table
     found = json.loads((tried / "results.json").read_text())
@@ -91,14 +91,6 @@ def test_the_full_size_has_the_papers_batch_and_the_small_one_is_asked_for() -> 
     assert (full.size, full.device, full.page) == (Size(), "cuda", PAGE)
     assert (full.size.prompts, full.size.group) == (PAPER["prompts"], PAPER["group"])
     assert (small.size.grpo_steps, small.size.sft_steps, small.small) == (3, 2, True)
-    assert BEGIN in PAGE.read_text("utf-8") and END in PAGE.read_text("utf-8")
-
-
-def test_the_tables_go_between_the_marks(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"a\n{BEGIN}\nold\n{END}\nb\n", "utf-8")
-    write_between(page, "new")
-    assert page.read_text() == f"a\n{BEGIN}\nnew\n{END}\nb\n"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -4,6 +4,7 @@ make bench                                       against baselines of our own
 make bench ARGS="--bfcl --tau2 ../tau2-bench"    and against BFCL (from PyPI) and a checkout of tau2-bench
 make bench ARGS="--verifiers"                    and against verifiers (from PyPI)
 make bench ARGS="--step"                         and what takes the time of a training step on this CPU
+make bench ARGS="--write"                        and write the tables into docs/benchmarks.md
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit.wire import wire
 from mcp_servers.world import World
 
+from ..benchmark_page import markdown, write_block
 from ..prove.benchmarks.environment import SetUpFailed
 from ..prove.reward import score
 from ..prove.trajectory import ExecutedCall, Step, ToolCall
@@ -82,26 +84,42 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--verifiers", action="store_true", help="measure verifiers, too; it is installed apart")
     parser.add_argument("--step", action="store_true", help="measure a few steps of GRPO, too; needs torch")
     parser.add_argument("--folder", type=Path, default=Path("data/bench"), help="where the peers' environments are")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/benchmarks.md")
     options = parser.parse_args(argv)
     console = Console()
-    graph = options.folder / "graph"
-    tables = (against_baselines(), servers_table(), by_size(), synthesis_table(graph), rollouts_table(graph))
-    for table in (*tables, store_table(graph)):
-        console.print(table)
-    console.print(rescoring_table(graph))
-    console.print(picture_table(graph))
-    console.print(pages_table())
-    console.print(by_hand_table())
-    console.print(sockets_table())
-    if options.step:
-        console.print(step_table(options.folder))
+    own = [show(console, table) for table in own_tables(options.folder, options.step)]
+    if options.write:
+        write_block("bench", "\n\n".join(own))
     try:
-        for table in against_peers(options.folder, options.bfcl, options.tau2, options.verifiers):
-            console.print(table)
+        peers = [
+            show(console, table)
+            for table in against_peers(options.folder, options.bfcl, options.tau2, options.verifiers)
+        ]
     except SetUpFailed as error:
         console.print(str(error), style="red")
         return 1
+    if options.write and peers:
+        write_block("peers", "\n\n".join(peers))
     return 0
+
+
+def own_tables(folder: Path, with_step: bool) -> Iterator[Table | str]:
+    """Measure our parts; give each table as soon as it is there, or why something was not measured."""
+    graph = folder / "graph"
+    for table in (against_baselines, servers_table, by_size):
+        yield table()
+    for table_of in (synthesis_table, rollouts_table, store_table, rescoring_table, picture_table):
+        yield table_of(graph)
+    for table_or_reason in (pages_table, by_hand_table, sockets_table):
+        yield table_or_reason()
+    if with_step:
+        yield step_table(folder)
+
+
+def show(console: Console, table: Table | str) -> str:
+    """Print a table; return it as Markdown."""
+    console.print(table)
+    return markdown(table) if isinstance(table, Table) else table
 
 
 def against_baselines() -> Table:

@@ -17,12 +17,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from ..benchmark_page import write_block
 from ..pipeline import ended
 from ..prove.models import ROOTS
 from ..stages import Outcome, StageFailed, Summary, only_one, run_stage, write
 from .learning import Learning
 from .options import SMALL, Options, Size
-from .page import markdown, write_between
+from .page import markdown
 from .step import measure_step
 
 MODEL = "SmolLM2-135M-Instruct"
@@ -58,7 +59,7 @@ def run(options: Options, console: Console) -> str:
     write(options.data / "results.json", {"machine": machine, "learned": learned, "step": step})
     table = markdown(learned, step, machine, options)
     if options.device == "cuda" and not options.small:
-        write_between(options.page, table)
+        write_block("gpu", table, options.page)
         stages.tell(f"Tables written to {options.page}.")
     else:
         stages.tell(f"{table}\nNot written to {options.page.name}: this was a trial on {machine}.")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..benchmark_page import PAGE
 from ..prove.training import PAPER
-
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from .options import Options
-
-BEGIN, END = "<!-- gpu: begin -->", "<!-- gpu: end -->"
 
 
 def markdown(learned: dict[str, Any], step: dict[str, Any], machine: str, options: Options) -> str:
@@ -40,9 +37,3 @@ def markdown(learned: dict[str, Any], step: dict[str, Any], machine: str, option
 def gain_cells(gain: dict[str, float]) -> tuple[str, str, str]:
     interval = f"{gain['difference']:+.3f} ({gain['low']:+.3f} to {gain['high']:+.3f})"
     return f"{gain['before']:.3f}", f"{gain['after']:.3f}", interval
-
-
-def write_between(page: Path, table: str) -> None:
-    """Put the tables between the marks of the page."""
-    text = page.read_text("utf-8")
-    page.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n{table}\n{END}{text.split(END)[1]}", "utf-8")

@@ -16,6 +16,7 @@ from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.experiments.many_runs import GROUP, load
 from prove_web.experiments.models import Run
+from training_worker.benchmark_page import write_block
 
 WIDE = "state,steps,reward,reward-best,kl-last,entropy-mean-20,held_out-best,learning_rate,seed,took"
 PAGES = {
@@ -55,21 +56,30 @@ class Command(BaseCommand):
         parser.add_argument("--wide", type=int, default=4096, help="in the last step of the second run")
         parser.add_argument("--times", type=int, default=40, help="how often each kind of page is asked for")
         parser.add_argument("--only", action="append", choices=PAGES, help="one kind of page; may be said again")
+        parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
 
-    def handle(self, *, times: int, only: list[str] | None, **options: Any) -> None:
+    def handle(self, *, times: int, only: list[str] | None, write: bool, **options: Any) -> None:
         many = {name: options[name] for name in FEW}
         if min(many["runs"] - 1, *many.values(), times) < 1 or min(many["rollouts"], many["wide"]) < GROUP:
             raise CommandError(f"--runs is 2 or more, --rollouts and --wide {GROUP} or more, the others 1 or more.")
         few, whole = (addresses(slug, size) for slug, size in (("few", FEW), ("many", many)))
         client = Client(headers={"host": "localhost"})
         client.force_login(User.objects.get(username="bench"))
-        self.stdout.write(f"{connection.display_name}: {sizes(many)}; few: {sizes(FEW)}")
-        self.stdout.write("| page | few, median | many, median | many, 95th | many / few |")
-        self.stdout.write("| --- | --- | --- | --- | --- |")
+        lines: list[str] = []
+
+        def tell(line: str) -> None:
+            lines.append(line)
+            self.stdout.write(line)
+
+        tell(f"{connection.display_name}: {sizes(many)}; few: {sizes(FEW)}\n")
+        tell("| page | few, median | many, median | many, 95th | many / few |")
+        tell("| --- | --- | --- | --- | --- |")
         for kind in only or PAGES:
             base, _ = timed(client, few[kind], times)
             median, p95 = timed(client, whole[kind], times)
-            self.stdout.write(f"| {kind} | {base:.0f} ms | {median:.0f} ms | {p95:.0f} ms | {median / base:.1f} |")
+            tell(f"| {kind} | {base:.0f} ms | {median:.0f} ms | {p95:.0f} ms | {median / base:.1f} |")
+        if write:
+            write_block("pages", "\n".join(lines))
 
 
 def sizes(size: Mapping[str, int]) -> str:
