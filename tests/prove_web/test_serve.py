@@ -167,8 +167,10 @@ def tools_at(url: str) -> list[str]:
         return []
 
 
-def test_it_starts_survives_a_kill_stops_without_a_trace_and_goes_on(site, tmp_path: Path) -> None:
+def test_it_starts_survives_a_kill_stops_without_a_trace_and_goes_on(site, graph_folder: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
+    data.mkdir()
+    (data / "graph").symlink_to(graph_folder)
     first = site(data)
     port = first.port()
     assert re.search(r"user name: owner +password: (\w{4}-){3}\w{4} ", first.printed)

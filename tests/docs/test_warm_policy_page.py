@@ -1,0 +1,24 @@
+"""docs/warm-policy.md tells of the shipped policy what its card says."""
+
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+WARM = ROOT / "training_worker" / "trainer" / "warm"
+
+
+def test_the_page_has_the_figures_of_the_card() -> None:
+    page, card = (ROOT / "docs" / "warm-policy.md").read_text("utf-8"), json.loads((WARM / "card.json").read_text())
+    vocabulary = len(json.loads((WARM / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
+    megabytes = (WARM / "model.safetensors").stat().st_size / 1e6
+    rewards = {mode: card["evaluation"][mode]["all"]["reward"] for mode in ("sampled", "greedy")}
+    figures = [
+        f"{megabytes:.1f} MB of safetensors",
+        f"byte-level BPE of {vocabulary:,} tokens",
+        f"{card['data']['examples']:,} conversations",
+        f"seed {card['seed']}, {card['minutes']:.0f} minutes on two CPU threads, {card['steps']:,} steps",
+        f"{card['tokens'] / 1e6:.1f}M tokens",
+        f"{rewards['sampled']:.2f} sampled, {rewards['greedy']:.2f} greedy",
+        f"layers {card['shape']['layers']}, width {card['shape']['width']}",
+    ]
+    assert [figure for figure in figures if figure not in page] == []
