@@ -84,9 +84,9 @@ def spoken(value: Any) -> str:
 
 
 def ways_to_say(value: Any, today: str) -> tuple[str, ...]:
-    """How a person may say a date such as 2026-03-05 or a date-time such as 2026-03-05T14:00:00Z: written out, and, where
-    the user said which day `today` is, relative to it. People speak of whole minutes in UTC, the clock of every world.
-    Nothing for any other value."""
+    """How a person may say a date such as 2026-03-05 or a date-time such as 2026-03-05T14:00:00Z: written out, and,
+    where the user said which day `today` is, relative to it. People speak of whole minutes in UTC, the clock of every
+    world. Nothing for any other value."""
     instant = instant_of(value)
     if instant and not (instant.second or instant.microsecond):
         day, time = instant.date(), f" at {instant.hour}:{instant:%M}"

@@ -17,7 +17,8 @@ RELATIVE_TOLERANCE = Fraction(1, 10**9)
 def equal(a: Json, b: Json) -> bool:
     """Equality as JSON: numbers within 1e-9 relative, strings after NFC and without outer white space.
 
-    RFC 3339 date-times are equal when they name the same instant, whatever their offsets. A boolean equals no number. Lists are equal element by element, objects key by key in any order.
+    RFC 3339 date-times are equal when they name the same instant, whatever their offsets. A boolean equals no
+    number. Lists are equal element by element, objects key by key in any order.
     """
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
