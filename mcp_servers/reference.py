@@ -146,7 +146,8 @@ def message(node: ast.expr) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(message(part) for part in node.values)
     if isinstance(node, ast.FormattedValue):
-        return f"{{{ast.unparse(node.value).split('.')[-1].split('(')[0].strip(')') or 'value'}}}"
+        filled = ast.unparse(node.value).removeprefix("minute_text(")
+        return f"{{{filled.split('.')[-1].split('(')[0].strip(')') or 'value'}}}"
     return "..."
 
 

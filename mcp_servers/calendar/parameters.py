@@ -32,7 +32,7 @@ Title = Annotated[str, Field(max_length=80, pattern=r"\S", description="Title of
 Location = Annotated[
     str | None, Field(max_length=80, pattern=r"\S", description="Where it takes place", examples=LOCATIONS)
 ]
-Start = Annotated[Minute, Field(description="Start, such as 2026-03-05T10:00")]
+Start = Annotated[Minute, Field(description="Start, to the minute, such as 2026-03-05T10:00:00Z")]
 Duration = Annotated[
     int,
     Field(ge=5, le=480, description="Duration in minutes", examples=[15, 20, 25, 30, 40, 45, 50, 60, 75, 90, 105, 120]),

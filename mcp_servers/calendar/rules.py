@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .state import Agenda, Calendar, CalendarId, Event, EventId
 from .views import organizer_of
 
@@ -46,9 +46,9 @@ def writable(calendar: Calendar) -> Calendar:
 def require_future(agenda: Agenda, start: datetime) -> None:
     """Raises ToolError when a moment is past or more than two years ahead."""
     if start <= agenda.now:
-        raise ToolError("in_the_past", f"It is {spoken(agenda.now)} now; choose a later time.")
+        raise ToolError("in_the_past", f"It is {minute_text(agenda.now)} now; choose a later time.")
     if start > agenda.now + FURTHEST:
-        raise ToolError("too_far_ahead", f"Choose a time before {spoken(agenda.now + FURTHEST)}.")
+        raise ToolError("too_far_ahead", f"Choose a time before {minute_text(agenda.now + FURTHEST)}.")
 
 
 def require_free(
@@ -60,10 +60,6 @@ def require_free(
             if event.id != besides:
                 raise ToolError(
                     "meeting_overlaps",
-                    f"{event.title} is from {spoken(other)} to {spoken(other + event.length)} in that calendar; "
-                    "choose another time.",
+                    f"{event.title} is from {minute_text(other)} to {minute_text(other + event.length)} in that "
+                    "calendar; choose another time.",
                 )
-
-
-def spoken(moment: datetime) -> str:
-    return moment.isoformat(timespec="minutes")

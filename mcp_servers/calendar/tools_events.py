@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .parameters import CalendarRef, Duration, EventRef, Location, Minutes, Start, Title
 from .recurrence import occurrences
-from .rules import live_event, own_event, require_free, require_future, spoken, writable
+from .rules import live_event, own_event, require_free, require_future, writable
 from .server import server
 from .state import Agenda, Event
 from .views import EventState, Reminders, state_of
@@ -56,7 +56,7 @@ def reschedule_event(agenda: Agenda, event: EventRef, start: Start) -> EventStat
     if row.start <= agenda.now:
         raise ToolError("series_begun", f"{event} has begun; skip single occurrences, or cancel it and create another.")
     if row.start == start:
-        raise ToolError("unchanged", f"{event} already starts at {spoken(start)}; choose another time.")
+        raise ToolError("unchanged", f"{event} already starts at {minute_text(start)}; choose another time.")
     starts = [start]
     if row.series is not None:
         rule = agenda.series.change(row.series, skipped=())
@@ -116,6 +116,8 @@ def set_reminder(agenda: Agenda, event: EventRef, minutes: Minutes) -> Reminders
         )
     start = agenda.upcoming(row)[0]
     if start - timedelta(minutes=minutes) <= agenda.now:
-        raise ToolError("reminder_too_late", f"{event} starts at {spoken(start)}; that reminder would be in the past.")
+        raise ToolError(
+            "reminder_too_late", f"{event} starts at {minute_text(start)}; that reminder would be in the past."
+        )
     row = agenda.events.change(event, reminders=tuple(sorted((*row.reminders, minutes))))
     return Reminders(id=row.id, title=row.title, reminders=row.reminders)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .parameters import ROWS, AskedAnswer, AttendeeRef, EventRef, InvitationRef, Limit, Response
-from .rules import own_event, require_free, spoken
+from .rules import own_event, require_free
 from .server import server
 from .state import Agenda, Answer, Event, Invitation, Status
 from .views import Attendance, InvitationAnswer, InvitationLine, attendees_of, line_of
@@ -88,7 +88,7 @@ def respond_to_invitation(agenda: Agenda, invitation: InvitationRef, response: R
     if row.invitee != agenda.me:
         raise ToolError("not_your_invitation", f"{invitation} is not for you; list_invitations shows yours.")
     if row.expires <= agenda.now:
-        raise ToolError("invitation_expired", f"{invitation} expired at {spoken(row.expires)}; ask for a new one.")
+        raise ToolError("invitation_expired", f"{invitation} expired at {minute_text(row.expires)}; ask for a new one.")
     if row.answer == answer:
         raise ToolError("already_answered", f"Your answer to {invitation} is {answer} already; give another one.")
     if status == "confirmed":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, time, timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .parameters import CalendarRef, Count, Duration, Number, OnDay, Repeats, SeriesRef, Start, Title
 from .recurrence import occurrences
-from .rules import own_event, require_free, require_future, spoken
+from .rules import own_event, require_free, require_future
 from .server import server
 from .state import Agenda, Event, Series
 from .views import SeriesView, Slot, series_of
@@ -85,7 +85,7 @@ def skip_occurrence(agenda: Agenda, series: SeriesRef, number: Number) -> Series
     if day in rule.skipped:
         raise ToolError("already_skipped", f"Occurrence {number} on {day} is skipped already; choose another one.")
     if start <= agenda.now:
-        raise ToolError("in_the_past", f"Occurrence {number} was at {spoken(start)}; choose one still to come.")
+        raise ToolError("in_the_past", f"Occurrence {number} was at {minute_text(start)}; choose one still to come.")
     if agenda.upcoming(event) == [start]:
         raise ToolError("last_occurrence", f"Nothing else is left of {series}; use cancel_event to cancel it.")
     return series_of(agenda, agenda.series.change(series, skipped=tuple(sorted((*rule.skipped, day)))))

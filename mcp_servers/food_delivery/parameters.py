@@ -47,7 +47,10 @@ Code = Annotated[
     Seen("code"),
 ]
 DeliverAt = Annotated[
-    Minute | None, Field(description="When it should arrive, such as 2026-03-05T12:30; as soon as possible by default")
+    Minute | None,
+    Field(
+        description="When it should arrive, to the minute, such as 2026-03-05T12:30:00Z; as soon as possible by default"
+    ),
 ]
 Tip = Annotated[int, Field(ge=1, le=10_000, description="Tip for the courier in cents", examples=TIPS)]
 OrderTip = Annotated[int | None, Field(ge=1, le=10_000, description="Tip for the courier in cents", examples=TIPS)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .kitchen import refund_for_missing, require_modest, status_of, view
 from .parameters import CourierStars, OrderLineRef, OrderRef, Portions, Stars, Tip
 from .server import server
@@ -27,7 +27,7 @@ def delivered(delivery: Delivery, id: FoodOrderId) -> Order:
     """The order, which has come. Raises ToolError when it was cancelled or is not there yet."""
     row = not_cancelled(delivery, id)
     if status_of(delivery, row) != "delivered":
-        raise ToolError("not_delivered_yet", f"{id} arrives at {row.delivered:%Y-%m-%dT%H:%M}; wait until then.")
+        raise ToolError("not_delivered_yet", f"{id} arrives at {minute_text(row.delivered)}; wait until then.")
     return row
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from ..kit import Draw, ToolError
+from ..kit import Draw, ToolError, minute_text
 from ..people import FIRST
 from ..places import PlaceId
 from .basket import applied, discount_of, require_usable, restaurant_of, subtotal
@@ -82,14 +82,14 @@ def require_times(delivery: Delivery, restaurant: Restaurant, far: int, arrives:
     now = delivery.now
     first = now + STARTING + needed(restaurant, far)
     if arrives is not None and arrives < first:
-        moment = first.isoformat(timespec="minutes")
+        moment = minute_text(first)
         raise ToolError("too_soon", f"It can arrive at {moment} at the earliest; choose that time or a later one.")
     if arrives is not None and arrives > now + FURTHEST:
         raise ToolError("too_far_ahead", "Food can be scheduled up to 3 days ahead; choose an earlier time.")
     times = times_of(restaurant, far, now, arrives)
     asked = now if arrives is None else times.cooking
     if not restaurant.is_open(asked):
-        opens = restaurant.next_open(asked).isoformat(timespec="minutes")
+        opens = minute_text(restaurant.next_open(asked))
         raise ToolError(
             "restaurant_closed", f"{restaurant.name} cooks again from {opens} on; schedule the order for after that."
         )

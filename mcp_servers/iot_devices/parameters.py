@@ -94,8 +94,10 @@ Threshold = Annotated[
         examples=THRESHOLDS,
     ),
 ]
-At = Annotated[Minute, Field(description="When, within 30 days, such as 2026-03-05T10:00")]
-CodeUntil = Annotated[Minute, Field(description="When the code expires, within 90 days, such as 2026-03-05T10:00")]
+At = Annotated[Minute, Field(description="When, within 30 days, to the minute, such as 2026-03-05T10:00:00Z")]
+CodeUntil = Annotated[
+    Minute, Field(description="When the code expires, within 90 days, to the minute, such as 2026-03-05T10:00:00Z")
+]
 
 AskedRoom = Annotated[HomeRoomId | None, Field(description="Only devices in this room id")]
 SensorRoom = Annotated[HomeRoomId | None, Field(description="Only sensors in this room id")]

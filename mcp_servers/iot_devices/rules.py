@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .clock import after, battery, current
 from .kinds import KINDS
 from .sensing import is_raining
@@ -21,7 +21,7 @@ def reachable(home: Home, id: SmartDeviceId) -> SmartDevice:
     if row.updating_until is not None:
         raise ToolError(
             "device_updating",
-            f"{id} ({row.name}) is updating until {row.updating_until:%H:%M}; do something else until then.",
+            f"{id} ({row.name}) is updating until {minute_text(row.updating_until)}; do something else until then.",
         )
     require_battery(id, row.name, battery(home, row))
     return row
@@ -66,9 +66,9 @@ def quiet_hours(home: Home) -> str:
 
 def require_future(home: Home, moment: datetime, furthest: timedelta) -> None:
     if moment <= home.now:
-        raise ToolError("in_the_past", f"It is {home.now:%Y-%m-%dT%H:%M} now; choose a later time.")
+        raise ToolError("in_the_past", f"It is {minute_text(home.now)} now; choose a later time.")
     if moment > home.now + furthest:
-        raise ToolError("too_far_ahead", f"Choose a time until {home.now + furthest:%Y-%m-%dT%H:%M}.")
+        raise ToolError("too_far_ahead", f"Choose a time until {minute_text(home.now + furthest)}.")
 
 
 def require_level(row: SmartDevice, level: int) -> None:

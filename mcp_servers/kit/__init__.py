@@ -5,7 +5,7 @@ from .errors import NotFound, ServerFailed, ToolError
 from .server import Seen, Sensitive, Server, Tool
 from .session import Reply, Session, Step
 from .state import Entity, State, Table, fresh, table
-from .times import Day, Minute
+from .times import Day, Minute, minute_text
 
 __all__ = [
     "Day",
@@ -27,5 +27,6 @@ __all__ = [
     "fresh",
     "is_held_out",
     "is_held_out_seed",
+    "minute_text",
     "table",
 ]

@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 from .server import Server, Tool
 from .state import Entity, State
+from .times import minute_text
 
 OPTIONAL = re.compile(r"\[[^\[\]]*\]")
 DAYS_AHEAD = 3
@@ -48,7 +49,7 @@ def value_for(tool: Tool, name: str, state: State, rows: dict[str, Entity]) -> s
         case {"examples": [first, *_]} | {"enum": [first, *_]}:
             return str(first)
         case {"format": "date-time"}:
-            return later.isoformat(timespec="minutes")
+            return minute_text(later)
         case {"format": "date"}:
             return later.date().isoformat()
     return None

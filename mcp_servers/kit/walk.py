@@ -14,11 +14,12 @@ from .draw import Draw
 from .server import Seen, Tool
 from .session import Session, Step
 from .state import State
+from .times import minute_text, parse_instant
 
 Call = tuple[str, str]
 WRONG: tuple[Any, ...] = (None, True, -1, 0, 10**12, 2.5, "", "ACC-0000", "no such thing", [], {}, ["x"], {"a": 1})
 FAULTY, NEAR = 0.12, 0.4
-DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d)?")
+DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:00Z)?")
 NUMBERS, MOMENTS, DAYS = "numbers", "moments", "days"
 MINUTE, DAY, STEPS = timedelta(minutes=1), timedelta(days=1), (-1, 0, 0, 1)
 
@@ -110,7 +111,7 @@ class Walker:
             case {"type": "integer"}:
                 return self.number(schema)
             case {"format": "date-time"}:
-                return self.moment().isoformat(timespec="minutes")
+                return minute_text(self.moment())
             case {"format": "date"}:
                 return self.day().isoformat()
         return self.text(schema, known)
@@ -118,7 +119,7 @@ class Walker:
     def moment(self) -> datetime:
         """One soon or far, or one next to a moment seen: limits are where rules go wrong."""
         if self.seen.get(MOMENTS) and self.draw.chance(NEAR):
-            return datetime.fromisoformat(self.draw.choice(self.seen[MOMENTS])) + self.draw.choice(STEPS) * MINUTE
+            return parse_instant(self.draw.choice(self.seen[MOMENTS])) + self.draw.choice(STEPS) * MINUTE
         minutes = self.draw.choice((-60, 15, 60, 90, 24 * 60, self.draw.integer(0, 20_000)))
         return self.now + minutes * MINUTE
 

@@ -43,6 +43,7 @@ from .server import Server, Tool
 from .session import Reply, Session, refusal
 from .state import State, as_json
 from .task import example_task
+from .times import minute_text
 
 SESSION = "prove/session"
 MOST_SESSIONS = 1_000
@@ -260,7 +261,7 @@ def text_of(uri: str, mime: str, text: str) -> ReadResourceResult:
 def overview(state: State) -> dict[str, Any]:
     """What time it is and how many rows each table has."""
     tables = {name: sum(1 for _ in rows) for name, rows in state.tables().items()}
-    return {"now": state.now.isoformat(timespec="minutes"), "tables": tables}
+    return {"now": minute_text(state.now), "tables": tables}
 
 
 def rows_of(server: Server[Any], state: State, table: str) -> dict[str, Any]:

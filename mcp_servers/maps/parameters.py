@@ -52,7 +52,9 @@ Viewer = Annotated[EmailAddress, Field(description="Id of the contact who may fo
 
 Travel = Annotated[Mode, Field(description="How to travel")]
 AskedAvoid = Annotated[Avoid | None, Field(description="What the route must not use")]
-Departure = Annotated[Minute | None, Field(description="Departure, such as 2026-03-05T10:00; now by default")]
+Departure = Annotated[
+    Minute | None, Field(description="Departure, to the minute, such as 2026-03-05T10:00:00Z; now by default")
+]
 Query = Annotated[
     str | None,
     Field(pattern=r"\S", max_length=80, description="Words of the name, kind or street", examples=QUERIES),
@@ -60,7 +62,9 @@ Query = Annotated[
 ]
 AskedKind = Annotated[PlaceKind | None, Field(description="Only places of this kind")]
 AskedNear = Annotated[PlaceId | None, Field(description="Id of a place; nearest to it first")]
-OpenAt = Annotated[Minute | None, Field(description="Only places open at this time, such as 2026-03-05T10:00")]
+OpenAt = Annotated[
+    Minute | None, Field(description="Only places open at this time, to the minute, such as 2026-03-05T10:00:00Z")
+]
 Address = Annotated[
     str,
     Field(pattern=r"\S", max_length=120, description="House number and street", examples=ADDRESSES),

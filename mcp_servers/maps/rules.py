@@ -33,7 +33,3 @@ def require_route(
             f"The way is {route.metres} metres, over the {farthest} that make sense {mode}; choose a faster mode.",
         )
     return start, end, route
-
-
-def spoken(moment: datetime) -> str:
-    return moment.isoformat(timespec="minutes")

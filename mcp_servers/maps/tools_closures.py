@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .geometry import metres
 from .parameters import ROWS, AskedNear, ClosureRef, Hours, Limit, Reason, RoadRef
-from .rules import spoken
 from .server import server
 from .state import RoadClosure, TownMap
 from .views import ClosureView
@@ -60,7 +59,7 @@ def report_road_closure(town: TownMap, road: RoadRef, reason: Reason, hours: Hou
         if known.active(town.now):
             raise ToolError(
                 "closure_already_reported",
-                f"{known.id} has {row.name} closed until {spoken(known.until)}; nothing is left to do.",
+                f"{known.id} has {row.name} closed until {minute_text(known.until)}; nothing is left to do.",
             )
     mine = [known for known in town.closures if known.reporter == town.me and known.active(town.now)]
     if len(mine) >= MOST_REPORTS:
@@ -84,7 +83,7 @@ def withdraw_road_closure(town: TownMap, closure: ClosureRef) -> ClosureView:
     """Withdraw a closure that you reported, before it ends by itself."""
     row = town.closures[closure]
     if row.reporter != town.me:
-        raise ToolError("not_your_report", f"{closure} was not reported by you; it ends at {spoken(row.until)}.")
+        raise ToolError("not_your_report", f"{closure} was not reported by you; it ends at {minute_text(row.until)}.")
     if not row.active(town.now):
-        raise ToolError("closure_over", f"{closure} ended at {spoken(row.until)}; nothing is left to do.")
+        raise ToolError("closure_over", f"{closure} ended at {minute_text(row.until)}; nothing is left to do.")
     return closure_view(town, town.closures.remove(closure))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .hours import is_open
 from .parameters import (
     ROWS,
@@ -20,7 +20,7 @@ from .parameters import (
     Within,
 )
 from .routing import find_route, times_from
-from .rules import require_route, spoken
+from .rules import require_route
 from .server import server
 from .state import TownMap, TownPlace
 from .steps import minutes_of, steps_of
@@ -47,9 +47,11 @@ def get_directions(
     """Get the fastest route between two places, step by step, in traffic."""
     moment = depart or town.now
     if moment < town.now:
-        raise ToolError("departure_in_past", f"It is {spoken(town.now)} now; choose a later departure.")
+        raise ToolError("departure_in_past", f"It is {minute_text(town.now)} now; choose a later departure.")
     if moment > town.now + FURTHEST:
-        raise ToolError("departure_too_late", f"Routes are planned until {spoken(town.now + FURTHEST)}; leave earlier.")
+        raise ToolError(
+            "departure_too_late", f"Routes are planned until {minute_text(town.now + FURTHEST)}; leave earlier."
+        )
     start, end, route = require_route(town, origin, destination, mode, moment, avoid)
     slow = sum(seconds(road, mode, moment) - seconds(road, mode, None) for road in route.roads)
     minutes = minutes_of(route.seconds)

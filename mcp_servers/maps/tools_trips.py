@@ -5,9 +5,9 @@ from __future__ import annotations
 from heapq import nlargest
 from operator import attrgetter
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .parameters import ROWS, AskedUnderWay, Destination, Limit, Origin, Travel, TripRef, Viewer
-from .rules import require_route, spoken
+from .rules import require_route
 from .server import server
 from .state import TownMap
 from .trips import new_trip, trip_view
@@ -41,7 +41,9 @@ def share_trip(town: TownMap, origin: Origin, destination: Destination, mode: Tr
     person = town.contacts[viewer]
     for row in town.trips.where(sharer=town.me):
         if row.ended is None:
-            raise ToolError("trip_under_way", f"You are sharing {row.id} since {spoken(row.started)}; end it first.")
+            raise ToolError(
+                "trip_under_way", f"You are sharing {row.id} since {minute_text(row.started)}; end it first."
+            )
     start, end, route = require_route(town, origin, destination, mode, town.now)
     trip = new_trip(town.trips.new_id(), (town.me, person.id), (start, end), mode, town.now, route)
     return trip_view(town, town.trips.put(trip))
@@ -61,5 +63,5 @@ def end_shared_trip(town: TownMap, trip: TripRef) -> TripView:
     if row.sharer != town.me:
         raise ToolError("not_your_trip", f"{trip} is shared by {row.sharer}; only they can end it.")
     if row.ended is not None:
-        raise ToolError("trip_already_ended", f"{trip} ended at {spoken(row.ended)}; nothing is left to do.")
+        raise ToolError("trip_already_ended", f"{trip} ended at {minute_text(row.ended)}; nothing is left to do.")
     return trip_view(town, town.trips.change(trip, ended=town.now))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .state import Bid, Listing, ListingId, Market
 from .terms import increment
 
@@ -35,7 +35,7 @@ def require_buyable(market: Market, id: ListingId) -> Listing:
         )
     until = listing.reserved_until
     if until is not None and market.now < until:
-        moment = until.isoformat(timespec="minutes")
+        moment = minute_text(until)
         raise ToolError("listing_reserved", f"{id} is reserved for somebody else until {moment}; come back then.")
     return listing
 

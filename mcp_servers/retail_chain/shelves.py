@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .state import Chain, ChainProductId, ChainStoreId, Pickup, Stock, Store, Tier, Transfer, stock_id
 from .views import PickupStatus, PickupView
 
@@ -101,7 +101,7 @@ def taken(chain: Chain, product: ChainProductId) -> int:
 def require_open(chain: Chain, store: Store) -> None:
     """Raise ToolError unless the store is open now."""
     if not store.is_open(chain.now):
-        opens = store.next_open(chain.now).isoformat(timespec="minutes")
+        opens = minute_text(store.next_open(chain.now))
         raise ToolError("store_closed", f"{store.name} is closed and opens at {opens}; come then or use another store.")
 
 

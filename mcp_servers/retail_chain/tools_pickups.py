@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from operator import attrgetter
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .parameters import ROWS, AskedStatus, Limit, PickupRef, Points, ProductRef, Quantity, StoreRef
 from .server import server
 from .shelves import (
@@ -112,7 +112,7 @@ def still_held(chain: Chain, id: StorePickupId) -> Pickup:
     if status == "cancelled":
         raise ToolError("pickup_cancelled", f"{id} was cancelled; reserve the {pickup.name} again.")
     if status == "expired":
-        raise ToolError("reservation_expired", f"{id} was kept until {pickup.until:%Y-%m-%dT%H:%M}; reserve it again.")
+        raise ToolError("reservation_expired", f"{id} was kept until {minute_text(pickup.until)}; reserve it again.")
     return pickup
 
 
@@ -129,7 +129,7 @@ def collect_pickup(chain: Chain, pickup: PickupRef, points: Points = None) -> Pu
     row = still_held(chain, pickup)
     if status_of(chain, row) != "ready":
         arrives = view(chain, row).arrives
-        raise ToolError("transfer_in_progress", f"{pickup} reaches the store at {arrives:%Y-%m-%dT%H:%M}; come then.")
+        raise ToolError("transfer_in_progress", f"{pickup} reaches the store at {minute_text(arrives)}; come then.")
     require_open(chain, chain.stores[row.store])
     total, used = row.price * row.quantity, points or 0
     require_points(chain, used, total)

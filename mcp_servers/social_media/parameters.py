@@ -37,7 +37,9 @@ Text = Annotated[
     str, Field(max_length=280, pattern=r"\S", description="Text, with #hashtags and @handles", examples=POSTS)
 ]
 CommentText = Annotated[str, Field(max_length=200, pattern=r"\S", description="Text of the comment", examples=COMMENTS)]
-PublishAt = Annotated[Minute | None, Field(description="When to publish it, such as 2026-03-05T10:00; now by default")]
+PublishAt = Annotated[
+    Minute | None, Field(description="When to publish it, to the minute, such as 2026-03-05T10:00:00Z; now by default")
+]
 AskedAudience = Annotated[Audience | None, Field(description="Who sees the post, public by default")]
 AskedComments = Annotated[CommentsFrom | None, Field(description="Who may comment, everyone by default")]
 NewComments = Annotated[CommentsFrom | None, Field(description="Who may comment from now on")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from ..kit import NotFound, ToolError
+from ..kit import NotFound, ToolError, minute_text
 from ..people import EmailAddress
 from .state import (
     DAY,
@@ -65,7 +65,7 @@ def require_original(net: Network, post: SocialPost) -> SocialPost:
     if post.repost_of is not None:
         raise ToolError("is_repost", f"{post.id} is a repost; use the original, {post.repost_of}.")
     if not net.out(post):
-        raise ToolError("not_published_yet", f"{post.id} is published at {spoken(post.at)} only; wait until then.")
+        raise ToolError("not_published_yet", f"{post.id} is published at {minute_text(post.at)} only; wait until then.")
     return post
 
 
@@ -105,19 +105,18 @@ def require_pace(net: Network, at: datetime) -> None:
     times = sorted([at, *(row.at for row in near(net, at, HOUR))])
     if any(late - early < HOUR for early, late in zip(times, times[POSTS_AN_HOUR:], strict=False)):
         raise ToolError(
-            "rate_limited", f"You can have {POSTS_AN_HOUR} posts in an hour around {spoken(at)}; post at another time."
+            "rate_limited",
+            f"You can have {POSTS_AN_HOUR} posts in an hour around {minute_text(at)}; post at another time.",
         )
 
 
 def require_schedulable(net: Network, at: datetime) -> None:
     """Raises ToolError when nothing can be scheduled for this moment."""
     if at <= net.now:
-        raise ToolError("in_the_past", f"It is {spoken(net.now)} now; name a later time or leave it out.")
+        raise ToolError("in_the_past", f"It is {minute_text(net.now)} now; name a later time or leave it out.")
     if at > net.now + FURTHEST:
-        raise ToolError("too_far_ahead", f"Posts can wait until {spoken(net.now + FURTHEST)}; name an earlier time.")
+        raise ToolError(
+            "too_far_ahead", f"Posts can wait until {minute_text(net.now + FURTHEST)}; name an earlier time."
+        )
     if len(net.scheduled()) >= MOST_SCHEDULED:
         raise ToolError("schedule_full", f"{MOST_SCHEDULED} posts are waiting already; delete one of them first.")
-
-
-def spoken(moment: datetime) -> str:
-    return moment.isoformat(timespec="minutes")

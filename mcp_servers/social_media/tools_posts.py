@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .parameters import AskedAudience, AskedComments, NewComments, OwnPostRef, PublishAt, Text
-from .rules import own, require_new_text, require_original, require_pace, require_schedulable, spoken
+from .rules import own, require_new_text, require_original, require_pace, require_schedulable
 from .server import server
 from .state import EDIT_WINDOW, Network, SocialPost, SocialPostId
 from .views import PostDetails, PostLine, ProfileDetails, post_details, post_line, profile_details
@@ -69,7 +69,7 @@ def require_editable(net: Network, post: SocialPost, text: str) -> None:
     if net.now > post.at + EDIT_WINDOW:
         raise ToolError(
             "edit_window_passed",
-            f"The text of {post.id} could be edited until {spoken(post.at + EDIT_WINDOW)}; write a new post.",
+            f"The text of {post.id} could be edited until {minute_text(post.at + EDIT_WINDOW)}; write a new post.",
         )
     require_new_text(net, text, post.at, besides=post.id)
 

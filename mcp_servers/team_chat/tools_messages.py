@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from operator import attrgetter
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .parameters import ROWS, AskedAuthor, AskedChannel, ChannelRef, Limit, OwnMessageRef, Query, Text, ThreadRef
 from .rules import active, living, readable
 from .server import server
@@ -97,7 +97,7 @@ def edit_chat_message(chat: Chat, message: OwnMessageRef, text: Text) -> Message
     if chat.now > row.at + EDIT_WINDOW:
         raise ToolError(
             "edit_window_passed",
-            f"{message} could be edited until {(row.at + EDIT_WINDOW).isoformat(timespec='minutes')}; post a new one.",
+            f"{message} could be edited until {minute_text(row.at + EDIT_WINDOW)}; post a new one.",
         )
     if text == row.text:
         raise ToolError("text_unchanged", f"{message} says that already; give another text.")

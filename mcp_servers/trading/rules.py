@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .hours import is_open, next_opening
 from .market import band, crosses
 from .matching import OTHER, displayed
@@ -29,7 +29,7 @@ def require_trading(broker: Broker, stock: Stock, duration: Duration) -> None:
     if stock.halted:
         raise ToolError("trading_halted", f"Trading in {stock.symbol} is halted; choose another stock.")
     if duration != "until_cancelled" and not is_open(stock.exchange, broker.now):
-        opening = next_opening(stock.exchange, broker.now).isoformat(timespec="minutes")
+        opening = minute_text(next_opening(stock.exchange, broker.now))
         raise ToolError(
             "market_closed",
             f"{stock.exchange}, where {stock.symbol} trades, opens at {opening}; place a limit order until cancelled.",

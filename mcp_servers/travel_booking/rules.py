@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 
 from ..crossing import BookingCode
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from ..places import CITIES
 from .fares import CLOSES, FARES
 from .seats import places_left
@@ -25,7 +25,9 @@ def city_named(text: str) -> str:
 
 def require_not_departed(travel: Travel, flight: Flight) -> None:
     if flight.departs <= travel.now:
-        raise ToolError("flight_departed", f"{flight.number} left at {spoken(flight.departs)}; choose a later flight.")
+        raise ToolError(
+            "flight_departed", f"{flight.number} left at {minute_text(flight.departs)}; choose a later flight."
+        )
 
 
 def require_open(travel: Travel, flight: Flight) -> None:
@@ -69,8 +71,8 @@ def require_time(travel: Travel, traveller: Traveller, flight: Flight, besides: 
         if overlap(flight, other):
             raise ToolError(
                 "flights_overlap",
-                f"{row.id} has {traveller.name} on {other.number} from {spoken(other.departs)} to "
-                f"{spoken(other.arrives)}; choose a flight at another time.",
+                f"{row.id} has {traveller.name} on {other.number} from {minute_text(other.departs)} to "
+                f"{minute_text(other.arrives)}; choose a flight at another time.",
             )
 
 
@@ -100,7 +102,3 @@ def changeable_booking(travel: Travel, id: BookingCode) -> tuple[FlightBooking, 
 def window_passed(travel: Travel, booking: FlightBooking, flight: Flight) -> bool:
     """Whether it is too late to change or cancel under the rules of the fare."""
     return travel.now > flight.departs - timedelta(hours=FARES[booking.fare].window)
-
-
-def spoken(moment: datetime) -> str:
-    return moment.isoformat(timespec="minutes")

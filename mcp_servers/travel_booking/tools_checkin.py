@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .fares import BAG_FEE, CHECK_IN_OPENS, CLOSES, MOST_BAGS, miles_for, upgrade_miles
 from .ledger import add_miles, pay
 from .parameters import BookingRef, MoreBags, Passport, Seat
-from .rules import active_booking, changeable_booking, require_place, require_valid_passport, spoken
+from .rules import active_booking, changeable_booking, require_place, require_valid_passport
 from .seats import cabin_of, free_seats, seats_of
 from .server import server
 from .state import Travel
@@ -92,9 +92,13 @@ def check_in_for_flight(travel: Travel, booking: BookingRef, passport: Passport)
         raise ToolError("already_checked_in", f"{booking} is checked in already, on seat {row.seat}; nothing is left.")
     opens, closes = flight.departs - timedelta(hours=CHECK_IN_OPENS), flight.departs - timedelta(hours=CLOSES)
     if travel.now < opens:
-        raise ToolError("check_in_not_open", f"Check-in for {flight.number} opens at {spoken(opens)}; come back then.")
+        raise ToolError(
+            "check_in_not_open", f"Check-in for {flight.number} opens at {minute_text(opens)}; come back then."
+        )
     if travel.now >= closes:
-        raise ToolError("check_in_closed", f"Check-in for {flight.number} closed at {spoken(closes)}; see the airline.")
+        raise ToolError(
+            "check_in_closed", f"Check-in for {flight.number} closed at {minute_text(closes)}; see the airline."
+        )
     person = travel.travellers[row.traveller]
     require_valid_passport(person, flight.departs.date())
     if passport != person.passport:

@@ -72,7 +72,7 @@ Amount = Annotated[
 ]
 Service = Annotated[ServiceKind, Field(description="What is to be done")]
 ServiceTime = Annotated[
-    Minute, Field(description="Beginning, on a weekday from 8:00 to 16:00, such as 2026-03-05T10:00")
+    Minute, Field(description="Beginning, on a weekday from 8:00 to 16:00, to the minute, such as 2026-03-05T10:00:00Z")
 ]
 
 AskedName = Annotated[

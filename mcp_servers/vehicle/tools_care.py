@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .care import CLOSING, HOUR, OPENING, STATIONS, is_busy, is_fully_booked, is_open, price_of
 from .motion import settle
 from .parameters import Amount, Service, ServiceTime
@@ -76,7 +76,7 @@ def book_vehicle_service(garage: Garage, service: Service, at: ServiceTime) -> S
         )
     for row in garage.bookings.where(service=service):
         if row.at > garage.now:
-            raise ToolError("service_booked", f"{row.id} is for {service} too, at {row.at:%Y-%m-%dT%H:%M}; keep it.")
+            raise ToolError("service_booked", f"{row.id} is for {service} too, at {minute_text(row.at)}; keep it.")
     if is_fully_booked(garage, at) or any(abs(row.at - at) < HOUR for row in garage.bookings):
-        raise ToolError("slot_taken", f"The workshop has no place left at {at:%Y-%m-%dT%H:%M}; choose another time.")
+        raise ToolError("slot_taken", f"The workshop has no place left at {minute_text(at)}; choose another time.")
     return garage.bookings.put(ServiceBooking(id=garage.bookings.new_id(), service=service, at=at))

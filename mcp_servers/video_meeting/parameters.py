@@ -28,7 +28,7 @@ RecordingRef = Annotated[RecordingId, Field(description="Id of a recording of a 
 GuestRef = Annotated[EmailAddress, Field(description="Id of a person, an e-mail address")]
 
 Title = Annotated[str, Field(max_length=80, pattern=r"\S", description="Title of the meeting", examples=TITLES)]
-Start = Annotated[Minute, Field(description="Start, such as 2026-03-05T10:00")]
+Start = Annotated[Minute, Field(description="Start, to the minute, such as 2026-03-05T10:00:00Z")]
 DURATIONS = [10, 15, 20, 25, 30, 40, 45, 50, 60, 75, 90, 120]
 Duration = Annotated[int, Field(ge=5, le=MOST_MINUTES, description="Duration in minutes", examples=DURATIONS)]
 NewDuration = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .state import FURTHEST, MeetingSessionId, Studio, VideoMeeting, VideoMeetingId
 
 
@@ -24,7 +24,9 @@ def require_not_over(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
     if status == "missed":
         raise ToolError("meeting_missed", f"{meeting.id} was never started and is over; schedule a new meeting.")
     if status == "ended":
-        raise ToolError("meeting_ended", f"{meeting.id} ended at {spoken(studio.over(meeting))}; it cannot change.")
+        raise ToolError(
+            "meeting_ended", f"{meeting.id} ended at {minute_text(studio.over(meeting))}; it cannot change."
+        )
     return meeting
 
 
@@ -32,7 +34,7 @@ def require_live(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
     """The meeting, which is live. Raises ToolError otherwise."""
     if studio.status(require_not_over(studio, meeting)) == "scheduled":
         raise ToolError(
-            "meeting_not_started", f"{meeting.id} has not started; it is planned for {spoken(meeting.start)}."
+            "meeting_not_started", f"{meeting.id} has not started; it is planned for {minute_text(meeting.start)}."
         )
     return meeting
 
@@ -63,9 +65,9 @@ def step_out(studio: Studio) -> None:
 def require_free(studio: Studio, start: datetime, duration: int, besides: VideoMeetingId | None = None) -> None:
     """Raises ToolError for a time that is past, too far ahead or taken by another meeting of the user."""
     if start <= studio.now:
-        raise ToolError("in_the_past", f"It is {spoken(studio.now)} now; choose a later time.")
+        raise ToolError("in_the_past", f"It is {minute_text(studio.now)} now; choose a later time.")
     if start > studio.now + FURTHEST:
-        raise ToolError("too_far_ahead", f"Choose a time until {spoken(studio.now + FURTHEST)}.")
+        raise ToolError("too_far_ahead", f"Choose a time until {minute_text(studio.now + FURTHEST)}.")
     end = start + timedelta(minutes=duration)
     for day in range((start - timedelta(days=1)).toordinal(), end.toordinal() + 1):
         for row in studio.meetings.where(day=datetime.fromordinal(day).date(), host=studio.me):
@@ -73,9 +75,5 @@ def require_free(studio: Studio, start: datetime, duration: int, besides: VideoM
             if row.id != besides and not row.cancelled and row.start < end and start < taken_until:
                 raise ToolError(
                     "meeting_overlaps",
-                    f"{row.id} is from {spoken(row.start)} to {spoken(taken_until)}; choose another time.",
+                    f"{row.id} is from {minute_text(row.start)} to {minute_text(taken_until)}; choose another time.",
                 )
-
-
-def spoken(moment: datetime) -> str:
-    return moment.isoformat(timespec="minutes")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .parameters import GuestRef, MeetingAction, MeetingRef, OwnMeetingRef, Passcode, RoomTo, SessionRef
-from .rules import hosted, require_live, require_scheduled, spoken, steered, step_out
+from .rules import hosted, require_live, require_scheduled, steered, step_out
 from .server import server
 from .state import BREAKOUT_SEATS, EARLY, MeetingSession, Studio, VideoMeeting
 from .views import MeetingDetails, meeting_details
@@ -36,7 +36,7 @@ def started(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
     require_scheduled(studio, meeting)
     if studio.now < meeting.start - EARLY:
         raise ToolError(
-            "too_early", f"{meeting.id} can be started from {spoken(meeting.start - EARLY)} on; wait until then."
+            "too_early", f"{meeting.id} can be started from {minute_text(meeting.start - EARLY)} on; wait until then."
         )
     step_out(studio)
     session = MeetingSession(id=studio.sessions.new_id(), meeting=meeting.id, title=meeting.title)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kit import ToolError
+from ..kit import ToolError, minute_text
 from .parameters import RecordingAction, RecordingRef, SessionRef
-from .rules import spoken, steered
+from .rules import steered
 from .server import server
 from .state import KEPT, Recording, Studio
 from .transcripts import transcript
@@ -48,7 +48,7 @@ def get_meeting_recording(studio: Studio, recording: RecordingRef) -> RecordingD
     """Get a recording with its transcript, unless it has expired."""
     row = studio.recordings[recording]
     if row.expires <= studio.now:
-        raise ToolError("recording_expired", f"{recording} expired at {spoken(row.expires)}; it cannot be read.")
+        raise ToolError("recording_expired", f"{recording} expired at {minute_text(row.expires)}; it cannot be read.")
     if not stopped(studio, row):
         raise ToolError("still_recording", f"{recording} is still being made; stop it or wait until the meeting ends.")
     stop = studio.until(row)

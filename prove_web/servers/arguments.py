@@ -12,12 +12,12 @@ from mcp_servers.kit import Tool, ToolError
 from mcp_servers.kit.arguments import canonical
 
 from .parameters import Parameter, parameters
-from .typed import GIVEN, IS, NULL, ROWS, as_typed, below, read, rows_of, with_row, without_row
+from .typed import GIVEN, IS, NULL, PICKED, ROWS, as_typed, below, read, rows_of, with_row, without_row
 
 PREFIX, IS_PREFIX, ROWS_PREFIX = "arg-", "is-", "rows-"
 FORM, JSON = "form", "json"
 ZERO_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-NATIVE = {"date": r"\d{4}-\d\d-\d\d", "date-time": r"\d{4}-\d\d-\d\dT\d\d:\d\d"}
+NATIVE = {"date": r"\d{4}-\d\d-\d\d", "date-time": PICKED.pattern}
 
 
 @dataclass

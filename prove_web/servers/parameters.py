@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_servers.kit import Tool
+from mcp_servers.kit.times import MINUTE_EXAMPLE
 
 LONG = 200  # characters that ask for a text box of several lines
 DEEPEST = 6  # what is nested any deeper is filled in as JSON
-SHAPES = {"date": "2026-03-05", "date-time": "2026-03-05T10:00"}
+SHAPES = {"date": "2026-03-05", "date-time": MINUTE_EXAMPLE}
 LIMITS = {
     "minimum": "at least {}",
     "maximum": "at most {}",

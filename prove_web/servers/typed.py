@@ -18,6 +18,7 @@ from .parameters import Parameter
 IS, ROWS = "#is", "#rows"
 NULL, GIVEN = "null", "given"
 MOST_ROWS = 200
+PICKED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)  # a date and time as browsers' own fields have it
 INTEGER = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 ABSENT: Any = object()
 Typed = Mapping[str, str]
@@ -88,6 +89,8 @@ def value_of(one: Parameter, text: str) -> Any:
             return json.loads(text, parse_constant=no_constant)
         case "long":
             return text.replace("\r\n", "\n").replace("\r", "\n")  # as browsers end the lines of a text box
+        case "text" if one.format == "date-time" and PICKED.fullmatch(text):
+            return f"{text}:00Z"
     return text.replace("\r", "").replace("\n", "")  # which a field of one line leaves out
 
 
@@ -126,7 +129,8 @@ def write_one(one: Parameter, path: str, value: Any, typed: dict[str, str]) -> N
 
 def text_of(one: Parameter, value: Any) -> str:
     if isinstance(value, str) and one.kind != "json":
-        return value
+        picked = value.removesuffix(":00Z")
+        return picked if one.format == "date-time" and picked != value and PICKED.fullmatch(picked) else value
     return json.dumps(value, indent=2 if one.kind == "json" else None, ensure_ascii=False)
 
 

@@ -6,7 +6,20 @@ from typing import Annotated, Literal, NewType
 
 from pydantic import Field
 
-from mcp_servers.kit import Day, Draw, Entity, Minute, Seen, Sensitive, Server, State, Table, ToolError, table
+from mcp_servers.kit import (
+    Day,
+    Draw,
+    Entity,
+    Minute,
+    Seen,
+    Sensitive,
+    Server,
+    State,
+    Table,
+    ToolError,
+    minute_text,
+    table,
+)
 from mcp_servers.people import beginning, cast
 
 AccountId = NewType("AccountId", str)
@@ -42,7 +55,7 @@ OneNote = Annotated[NoteId, Field(description="Id of a note")]
 Cents = Annotated[int, Field(ge=1, le=1_000_00, description="Amount in cents", examples=[2500, 100])]
 Pin = Annotated[str, Sensitive(), Seen("pin"), Field(description="PIN of the source account")]
 Text = Annotated[str, Field(min_length=1, max_length=40, description="What to note", examples=["rent", "gift"])]
-Due = Annotated[Minute, Field(description="When it is due, as YYYY-MM-DDTHH:MM")]
+Due = Annotated[Minute, Field(description="When it is due, as YYYY-MM-DDTHH:MM:SSZ")]
 OneDay = Annotated[Day | None, Field(description="A day, as YYYY-MM-DD")]
 Tags = Annotated[tuple[Literal["home", "work"], ...], Field(max_length=2, description="Labels of the note")]
 ROWS = {"small": 3, "default": 40, "large": 2_000}
@@ -99,7 +112,7 @@ def mini_move(till: Till, source: OneAccount, target: OneAccount, amount: Cents,
 def mini_note(till: Till, account: OneAccount, text: Text, due: Due, day: OneDay = None, tags: Tags = ()) -> Note:
     """Attach a note to an account."""
     if due <= till.now:
-        raise ToolError("in_the_past", f"It is already {till.now.isoformat(timespec='minutes')}.")
+        raise ToolError("in_the_past", f"It is already {minute_text(till.now)}.")
     owner = till.accounts[account].id
     return till.notes.put(Note(id=till.notes.new_id(), account=owner, text=text, due=due, day=day, tags=tags))
 

@@ -11,7 +11,8 @@ from calling import do, refused
 from mcp_servers.calendar import server
 from mcp_servers.calendar.recurrence import occurrences
 from mcp_servers.calendar.state import Agenda, Calendar, Event, Invitation
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
+from mcp_servers.kit.times import parse_instant
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def agenda() -> Session[Agenda]:
 
 def ahead(session: Session[Agenda], days: int, hour: int = 22) -> str:
     """A moment so many days from now; no seeded event takes place at ten in the evening."""
-    return f"{session.state.now.replace(hour=hour, minute=0) + timedelta(days=days):%Y-%m-%dT%H:%M}"
+    return minute_text(session.state.now.replace(hour=hour, minute=0) + timedelta(days=days))
 
 
 def day(session: Session[Agenda], days: int) -> str:
@@ -126,7 +127,7 @@ def test_an_invitation_is_answered_in_time_and_only_by_whom_it_is_for(agenda: Se
 def test_an_invitation_to_a_taken_time_cannot_be_accepted(agenda: Session[Agenda]) -> None:
     row = invited(agenda)
     meeting = agenda.state.events[row.event]
-    start = f"{meeting.start:%Y-%m-%dT%H:%M}"
+    start = minute_text(meeting.start)
     do(agenda, "create_event", calendar=meeting.calendar, title="board lunch", start=start, duration=5)
     assert refused(agenda, "respond_to_invitation", invitation=row.id, response="accept") == "meeting_overlaps"
     do(agenda, "respond_to_invitation", invitation=row.id, response="decline")
@@ -144,7 +145,7 @@ def test_events_that_touch_do_not_overlap_but_a_minute_more_does(agenda: Session
     event, cal = created(agenda, duration=60), calendar(agenda).id
     after = ahead(agenda, 3, hour=23)
     do(agenda, "create_event", calendar=cal, title="zoo trip", start=after, duration=30)
-    before = f"{datetime.fromisoformat(after) - timedelta(minutes=90):%Y-%m-%dT%H:%M}"
+    before = minute_text(parse_instant(after) - timedelta(minutes=90))
     one_more = {"calendar": cal, "title": "wine tasting", "start": before}
     assert refused(agenda, "create_event", **one_more, duration=31) == "meeting_overlaps"
     do(agenda, "create_event", **one_more, duration=30)
@@ -162,7 +163,7 @@ def test_an_event_past_midnight_is_in_the_way_on_both_days(agenda: Session[Agend
 def test_nothing_is_planned_in_the_past_or_years_ahead_or_in_a_read_only_calendar(agenda: Session[Agenda]) -> None:
     plan = {"calendar": calendar(agenda).id, "title": "zoo trip", "duration": 30}
     assert refused(agenda, "create_event", **plan, start=ahead(agenda, -1)) == "in_the_past"
-    assert refused(agenda, "create_event", **plan, start="9999-12-31T23:59") == "too_far_ahead"
+    assert refused(agenda, "create_event", **plan, start="9999-12-31T23:59:00Z") == "too_far_ahead"
     plan["calendar"] = calendar(agenda, read_only=True).id
     assert refused(agenda, "create_event", **plan, start=ahead(agenda, 1)) == "read_only_calendar"
     holiday = next(row for row in agenda.state.events if row.calendar == plan["calendar"])
@@ -203,11 +204,11 @@ def test_attendees_answer_again_when_an_event_moves(agenda: Session[Agenda]) -> 
 def test_free_slots_are_what_working_hours_leave_and_a_new_event_takes_one(agenda: Session[Agenda]) -> None:
     cal, on = calendar(agenda).id, day(agenda, 40)
     free = {"calendar": cal, "day": on, "duration": 60}
-    assert do(agenda, "find_free_slots", **free) == [{"start": f"{on}T08:00", "end": f"{on}T20:00"}]
-    do(agenda, "create_event", calendar=cal, title="zoo trip", start=f"{on}T09:00", duration=90)
+    assert do(agenda, "find_free_slots", **free) == [{"start": f"{on}T08:00:00Z", "end": f"{on}T20:00:00Z"}]
+    do(agenda, "create_event", calendar=cal, title="zoo trip", start=f"{on}T09:00:00Z", duration=90)
     assert do(agenda, "find_free_slots", **free) == [
-        {"start": f"{on}T08:00", "end": f"{on}T09:00"},
-        {"start": f"{on}T10:30", "end": f"{on}T20:00"},
+        {"start": f"{on}T08:00:00Z", "end": f"{on}T09:00:00Z"},
+        {"start": f"{on}T10:30:00Z", "end": f"{on}T20:00:00Z"},
     ]
     assert len(do(agenda, "find_free_slots", **free | {"duration": 61})) == 1
     assert refused(agenda, "find_free_slots", **free | {"day": day(agenda, -1)}) == "in_the_past"

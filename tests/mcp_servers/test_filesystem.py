@@ -11,7 +11,7 @@ from calling import do, refused
 
 from mcp_servers.filesystem import server
 from mcp_servers.filesystem.state import Disk, Node, packed
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
 from mcp_servers.people import cast
 
 Files = Session[Disk]
@@ -209,7 +209,7 @@ def test_file_info_tells_all_but_the_contents(files: Files) -> None:
         "owner_address": user.id,
         "group": "staff",
         "mode": "644",
-        "modified": now.isoformat(timespec="minutes"),
+        "modified": minute_text(now),
         "tags": ["home"],
         "versions": 1,
     }
@@ -351,7 +351,7 @@ def test_five_versions_are_kept_and_one_of_them_can_be_brought_back(files: Files
     assert [row["number"] for row in rows] == [7, 6, 5, 4, 3] and rows[-1]["begins"] == "text 1"
     assert len(do(files, "list_file_versions", file="plan.md", limit=2)) == 2
     restored = do(files, "restore_file_version", version=rows[2]["id"])
-    assert restored["modified"] == (files.state.now - timedelta(minutes=1)).isoformat(timespec="minutes")
+    assert restored["modified"] == minute_text(files.state.now - timedelta(minutes=1))
     assert said(files, "plan.md") == "text 3\n"
     newest = do(files, "list_file_versions", file="plan.md")[0]
     assert (newest["number"], newest["begins"], newest["bytes"]) == (8, "text 6", 7)

@@ -15,7 +15,7 @@ from mcp_servers.food_delivery.basket import MOST_PORTIONS, discount_of
 from mcp_servers.food_delivery.kitchen import distance, fee_for, needed, rating, riding
 from mcp_servers.food_delivery.menus import MENUS, menu
 from mcp_servers.food_delivery.state import Delivery, Dish, Order, Promo, Restaurant
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
 from mcp_servers.places import Place, PlaceId
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -268,7 +268,7 @@ def test_an_order_empties_the_cart_and_takes_the_portions() -> None:
 
 
 def text(moment: datetime) -> str:
-    return moment.isoformat(timespec="minutes")
+    return minute_text(moment)
 
 
 def test_an_order_moves_on_by_itself() -> None:
@@ -398,9 +398,9 @@ def test_an_order_is_scheduled_neither_too_soon_nor_too_far_ahead() -> None:
     home, now = session.state.home.id, session.state.now
     first = now + 8 * MINUTE + needed(owner, distance(session.state, owner, home))
     at = {"address": home}
-    for moment in (text(first - MINUTE), text(now - DAY), "0001-01-01T00:00"):
+    for moment in (text(first - MINUTE), text(now - DAY), "0001-01-01T00:00:00Z"):
         assert refused(session, "place_food_order", **at, deliver_at=moment) == "too_soon"
-    assert refused(session, "place_food_order", **at, deliver_at="9999-12-31T23:59") == "too_far_ahead"
+    assert refused(session, "place_food_order", **at, deliver_at="9999-12-31T23:59:00Z") == "too_far_ahead"
     assert refused(session, "place_food_order", **at, deliver_at=text(now + 3 * DAY + MINUTE)) == "too_far_ahead"
     assert session.fork().call("place_food_order", {**at, "deliver_at": text(first)}).ok
     assert session.fork().call("place_food_order", {**at, "deliver_at": text(now + 3 * DAY)}).ok

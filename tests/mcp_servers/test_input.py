@@ -170,23 +170,59 @@ def test_what_may_be_one_of_two_types_is_named_once_with_both():
     assert session.call("either_pick", {"places": [1, 2]}).text == "3"
 
 
+WRITTEN = "must be a date and time with seconds and an offset, written like 2026-03-05T10:00:00Z"
+NO_TIME = "is not a date and time that exists"
+TOO_FAR = "is outside the years 1 to 9999 in UTC"
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
-        ("2026-03-05", "must be a date and time written like 2026-03-05T10:00"),
-        ("2026-03-05T10:00:00", "must be a date and time written like 2026-03-05T10:00"),
-        ("2026-03-05T10:00Z", "must be a date and time written like 2026-03-05T10:00"),
-        ("2026-02-30T10:00", "is not a date and time that exists"),
-        ("٢٠٢٦-03-05T10:00", "must be a date and time written like 2026-03-05T10:00"),
-        (1_800_000_000, "must be a date and time written like 2026-03-05T10:00"),
-        (None, "must be a date and time written like 2026-03-05T10:00"),
+        ("2026-03-05", WRITTEN),
+        ("2026-03-05T10:00", WRITTEN),
+        ("2026-03-05T10:00:00", WRITTEN),
+        ("2026-03-05T10:00Z", WRITTEN),
+        ("2026-03-05 10:00:00Z", WRITTEN),
+        ("2026-03-05T10:00:00+2", WRITTEN),
+        ("2026-03-05T10:00:00+24:00", WRITTEN),
+        ("2026-03-05T10:00:61Z", WRITTEN),
+        ("2026-03-05T10:00:00.Z", WRITTEN),
+        ("2026-03-05T10:00:00Z\n", WRITTEN),
+        ("٢٠٢٦-03-05T10:00:00Z", WRITTEN),
+        (1_800_000_000, WRITTEN),
+        (None, WRITTEN),
+        ("2026-02-30T10:00:00Z", NO_TIME),
+        ("2026-03-05T24:00:00Z", NO_TIME),
+        ("2026-03-05T10:00:60Z", NO_TIME),
+        ("0000-01-01T00:00:00Z", NO_TIME),
+        ("0001-01-01T00:59:00+01:00", TOO_FAR),
+        ("9999-12-31T23:00:00-01:00", TOO_FAR),
     ],
 )
-def test_a_moment_is_written_in_one_way(value, problem):
+def test_what_is_no_rfc_3339_date_time_is_refused_with_the_reason(value, problem):
     session = mini.open(7)
     account = session.call("mini_accounts", {}).data[0]["id"]
     refusal = refused(session, "mini_note", {"account": account, "text": "rent", "due": value})
     assert refusal["message"] == f"mini_note: due {problem}."
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        ("2030-03-05T10:00:00Z", "2030-03-05T10:00:00Z"),
+        ("2030-03-05t10:00:00z", "2030-03-05T10:00:00Z"),
+        ("2030-03-05T10:00:59.999999999Z", "2030-03-05T10:00:00Z"),
+        ("2030-03-05T00:30:00+02:00", "2030-03-04T22:30:00Z"),
+        ("2030-12-31T23:30:00-05:45", "2031-01-01T05:15:00Z"),
+        ("2030-03-05T10:00:00-00:00", "2030-03-05T10:00:00Z"),
+        ("2030-06-30T16:59:60-07:00", "2030-06-30T23:59:00Z"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:00Z"),
+    ],
+)
+def test_a_date_time_is_taken_in_any_offset_and_given_back_in_utc_to_the_minute(value, stored):
+    session = mini.open(7)
+    account = session.call("mini_accounts", {}).data[0]["id"]
+    assert session.call("mini_note", {"account": account, "text": "rent", "due": value}).data["due"] == stored
 
 
 def test_a_whole_float_is_an_integer_and_key_order_does_not_matter():

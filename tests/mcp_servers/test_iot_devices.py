@@ -15,7 +15,7 @@ from mcp_servers.iot_devices.clock import battery, vacuum_now
 from mcp_servers.iot_devices.sensing import is_raining, reading
 from mcp_servers.iot_devices.state import Home, SmartDevice
 from mcp_servers.iot_devices.views import state_of
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
 
 Homes = Session[Home]
 
@@ -59,7 +59,7 @@ def later(session: Homes, minutes: int) -> Homes:
 
 
 def minute(session: Homes, **ahead: int) -> str:
-    return (session.state.now + timedelta(**ahead)).isoformat(timespec="minutes")
+    return minute_text(session.state.now + timedelta(**ahead))
 
 
 def level(session: Homes, id: str) -> int:
@@ -156,7 +156,7 @@ def test_quiet_hours_may_go_past_midnight() -> None:
     session, row = find(lambda row: works(row, "speaker"), lambda home: home.hub.quiet_from == 22)
     night = session.state.now.replace(hour=0)
     for hour, quiet in [(21, False), (22, True), (26, True), (30, True), (31, False)]:
-        at = (night + timedelta(hours=hour)).isoformat(timespec="minutes")
+        at = minute_text(night + timedelta(hours=hour))
         reply = session.call("schedule_smart_device", {"device": row.id, "level": 60, "at": at})
         assert reply.ok != quiet, (hour, reply.text)
 

@@ -180,7 +180,7 @@ def test_a_schema_says_what_is_taken():
                 "maxLength": 40,
                 "examples": ["rent", "gift"],
             },
-            "due": {"type": "string", "format": "date-time", "description": "When it is due, as YYYY-MM-DDTHH:MM"},
+            "due": {"type": "string", "format": "date-time", "description": "When it is due, as YYYY-MM-DDTHH:MM:SSZ"},
             "day": {
                 "anyOf": [{"type": "string", "format": "date"}, {"type": "null"}],
                 "default": None,
@@ -202,7 +202,7 @@ def test_a_schema_says_what_is_taken():
 def test_a_result_leaves_out_what_is_not_there_and_reads_as_it_was_given():
     session = mini.server.open(7)
     account = session.call("mini_accounts", {}).data[0]["id"]
-    later = {"account": account, "text": "Müll 💥", "due": "2030-03-05T10:00", "tags": ["home"]}
+    later = {"account": account, "text": "Müll 💥", "due": "2030-03-05T10:00:00Z", "tags": ["home"]}
     note = session.call("mini_note", later)
     assert note.ok and '"day"' not in note.text and "Müll 💥" in note.text
     assert note.data == {"id": note.data["id"], **later}
@@ -214,7 +214,7 @@ def test_a_later_clock_can_be_set_and_an_earlier_one_cannot():
     session = mini.server.open(7)
     account = session.call("mini_accounts", {}).data[0]["id"]
     begun, later = session.state.now, datetime(2031, 1, 1, 12)
-    note = {"account": account, "text": "rent", "due": "2030-03-05T10:00"}
+    note = {"account": account, "text": "rent", "due": "2030-03-05T10:00:00Z"}
     assert session.call("mini_note", note, now=later).data["error"] == "in_the_past"
     assert session.call("mini_accounts", {}, now=later).ok and session.state.now == begun
     assert session.call("mini_note", note, now=datetime(2000, 1, 1)).ok

@@ -17,6 +17,7 @@ from record import (
     the_digest_is_up_to_date,
     the_past_is_kept,
 )
+from schema_checks import arguments_are_taken, results_fit_their_schemas
 from walks import HELD_OUT, SMALL, come_to, long_walks, on_record, walks
 
 from mcp_servers.catalogue import SERVERS
@@ -49,6 +50,19 @@ def test_the_walks_reach_every_tool_and_many_refusals(server):
     codes = {step.reply.data["error"] for step in steps if not step.reply.ok}
     assert done == set(server.tools)
     assert {"invalid_arguments", "not_found"} < codes
+
+
+@every_server
+def test_every_result_fits_the_schema_that_clients_are_told_formats_too(server):
+    fitted = [results_fit_their_schemas(session) for session in long_walks(server)]
+    assert set().union(*fitted) == set(server.tools)
+
+
+@every_server
+def test_arguments_drawn_from_a_schema_alone_are_never_malformed(server):
+    session = server.open(3, "small")
+    for tool in server.tools.values():
+        arguments_are_taken(session, tool)
 
 
 @every_server

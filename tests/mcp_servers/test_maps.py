@@ -10,11 +10,11 @@ from typing import Any, get_args
 import pytest
 from calling import do, refused
 
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
+from mcp_servers.kit.times import parse_instant
 from mcp_servers.maps import server
 from mcp_servers.maps.hours import free_spaces, is_open
 from mcp_servers.maps.routing import find_route, network
-from mcp_servers.maps.rules import spoken
 from mcp_servers.maps.state import Mode, Road, TownMap, TownPlace
 from mcp_servers.maps.traffic import flow, seconds
 from mcp_servers.places import places
@@ -56,7 +56,7 @@ def go(start: TownPlace, end: TownPlace, mode: str = "driving") -> dict[str, str
 
 
 def text(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M}"
+    return minute_text(moment)
 
 
 def idle(session: Session[TownMap]) -> Session[TownMap]:
@@ -308,9 +308,9 @@ def test_directions_are_refused_where_nobody_goes(town: Session[TownMap]) -> Non
     assert refused(town, "get_directions", **go(home, office), depart=past) == "departure_in_past"
     do(town, "get_directions", **go(home, office), depart=text(town.state.now))
     do(town, "get_directions", **go(home, office), depart=text(town.state.now + timedelta(days=365)))
-    for late in (text(town.state.now + timedelta(days=365, minutes=1)), "9999-12-31T23:59"):
+    for late in (text(town.state.now + timedelta(days=365, minutes=1)), "9999-12-31T23:59:00Z"):
         assert refused(town, "get_directions", **go(home, office), depart=late) == "departure_too_late"
-    furthest = spoken(town.state.now + timedelta(days=365))
+    furthest = minute_text(town.state.now + timedelta(days=365))
     assert furthest in town.call("get_directions", {**go(home, office), "depart": late}).text
 
 
@@ -460,7 +460,7 @@ def test_a_shared_trip_moves_arrives_and_ends(city: Session[TownMap]) -> None:
     assert metres == do(city, "get_directions", **go(start, end, "cycling"))["metres"]
     assert trip["geo_point"] == f"{start.latitude},{start.longitude}"
     assert refused(city, "share_trip", **go(end, start), viewer=viewer) == "trip_under_way"
-    arrives = datetime.fromisoformat(trip["arrives"])
+    arrives = parse_instant(trip["arrives"])
     minutes = (arrives - began) // timedelta(minutes=1)
     seen = [do(city, "list_shared_trips", now=began + timedelta(minutes=n))[0] for n in range(1, minutes + 1)]
     left = [one["metres_left"] for one in seen]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from calling import do, refused
 
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
 from mcp_servers.marketplace import server
 from mcp_servers.marketplace.seed import seed as opening
 from mcp_servers.marketplace.state import Bid, Listing, Market, MarketOffer, MarketTrade
@@ -171,7 +171,7 @@ def test_a_bid_without_rival_leads_and_is_not_topped_by_oneself() -> None:
     assert refused(session, "place_auction_bid", listing=row.id, amount=row.price - 1) == "bid_too_low"
     bid = do(session, "place_auction_bid", listing=row.id, amount=row.price)
     assert (bid["leading"], bid["price"], bid["amount"]) == (True, row.price, row.price)
-    assert bid["ends"] == row.ends.isoformat(timespec="minutes")
+    assert bid["ends"] == minute_text(row.ends)
     assert refused(session, "place_auction_bid", listing=row.id, amount=row.price * 2) == "already_leading"
     assert row.id in [one["id"] for one in do(session, "search_market_listings", scope="bidding", limit=50)]
 
@@ -224,7 +224,7 @@ def test_a_bid_in_the_last_minutes_makes_the_auction_longer(minutes: int) -> Non
     now = row.ends - timedelta(minutes=minutes)
     bid = do(session, "place_auction_bid", now=now, listing=row.id, amount=row.price)
     ends = max(row.ends, now + timedelta(minutes=5))
-    assert bid["ends"] == ends.isoformat(timespec="minutes")
+    assert bid["ends"] == minute_text(ends)
 
 
 def test_a_purchase_is_final_and_happens_once() -> None:
@@ -244,7 +244,7 @@ def test_what_is_reserved_is_free_again_later() -> None:
     session, row = world(lambda market, row: row.reserved_until is not None)
     until = row.reserved_until
     assert until is not None
-    assert do(session, "get_market_listing", listing=row.id)["reserved_until"] == until.isoformat(timespec="minutes")
+    assert do(session, "get_market_listing", listing=row.id)["reserved_until"] == minute_text(until)
     for tool, more in (("buy_market_listing", {}), ("make_market_offer", {"amount": row.price - 1})):
         assert refused(session, tool, listing=row.id, **more) == "listing_reserved"
     assert "reserved_until" not in session.call("get_market_listing", {"listing": row.id}, now=until).data
@@ -317,7 +317,7 @@ def test_the_seller_answers_a_middling_offer_later_and_the_user_takes_it() -> No
     assert at is not None and timedelta(minutes=4) <= at - session.state.now <= timedelta(minutes=90)
     (shown,) = session.call("list_market_offers", {"listing": row.id}, now=at).data
     assert (shown["amount"], shown["your_turn"]) == (row.floor, True)
-    assert shown["expires"] == (at + timedelta(days=2)).isoformat(timespec="minutes")
+    assert shown["expires"] == minute_text(at + timedelta(days=2))
     early = session.call("list_market_offers", {"listing": row.id}, now=at - timedelta(minutes=1)).data
     assert early[0]["your_turn"] is False
     done = do(session, "answer_market_offer", now=at, offer=offer["id"], answer="accept")
@@ -457,7 +457,7 @@ def test_what_may_be_listed(market: Session[Market]) -> None:
     assert listed(format="auction", days=5, haggling="open to offers") == "auction_without_offers"
     row = do(market, "create_market_listing", **LAMP, haggling="firm")
     assert row["open_to_offers"] is False and row["seller"] == market.state.me and row["price"] == 4000
-    assert row["ends"] == (market.state.now + timedelta(days=30, minutes=-1)).isoformat(timespec="minutes")
+    assert row["ends"] == minute_text(market.state.now + timedelta(days=30, minutes=-1))
     assert listed(title="brass READING lamp") == "already_listed"
     assert do(market, "create_market_listing", **{**LAMP, "title": "Oak step stool"})["open_to_offers"] is True
     do(market, "create_market_listing", **{**AUCTION, "title": "Wineglass rack"})

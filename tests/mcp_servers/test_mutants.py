@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
+from typing import Annotated
 
 import mini
 import pytest
+from pydantic import AfterValidator, Field, PlainSerializer, WithJsonSchema
 from record import (
     invariants_hold,
     reads_and_refusals_change_nothing,
@@ -13,6 +16,7 @@ from record import (
     the_digest_is_up_to_date,
     the_past_is_kept,
 )
+from schema_checks import arguments_are_taken, results_fit_their_schemas
 
 from mcp_servers.kit import Server, ToolError
 
@@ -81,6 +85,47 @@ def test_a_write_that_refuses_half_way_leaves_nothing_behind():
     walked = record(server, 1, "small", 5)
     assert walked.session.state is walked.session.at(0).state
     assert "changed_my_mind" in {json.loads(reply.text)["error"] for reply in walked.replies}
+
+
+def utc_only(text: str) -> str:
+    if not text.endswith("Z"):
+        raise ValueError("must end with Z")
+    return text
+
+
+DATE_TIME = WithJsonSchema({"type": "string", "format": "date-time"})
+UtcOnly = Annotated[str, AfterValidator(utc_only), DATE_TIME, Field(description="When, in UTC")]
+OldMoment = Annotated[
+    datetime,
+    PlainSerializer(lambda moment: moment.isoformat(timespec="minutes"), return_type=str),
+    DATE_TIME,
+]
+
+
+def test_a_result_that_breaks_the_format_of_its_schema_is_caught():
+    server = mutant("clock")
+
+    @server.read("tell the time")
+    def mutant_time(till: mini.Till) -> tuple[OldMoment, ...]:
+        """Tell the time without an offset."""
+        return (till.now,)
+
+    session = server.open(1, "small")
+    assert session.call("mutant_time", {}).ok
+    with pytest.raises(AssertionError, match=r"step 1, mutant_time: \$.result\[0\]: .* is not a 'date-time'"):
+        results_fit_their_schemas(session)
+
+
+def test_an_argument_that_the_schema_allows_and_the_tool_does_not_is_caught():
+    server = mutant("picky")
+
+    @server.read("look at {when}")
+    def mutant_when(till: mini.Till, when: UtcOnly) -> str:
+        """Look at a moment, which must be in UTC."""
+        return when
+
+    with pytest.raises(AssertionError, match="mutant_when: when must end with Z"):
+        arguments_are_taken(server.open(1, "small"), server.tools["mutant_when"])
 
 
 def test_a_bug_of_a_tool_surfaces():

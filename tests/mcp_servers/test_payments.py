@@ -9,7 +9,7 @@ import pytest
 from calling import do, refused
 
 from mcp_servers.crossing import invoices
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
 from mcp_servers.payments import server
 from mcp_servers.payments.state import Invoice, Payment, PaymentCard, Till
 
@@ -82,7 +82,7 @@ def test_a_charge_pays_the_invoice_and_tells_the_webhooks() -> None:
     assert session.state.cards[card.id].available == card.available - invoice.amount
     shown = do(session, "get_customer_invoice", invoice=invoice.id)
     assert shown["status"] == "paid" and shown["payment"]["id"] == paid["id"]
-    assert shown["payment"]["paid"] == session.history()[1].previous.state.now.isoformat(timespec="minutes")  # type: ignore[union-attr]
+    assert shown["payment"]["paid"] == minute_text(session.history()[1].previous.state.now)  # type: ignore[union-attr]
     event = do(session, "list_webhook_events", invoice=invoice.id)[0]
     assert event["kind"] == "payment.succeeded"
     wanting = [row.id for row in session.state.webhooks if "payment.succeeded" in row.kinds]
@@ -370,7 +370,7 @@ def test_an_invoice_a_payment_and_an_event_are_shown_whole() -> None:
     assert do(session, "get_customer_invoice", invoice=row.id) == details
     listed = do(session, "list_customer_invoices", customer=row.customer, status="open", limit=50)
     assert {**common, "status": "open"} in listed
-    now = session.state.now.isoformat(timespec="minutes")
+    now = minute_text(session.state.now)
     paid = do(session, "charge_invoice", **charge(row, card))
     assert (paid["invoice"], paid["subject"]) == (row.id, row.subject)
     assert do(session, "get_customer_invoice", invoice=row.id)["payment"] == {
@@ -381,7 +381,7 @@ def test_an_invoice_a_payment_and_an_event_are_shown_whole() -> None:
     assert (event["kind"], event["invoice"], event["subject"], event["at"]) == (
         *("payment.succeeded", row.id, row.subject, now),
     )
-    refund_at = session.state.now.isoformat(timespec="minutes")
+    refund_at = minute_text(session.state.now)
     back = do(session, "refund_payment", payment=paid["id"], amount=10)
     assert (back["payment"], back["subject"], back["amount"]) == (paid["id"], row.subject, 10)
     shown = do(session, "get_customer_invoice", invoice=row.id)["payment"]["refunds"]

@@ -10,7 +10,8 @@ import pytest
 from calling import do, refused
 
 from mcp_servers.distance import metres, narrowing
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
+from mcp_servers.kit.times import parse_instant
 from mcp_servers.places import Place, PlaceId
 from mcp_servers.retail_chain import server
 from mcp_servers.retail_chain.shelves import TIERS, available, discounted, price_in, spent, tier
@@ -128,7 +129,7 @@ def test_a_reservation_takes_units_from_what_is_available_and_cancelling_gives_t
     before, cards = units(session, store.id, product.id), session.state.card
     row = reserve(session, store, product, 2)
     assert (row["status"], row["quantity"], row["name"]) == ("ready", 2, product.name)
-    assert row["until"] == (session.state.now - MINUTE + timedelta(hours=48)).isoformat(timespec="minutes")
+    assert row["until"] == minute_text(session.state.now - MINUTE + timedelta(hours=48))
     assert row["total"] == 2 * price_in(session.state, store.id, product.id)
     assert units(session, store.id, product.id) == before - 2
     assert do(session, "list_store_pickups", limit=1) == [row]
@@ -300,13 +301,13 @@ def test_a_transfer_leaves_arrives_and_is_picked_up() -> None:
     assert (row["status"], row["store"], row["departs"]) == (
         "requested",
         taking.store,
-        (start + 15 * MINUTE).isoformat(timespec="minutes"),
+        minute_text(start + 15 * MINUTE),
     )
     assert (units(session, giving.store, product), units(session, taking.store, product)) == (before - 2, 0)
     ends = [state.places[state.stores[one.store].place] for one in (giving, taking)]
     arrives = state.stores[taking.store].next_open(start + (35 + metres(*ends) // 300) * MINUTE)
-    assert row["arrives"] == arrives.isoformat(timespec="minutes")
-    assert row["until"] == (arrives + 48 * HOUR).isoformat(timespec="minutes")
+    assert row["arrives"] == minute_text(arrives)
+    assert row["until"] == minute_text(arrives + 48 * HOUR)
     for tool in ("collect_pickup", "cancel_pickup"):
         assert refused(session, tool, arrives - MINUTE, pickup=row["id"]) == "transfer_in_progress"
     there = session.fork().call("list_store_pickups", {"limit": 1}, now=arrives)
@@ -322,7 +323,7 @@ def test_a_transfer_is_called_off_before_it_departs() -> None:
     session, giving, taking = movable()
     before = available(session.state, giving)
     row = do(session, "request_store_transfer", **move(session, giving, taking))
-    departs = datetime.fromisoformat(row["departs"])
+    departs = parse_instant(row["departs"])
     assert refused(session, "collect_pickup", pickup=row["id"]) == "transfer_in_progress"
     assert refused(session, "cancel_pickup", departs, pickup=row["id"]) == "transfer_in_progress"
     assert do(session, "cancel_pickup", departs - MINUTE, pickup=row["id"])["status"] == "cancelled"
@@ -336,7 +337,7 @@ def test_a_transfer_is_called_off_before_it_departs() -> None:
 def test_what_arrived_and_was_not_picked_up_stays_on_the_shelf() -> None:
     session, giving, taking = movable()
     row = do(session, "request_store_transfer", **move(session, giving, taking))
-    late = datetime.fromisoformat(row["until"]) + MINUTE
+    late = parse_instant(row["until"]) + MINUTE
     there = {"product": giving.product, "store": taking.store}
     assert do(session, "check_store_stock", late, **there)[0]["available"] == 2
     reply = session.call("reserve_at_store", {**there, "quantity": 2}, now=late)
@@ -346,7 +347,7 @@ def test_what_arrived_and_was_not_picked_up_stays_on_the_shelf() -> None:
 def test_a_ready_transfer_that_is_cancelled_leaves_its_units_at_the_target() -> None:
     session, giving, taking = movable()
     row = do(session, "request_store_transfer", **move(session, giving, taking))
-    do(session, "cancel_pickup", datetime.fromisoformat(row["arrives"]), pickup=row["id"])
+    do(session, "cancel_pickup", parse_instant(row["arrives"]), pickup=row["id"])
     assert units(session, taking.store, giving.product) == 2
 
 
@@ -469,7 +470,7 @@ def test_earned_points_that_are_gone_are_kept_from_the_refund() -> None:
 def test_every_write_puts_what_has_arrived_on_the_shelf() -> None:
     session, giving, taking = movable()
     moving = do(session, "request_store_transfer", **move(session, giving, taking))
-    late, transfer = datetime.fromisoformat(moving["until"]), session.state.pickups[moving["id"]].transfer
+    late, transfer = parse_instant(moving["until"]), session.state.pickups[moving["id"]].transfer
     assert transfer is not None and session.state.transfers[transfer].status == "moving"
     there = {"store": taking.store, "product": giving.product, "quantity": 1}
     calls: list[tuple[datetime, str, dict[str, Any]]] = [

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 from calling import do, refused
 
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
+from mcp_servers.kit.times import parse_instant
 from mcp_servers.social_media import server
 from mcp_servers.social_media.state import Network, SocialPost, SocialProfile
 
@@ -67,7 +68,7 @@ def somebody(session: Session[Network], private: bool = False, relation: bool = 
 
 
 def at(session: Session[Network], **delta: int) -> str:
-    return f"{session.state.now + timedelta(**delta):%Y-%m-%dT%H:%M}"
+    return minute_text(session.state.now + timedelta(**delta))
 
 
 def later(session: Session[Network], **delta: int) -> datetime:
@@ -354,7 +355,7 @@ def test_five_posts_make_a_full_hour(net: Session[Network]) -> None:
 
 
 def test_an_hour_is_over_after_sixty_minutes(net: Session[Network]) -> None:
-    first = datetime.fromisoformat(do(net, "publish_post", now=later(net, days=2), text="Number 0")["at"])
+    first = parse_instant(do(net, "publish_post", now=later(net, days=2), text="Number 0")["at"])
     for number in range(1, 5):
         do(net, "publish_post", text=f"Number {number}")
     assert refused(net, "publish_post", now=first + timedelta(minutes=59), text="One more") == "rate_limited"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from calling import do, refused
 
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
 from mcp_servers.team_chat import server
 from mcp_servers.team_chat.state import Chat, ChatChannel, ChatMessage
 
@@ -64,7 +64,7 @@ def later(session: Session[Chat], **delta: int) -> datetime:
 
 
 def written(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M}"
+    return minute_text(moment)
 
 
 def test_there_are_eleven_tools() -> None:

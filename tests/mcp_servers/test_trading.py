@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from calling import do, refused
 
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
 from mcp_servers.trading import server
 from mcp_servers.trading.hours import (
     is_open,
@@ -244,7 +244,7 @@ def test_a_resting_order_trades_at_its_own_limit_when_the_market_comes_to_it() -
     early = session.call("get_stock_order", {"order": order["id"]}, now=at - timedelta(minutes=1)).data
     assert early["filled"] == 0
     late = session.call("get_stock_order", {"order": order["id"]}, now=at).data
-    assert late["executions"] == [{"at": at.isoformat(timespec="minutes"), "quantity": 10, "price": order["limit"]}]
+    assert late["executions"] == [{"at": minute_text(at), "quantity": 10, "price": order["limit"]}]
     assert refused(session, "cancel_stock_order", now=at, order=order["id"]) == "order_filled"
     assert refused(session, "replace_stock_order", now=at, order=order["id"], quantity=90) == "order_filled"
     listed = session.call("list_stock_orders", {"status": "filled", "limit": 1}, now=at).data
@@ -276,7 +276,7 @@ def test_an_order_of_the_day_expires_at_the_close_and_frees_its_cash() -> None:
     low = do(session, "get_stock_quote", stock=stock.id)["lowest_limit"]
     price = -(-low // stock.tick) * stock.tick
     order = do(session, "place_limit_order", **buy(session, owner, stock, stock.lot, price, duration="day"))
-    assert order["expires"] == next_closing("North", session.state.now).isoformat(timespec="minutes")
+    assert order["expires"] == minute_text(next_closing("North", session.state.now))
     assert session.state.portfolios[owner].available == available - stock.lot * price  # type: ignore[index]
     close = next_closing("North", session.state.now)
     before = session.call("get_stock_order", {"order": order["id"]}, now=close - timedelta(minutes=1)).data
@@ -293,7 +293,7 @@ def test_an_order_until_cancelled_lasts_thirty_days() -> None:
     order = do(
         session, "place_limit_order", **buy(session, owner, stock, stock.lot, -(-low // stock.tick) * stock.tick)
     )
-    assert order["expires"] == (now + timedelta(days=30)).isoformat(timespec="minutes")
+    assert order["expires"] == minute_text(now + timedelta(days=30))
 
 
 def test_an_immediate_order_fills_what_it_can_and_waits_for_nothing() -> None:
@@ -481,7 +481,7 @@ def test_while_its_exchange_is_closed_only_orders_that_wait_are_taken() -> None:
     assert all("yours" not in row for row in do(session, "get_order_book", stock=stock.id)["bids"])
     opening = next_opening("Atlantic", session.state.now)
     late = session.call("get_stock_order", {"order": order["id"]}, now=opening).data
-    assert late["executions"] == [{"at": opening.isoformat(timespec="minutes"), "quantity": 10, "price": ask.price}]
+    assert late["executions"] == [{"at": minute_text(opening), "quantity": 10, "price": ask.price}]
     assert session.call("get_stock_quote", {"stock": stock.id}, now=opening).data["trading"] == "open"
 
 
@@ -508,8 +508,8 @@ def test_an_order_a_stock_and_a_portfolio_are_shown_whole() -> None:
     assert order == {
         **{"id": order["id"], "portfolio": owner, "stock": stock.id, "symbol": stock.symbol, "side": "buy"},
         **{"quantity": 3, "filled": 0, "limit": price, "duration": "until_cancelled", "status": "open"},
-        **{"reserves": 3 * price, "placed": now.isoformat(timespec="minutes"), "executions": []},
-        **{"expires": (now + timedelta(days=30)).isoformat(timespec="minutes")},
+        **{"reserves": 3 * price, "placed": minute_text(now), "executions": []},
+        **{"expires": minute_text(now + timedelta(days=30))},
     }
     assert do(session, "list_stock_orders", stock=stock.id, limit=1) == [
         {

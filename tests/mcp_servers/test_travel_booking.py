@@ -9,7 +9,7 @@ import pytest
 from calling import do, refused
 
 from mcp_servers.crossing import bookings
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
 from mcp_servers.places import places, town
 from mcp_servers.travel_booking import server
 from mcp_servers.travel_booking.fares import FARES, price_of, upgrade_miles
@@ -363,7 +363,7 @@ def test_check_in_takes_the_passport_gives_a_seat_and_miles_and_settles_all(trav
     account = do(travel, "get_miles_account", traveller=person.id)
     assert account["miles"] == person.miles + earned
     assert account["entries"][0] == {
-        "at": f"{travel.state.now - timedelta(minutes=1):%Y-%m-%dT%H:%M}",
+        "at": minute_text(travel.state.now - timedelta(minutes=1)),
         "miles": earned,
         "reason": "check-in",
         "booking": row.id,

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from calling import do, refused
 
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
+from mcp_servers.kit.times import parse_instant
 from mcp_servers.places import Place
 from mcp_servers.vehicle import server
 from mcp_servers.vehicle.care import is_busy, is_fully_booked
@@ -289,8 +290,8 @@ def test_the_car_arrives_by_itself(driving: Drive) -> None:
     assert there["place"] == target.id and there["speed_kmh"] == 0 and "destination" not in there
     latest = do(driving, "list_vehicle_trips")[0]
     assert (latest["metres"], latest["metres_left"], latest["used"]) == (metres, 0, metres * before.per_km // 1000)
-    arrival = datetime.fromisoformat(trip["started"]) + timedelta(minutes=minutes)
-    assert latest["ended"] == arrival.isoformat(timespec="minutes")
+    arrival = parse_instant(trip["started"]) + timedelta(minutes=minutes)
+    assert latest["ended"] == minute_text(arrival)
     later(driving, 100)
     do(driving, "shift_gear", gear="P")
     car = driving.state.car
@@ -372,7 +373,7 @@ def test_a_valet_can_do_less(running: Drive) -> None:
         assert refused(running, "move_vehicle_door", door=door, to="open") == "valet_mode"
     do(running, "move_vehicle_door", door="rear left door", to="open")
     do(running, "move_vehicle_door", door="rear left door", to="closed")
-    at = opening(running).isoformat(timespec="minutes")
+    at = minute_text(opening(running))
     assert refused(running, "book_vehicle_service", service="inspection", at=at) == "valet_mode"
     do(running, "set_destination", place=far_place(running).id)
     do(running, "set_parking_brake", to="released")
@@ -462,7 +463,7 @@ HOUR = timedelta(hours=1)
 
 
 def book(session: Drive, service: str, at: datetime) -> dict[str, Any]:
-    reply = session.call("book_vehicle_service", {"service": service, "at": at.isoformat(timespec="minutes")})
+    reply = session.call("book_vehicle_service", {"service": service, "at": minute_text(at)})
     assert server.broken(session.state) == []
     return dict(reply.data)
 
@@ -472,11 +473,11 @@ def test_a_service_is_booked_once_and_in_an_hour_of_its_own() -> None:
     for row in session.state.bookings:
         assert book(session, row.service, opening(session))["error"] == "service_booked"
     at = opening(session, days=1)
-    assert book(session, "oil change", at)["at"] == at.isoformat(timespec="minutes")
+    assert book(session, "oil change", at)["at"] == minute_text(at)
     assert book(session, "oil change", opening(session, days=5))["error"] == "service_booked"
     free = next(kind for kind in ("brake check", "cabin filter") if not session.state.bookings.where(service=kind))
     assert book(session, free, at + timedelta(minutes=59))["error"] == "slot_taken"
-    assert status(session)["next_service"] <= at.isoformat(timespec="minutes")
+    assert status(session)["next_service"] <= minute_text(at)
     while is_fully_booked(session.state, at + HOUR):
         at += HOUR
     if at.hour < 15:
@@ -602,5 +603,5 @@ def test_a_service_of_this_minute_is_no_more_to_come() -> None:
     at = opening(session)
     assert "id" in book(session, "oil change", at)
     minutes = (at - session.state.now) // timedelta(minutes=1)
-    assert status(later(session, minutes)).get("next_service") != at.isoformat(timespec="minutes")
+    assert status(later(session, minutes)).get("next_service") != minute_text(at)
     assert "id" in book(session, "oil change", opening(session))

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mcp_servers.kit import Session
+from mcp_servers.kit import Session, minute_text
+from mcp_servers.kit.times import parse_instant
 from mcp_servers.video_meeting import server
 from mcp_servers.video_meeting.state import Studio, VideoMeeting
 
@@ -60,7 +61,7 @@ def coming(studio: Studio, row: VideoMeeting) -> bool:
 
 
 def at(session: Session[Studio], **delta: int) -> str:
-    return f"{session.state.now + timedelta(**delta):%Y-%m-%dT%H:%M}"
+    return minute_text(session.state.now + timedelta(**delta))
 
 
 def later(session: Session[Studio], **delta: int) -> datetime:
@@ -193,7 +194,7 @@ def test_only_who_is_invited_is_moved_and_only_while_live(calm: Session[Studio])
 
 def test_a_meeting_starts_from_a_quarter_of_an_hour_before_its_time(calm: Session[Studio]) -> None:
     begin = later(calm, hours=3)
-    meeting = planned(calm, f"{begin:%Y-%m-%dT%H:%M}", duration=20)
+    meeting = planned(calm, minute_text(begin), duration=20)
     early = begin - timedelta(minutes=16)
     assert refused(calm, "run_video_meeting", now=early, meeting=meeting, action="start") == "too_early"
     assert refused(calm, "run_video_meeting", now=early, meeting=meeting, action="end") == "meeting_not_started"
@@ -221,14 +222,14 @@ def test_a_recording_stops_when_its_meeting_ends() -> None:
     do(session, "run_video_meeting", now=later(session, minutes=5), meeting=meeting.id, action="end")
     read = do(session, "get_meeting_recording", recording=recording)
     assert read["minutes"] == 6
-    expires = datetime.fromisoformat(read["expires"])
-    assert expires - datetime.fromisoformat(read["start"]) == timedelta(days=30)
+    expires = parse_instant(read["expires"])
+    assert expires - parse_instant(read["start"]) == timedelta(days=30)
     do(session, "get_meeting_recording", now=expires - timedelta(minutes=1), recording=recording)
     assert refused(session, "get_meeting_recording", now=expires, recording=recording) == "recording_expired"
     over = meeting.planned_end + timedelta(minutes=15)
     last = over - timedelta(minutes=1)
     assert refused(fork, "get_meeting_recording", now=last, recording=recording) == "still_recording"
-    assert do(fork, "get_meeting_recording", now=over, recording=recording)["stop"] == f"{over:%Y-%m-%dT%H:%M}"
+    assert do(fork, "get_meeting_recording", now=over, recording=recording)["stop"] == minute_text(over)
     assert refused(fork, "record_video_meeting", now=over, session=steer, action="stop") == "meeting_ended"
 
 
@@ -254,7 +255,7 @@ def test_own_meetings_do_not_overlap(calm: Session[Studio]) -> None:
     begin = later(calm, days=3).replace(hour=20, minute=0)
 
     def spoken(minutes: int) -> str:
-        return f"{begin + timedelta(minutes=minutes):%Y-%m-%dT%H:%M}"
+        return minute_text(begin + timedelta(minutes=minutes))
 
     meeting, other = planned(calm, spoken(0)), planned(calm, spoken(60))
     new: dict[str, Any] = {"title": "x", "new_passcode": CODE}
@@ -269,9 +270,9 @@ def test_own_meetings_do_not_overlap(calm: Session[Studio]) -> None:
     )
     do(calm, "reschedule_video_meeting", meeting=other, start=spoken(70))
     assert do(calm, "reschedule_video_meeting", meeting=other, start=spoken(80), duration=45)["duration"] == 45
-    late = do(calm, "schedule_video_meeting", **new, start=f"{begin:%Y-%m-%d}T23:30", duration=120)
+    late = do(calm, "schedule_video_meeting", **new, start=f"{begin:%Y-%m-%d}T23:30:00Z", duration=120)
     assert late["duration"] == 120
-    night = f"{begin + timedelta(days=1):%Y-%m-%d}T01:00"
+    night = f"{begin + timedelta(days=1):%Y-%m-%d}T01:00:00Z"
     assert refused(calm, "schedule_video_meeting", **new, start=night, duration=30) == "meeting_overlaps"
 
 
@@ -365,7 +366,7 @@ def test_joining_another_meeting_leaves_the_first() -> None:
 def test_one_own_meeting_is_live_at_a_time() -> None:
     session, meeting = world(own_live)
     start = meeting.planned_end + timedelta(minutes=1)
-    other = planned(session, f"{start:%Y-%m-%dT%H:%M}", duration=5)
+    other = planned(session, minute_text(start), duration=5)
     assert refused(session, "run_video_meeting", now=start, meeting=other, action="start") == "hosting_another"
     do(session, "run_video_meeting", now=start, meeting=meeting.id, action="end")
     do(session, "run_video_meeting", meeting=other, action="start")
@@ -415,7 +416,7 @@ def test_meetings_are_listed_by_nearness_day_title_and_status() -> None:
     session = server.open(4, "default")
     now = session.state.now
     every = do(session, "list_video_meetings", limit=50)
-    away = [abs(datetime.fromisoformat(row["start"]) - now) for row in every]
+    away = [abs(parse_instant(row["start"]) - now) for row in every]
     assert away == sorted(away) and len(do(session, "list_video_meetings")) == 5
     day = every[20]["start"][:10]
     found = do(session, "list_video_meetings", day=day, limit=50)

@@ -78,3 +78,18 @@ def test_choices_and_defaults_of_a_schema_are_a_source_and_choices_only_where_th
 
 def test_a_value_is_said_in_json_too() -> None:
     assert grounded('a "b"', '{"text": "a \\"b\\""}') and not grounded('a "c"', '{"text": "a \\"b\\""}')
+
+
+@pytest.mark.parametrize(
+    ("value", "said", "has"),
+    [
+        ("2026-03-05T10:00:00Z", '{"start": "2026-03-05T10:00:00Z"}', True),
+        ("2026-03-05T12:00:00+02:00", '{"start": "2026-03-05T10:00:00Z"}', True),
+        ("2026-03-05T10:00:00Z", "Start at 2026-03-05T05:00:00-05:00.", True),
+        ("2026-03-05T12:00:00+02:00", "Start on 5 March 2026 at 10:00.", True),
+        ("2026-03-05T12:00:00Z", "Start at 2026-03-05T12:00:00+02:00.", False),
+        ("2026-03-05T10:00:30Z", "Start on 5 March 2026 at 10:00.", False),
+    ],
+)
+def test_a_moment_has_a_source_in_whatever_offset_it_is_said(value: str, said: str, has: bool) -> None:
+    assert grounded(value, said) == has

@@ -138,7 +138,7 @@ def test_a_reference_to_a_new_row_counts_and_not_only_how_many_there_are() -> No
     """Two equal labels cannot be; two events with a guest each, or one with both."""
     start = f"{opened().now.date():%Y-%m-%d}"
     one, two = (
-        call("create_event", calendar=CALENDAR, title=f"Talk {at}", start=f"{start}T{at}:00", duration=30)
+        call("create_event", calendar=CALENDAR, title=f"Talk {at}", start=f"{start}T{at}:00:00Z", duration=30)
         for at in (20, 21)
     )
     ids = [after(event)[0]["id"] for event in (one, two)]

@@ -95,6 +95,21 @@ class Fields(HTMLParser):
             self.sent[self.select] += data
 
 
+def test_a_date_and_time_is_picked_in_utc_and_sent_as_the_tool_takes_it() -> None:
+    tool = TOOLS["create_event"][1]
+    form = CallForm.filled(tool, {"start": "2026-05-01T18:00:00Z"})
+    field = next(field for field in form.fields() if field["path"] == "start")
+    assert (form.mode, field["input"], field["value"]) == (FORM, "datetime-local", "2026-05-01T18:00")
+    assert sent_back(form) == {"start": "2026-05-01T18:00:00Z"}
+
+
+@pytest.mark.parametrize("text", ["2026-05-01T18:00:30Z", "2026-05-01t20:00:00+02:00", "tomorrow"])
+def test_a_date_and_time_that_the_picker_cannot_show_stays_as_it_was_typed(text: str) -> None:
+    form = CallForm.filled(TOOLS["create_event"][1], {"start": text})
+    field = next(field for field in form.fields() if field["path"] == "start")
+    assert (form.mode, field["input"], sent_back(form)) == (FORM, "text", {"start": text})
+
+
 def sent_back(form: CallForm) -> dict[str, Any] | None:
     """The arguments that come of a form when it is shown and sent as it is."""
     request = RequestFactory().get("/")

@@ -150,7 +150,7 @@ def test_the_pages_of_the_catalogue_ask_the_database_little(
 def test_parameters_say_how_they_are_filled_in() -> None:
     known = {each.name: each for each in parameters(TOOLS["create_event"][1])}
     assert (known["duration"].kind, known["duration"].limits) == ("integer", ("at least 5", "at most 480"))
-    assert (known["start"].kind, known["start"].examples) == ("text", ("2026-03-05T10:00",))
+    assert (known["start"].kind, known["start"].examples) == ("text", ("2026-03-05T10:00:00Z",))
     assert known["calendar"].required and known["calendar"].id_type == "CalendarId"
     assert not known["location"].required
     status = next(each for each in parameters(TOOLS["list_messages"][1]) if each.name == "status")

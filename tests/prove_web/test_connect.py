@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from mcp_servers.catalogue import SERVERS, fingerprint
+from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Membership, Project, User
 from prove_web.accounts.roles import Role
 from prove_web.asgi import application
@@ -96,7 +97,7 @@ def test_it_lists_the_sessions_tools_under_their_own_names(address: str) -> None
 def test_by_hand_and_by_a_client_it_is_one_world(address: str, session: LiveSession, bob: User) -> None:
     state = moments(session)[0].world.sessions["calendar"].state
     calendar = next(row.id for row in state.calendars if not row.read_only)
-    start = state.now.replace(year=state.now.year + 1).isoformat(timespec="minutes")
+    start = minute_text(state.now.replace(year=state.now.year + 1))
     given = {"calendar": calendar, "title": "dentist", "start": start, "duration": 30}
     event = json.loads(calls.make(session, bob, "create_event", given).text)["id"]
     cache.kept.clear()  # as in another process
@@ -112,7 +113,7 @@ def test_its_resources_are_of_the_world_as_it_is_now(address: str, session: Live
         return state.contents[0].text, prompt.messages[0].content.text
 
     state, task = visit(address, seen)
-    assert json.loads(state)["now"] == moments(session)[0].world.now.isoformat(timespec="minutes") and task
+    assert json.loads(state)["now"] == minute_text(moments(session)[0].world.now) and task
     assert not session.calls.exists()
 
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from mcp_servers.catalogue import fingerprint
 from mcp_servers.faults import KINDS, Faults
+from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Project, User
 from prove_web.servers import calls, tokens
 from prove_web.servers.configurations import PLACE
@@ -42,7 +43,7 @@ def at(name: str, session: LiveSession, *rest: Any) -> str:
 def new_event(session: LiveSession, title: str) -> dict[str, Any]:
     state = moments(session)[0].world.sessions["calendar"].state
     calendar = next(row.id for row in state.calendars if not row.read_only)
-    start = state.now.replace(year=state.now.year + 1).isoformat(timespec="minutes")
+    start = minute_text(state.now.replace(year=state.now.year + 1))
     return {"calendar": calendar, "title": title, "start": start, "duration": 30}
 
 

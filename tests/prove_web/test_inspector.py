@@ -20,6 +20,7 @@ from django.urls import reverse
 
 from mcp_servers.catalogue import fingerprint
 from mcp_servers.gateway import Gateway, Options
+from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Project, User
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, Kind
@@ -69,7 +70,7 @@ def make(session: LiveSession, tool: str, **arguments: Any) -> SessionCall:
 
 def new_event(session: LiveSession, title: str = "dentist") -> SessionCall:
     now = moments(session)[0].world.now
-    start = now.replace(year=now.year + 1).isoformat(timespec="minutes")
+    start = minute_text(now.replace(year=now.year + 1))
     return make(session, "create_event", calendar=calendar_of(session), title=title, start=start, duration=30)
 
 

@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from mcp_servers.catalogue import SERVERS, fingerprint
+from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Project, User
 from prove_web.servers import calls
 from prove_web.servers.models import LiveSession, SessionCall
@@ -42,7 +43,7 @@ def address(name: str, session: LiveSession) -> str:
 def new_event(session: LiveSession, title: str = "dentist") -> dict[str, Any]:
     state = moments(session)[0].world.sessions["calendar"].state
     calendar = next(row.id for row in state.calendars if not row.read_only)
-    start = state.now.replace(year=state.now.year + 1).isoformat(timespec="minutes")
+    start = minute_text(state.now.replace(year=state.now.year + 1))
     return {"calendar": calendar, "title": title, "start": start, "duration": 30}
 
 

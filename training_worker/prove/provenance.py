@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
-MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d))?$")
+from mcp_servers.kit.times import DATE_TIME, parse_instant, read_day
 
 
 def grounded(value: Any, said: str, today: str = "") -> bool:
@@ -22,7 +21,17 @@ def place(value: Any, said: str, today: str = "") -> tuple[int, int] | None:
         at = said.find(way) if anywhere else word(said, way)
         if at >= 0:
             return at, at + len(way)
-    return None
+    instant = instant_of(value)
+    spans = (found.span() for found in DATE_TIME.finditer(said)) if instant else ()
+    return next((span for span in spans if instant_of(said[slice(*span)]) == instant), None)
+
+
+def instant_of(value: Any) -> datetime | None:
+    """The instant in UTC that a value names as an RFC 3339 date-time, in whatever offset; None for any other value."""
+    try:
+        return parse_instant(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def ways(value: Any, today: str) -> Iterator[tuple[str, bool]]:
@@ -75,18 +84,26 @@ def spoken(value: Any) -> str:
 
 
 def ways_to_say(value: Any, today: str) -> tuple[str, ...]:
-    """How a person may say a day or moment of the form 2026-03-05 or 2026-03-05T14:00: written out, and, where the user
-    said which day `today` is, relative to it. Nothing for any other value."""
-    found = MOMENT.match(value) if isinstance(value, str) else None
-    if found is None:
-        return ()
-    try:
-        day = date.fromisoformat(found[1])
-    except ValueError:
+    """How a person may say a date such as 2026-03-05 or a date-time such as 2026-03-05T14:00:00Z: written out, and,
+    where the user said which day `today` is, relative to it. People speak of whole minutes in UTC, the clock of every
+    world. Nothing for any other value."""
+    instant = instant_of(value)
+    if instant and not (instant.second or instant.microsecond):
+        day, time = instant.date(), f" at {instant.hour}:{instant:%M}"
+    elif is_date(value):
+        day, time = date.fromisoformat(value), ""
+    else:
         return ()
     ways = [f"{day.day} {day:%B %Y}"]
     if today:
         away = (day - date.fromisoformat(today)).days
         ways += {0: ["today"], 1: ["tomorrow"]}.get(away, [])
         ways += [f"{day:%A}"] if 1 < away < 7 else []
-    return tuple(f"{way} at {int(found[2][:2])}{found[2][2:]}" if found[2] else way for way in ways)
+    return tuple(f"{way}{time}" for way in ways)
+
+
+def is_date(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(read_day(value))
+    except ValueError:
+        return False

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw, Tool
+from mcp_servers.kit import Draw, Tool, minute_text
 from mcp_servers.world import World
 
 from ..shapes import Found, found_in, values_in
@@ -138,7 +138,7 @@ def value(
     match part:
         case {"format": "date-time"}:
             day = world.now.replace(minute=0) + timedelta(days=draw.integer(1, 13))
-            return f"{day.replace(hour=draw.integer(8, 17)):%Y-%m-%dT%H:%M}"
+            return minute_text(day.replace(hour=draw.integer(8, 17)))
         case {"format": "date"}:
             return f"{world.now + timedelta(days=draw.integer(1, 13)):%Y-%m-%d}"
         case {"type": "integer"}:
