@@ -1,4 +1,4 @@
-"""Sessions and calls for the tests of a server: a world with rows of its own, calls that work, calls that are refused."""
+"""Sessions and calls for the tests of a server: a world with changed rows, calls that work, calls that are refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from mcp_servers.kit import Server, Session
 Refusal = tuple[str, dict[str, Any], str]  # a tool, its arguments, and the code it refuses them with
 
 
-def world_with(server: Server[Any], change: Callable[[Any], object], seed: int = 7, size: str = "small") -> Session[Any]:
+def world_with(
+    server: Server[Any], change: Callable[[Any], object], seed: int = 7, size: str = "small"
+) -> Session[Any]:
     """Open a session in the world of this seed with its rows changed. Fails if the new state breaks an invariant."""
     session = server.open(seed, size)
     change_state(session, change)

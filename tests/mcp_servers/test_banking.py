@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from calling import check_refusals, do, refused, world_with
+from calling import do, refused, world_with
 
 from mcp_servers.banking import server
 from mcp_servers.banking.state import Account, Bank, Card, Payee
