@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,30 +12,49 @@ from mcp_servers.kit import Server, Session
 Refusal = tuple[str, dict[str, Any], str]  # a tool, its arguments, and the code it refuses them with
 
 
+def small_worlds(server: Server[Any], size: str = "small") -> Iterator[Session[Any]]:
+    """Open the first ten worlds, whose rows examples may take. What none of them has, a test makes by `world_with`."""
+    return (server.open(seed, size) for seed in range(10))
+
+
+def find_row(
+    server: Server[Any], table: str, wanted: Callable[[Any, Any], bool], size: str = "small"
+) -> tuple[Session[Any], Any]:
+    """Open the first of these worlds with such a row, and return the session and the row."""
+    for session in small_worlds(server, size):
+        for row in session.state.tables()[table]:
+            if wanted(session.state, row):
+                return session, row
+    raise LookupError(f"None of the first worlds of {server.name} has such a row in {table}: make one by world_with.")
+
+
 def world_with(
     server: Server[Any], change: Callable[[Any], object], seed: int = 7, size: str = "small"
 ) -> Session[Any]:
-    """Open a session in the world of this seed with its rows changed. Fails if the new state breaks an invariant."""
-    session = server.open(seed, size)
-    change_state(session, change)
-    return Session.start(server, session.state)
+    """Open a world with its rows changed, as if it had begun so. Fails if the new state breaks an invariant."""
+    return change_state(server.open(seed, size), change)
 
 
-def change_state(session: Session[Any], change: Callable[[Any], object], **ahead: int) -> Session[Any]:
-    """Change rows of a session's state without a call, and move its clock ahead: `change_state(..., minutes=5)`."""
-    state = session.state.draft("a change by a test", now=session.state.now + timedelta(**ahead))
+def change_state(session: Session[Any], change: Callable[[Any], object]) -> Session[Any]:
+    """Change rows of a session without a call, as if its world had begun so. Fails if that breaks an invariant."""
+    state = session.state.draft("a change by a test")
     change(state)
+    return go_on(session, state.settle())
+
+
+def later(session: Session[Any], minutes: int = 0, **ahead: int) -> Session[Any]:
+    """Move the clock of a session ahead without a call."""
+    return go_on(session, session.state.draft(now=session.state.now + timedelta(minutes=minutes, **ahead)))
+
+
+def go_on(session: Session[Any], state: Any) -> Session[Any]:
+    """Put a state in the place of the session's. Fails if it breaks an invariant."""
     assert session.server.broken(state) == [], "the changed rows break an invariant"
     session.head = replace(session.head, state=state)
     return session
 
 
-def later(session: Session[Any], minutes: int = 0, **ahead: int) -> Session[Any]:
-    """Move the clock of a session ahead without a call."""
-    return change_state(session, lambda state: None, minutes=minutes, **ahead)
-
-
-def do(session: Session[Any], tool: str, now: datetime | None = None, **arguments: Any) -> Any:
+def do(session: Session[Any], tool: str, /, now: datetime | None = None, **arguments: Any) -> Any:
     """The result of a call that works and leaves every invariant whole; `now` sets a later clock first."""
     reply = session.call(tool, arguments, now=now)
     assert reply.ok, reply.text
@@ -43,7 +62,7 @@ def do(session: Session[Any], tool: str, now: datetime | None = None, **argument
     return reply.data
 
 
-def refused(session: Session[Any], tool: str, now: datetime | None = None, **arguments: Any) -> str:
+def refused(session: Session[Any], tool: str, /, now: datetime | None = None, **arguments: Any) -> str:
     """The code of a refusal, which must leave everything as it was."""
     before, reply = session.digest(), session.call(tool, arguments, now=now)
     assert not reply.ok, reply.text

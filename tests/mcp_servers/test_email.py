@@ -15,7 +15,7 @@ from mcp_servers.email.state import MOST_ATTACHED_KB, Mail
 from mcp_servers.kit import Session
 
 TEXT = "See you on Monday at ten"
-WORLDS = [*range(60), *range(1_000_000_000, 1_000_000_020)]
+WORLDS = [*range(8), *range(1_000_000_000, 1_000_000_002)]
 
 
 def somebody(mail: Mail, blocked: bool = False) -> str:
@@ -210,7 +210,7 @@ def test_only_a_message_of_the_inbox_is_archived_and_only_once(session):
 )
 def test_a_search_finds_what_its_filters_say_newest_first(query, passes):
     found = 0
-    for seed in range(12):
+    for seed in range(4):
         session = server.open(seed)
         expected = [row.id for row in session.state.messages if passes(row, session.state)][::-1]
         assert [row["id"] for row in do(session, "search_messages", query=query, limit=50)] == expected[:50]

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from calling import do, refused
+from calling import do, refused, small_worlds
 
 from mcp_servers.filesystem import server
 from mcp_servers.filesystem.state import Disk, Node, packed
@@ -34,10 +34,9 @@ def some(session: Files, **wanted: Any) -> tuple[Node, str]:
     raise LookupError(f"No node has {wanted}.")
 
 
-def world_with(**wanted: Any) -> tuple[Files, Node, str]:
+def with_node(**wanted: Any) -> tuple[Files, Node, str]:
     """A fresh session of the first small world that has such a node."""
-    for seed in range(200):
-        session = server.open(seed, "small")
+    for session in small_worlds(server):
         try:
             return session, *some(session, **wanted)
         except LookupError:
@@ -47,8 +46,7 @@ def world_with(**wanted: Any) -> tuple[Files, Node, str]:
 
 def roomy() -> Files:
     """A world in which 25,000 bytes are left of the quota."""
-    sessions = (server.open(seed, "small") for seed in range(200))
-    return next(one for one in sessions if one.state.shell.quota - one.state.shell.used > 25_000)
+    return next(one for one in small_worlds(server) if one.state.shell.quota - one.state.shell.used > 25_000)
 
 
 @pytest.fixture
@@ -273,7 +271,7 @@ def test_what_is_not_text_is_neither_read_nor_written() -> None:
     do(session, "copy_file", file=path, directory="~", name="copy")
     sums = [do(session, "checksum_file", file=file)["sha256"] for file in (path, "~/copy")]
     assert sums[0] == sums[1]
-    session, _, path = world_with(kind="archive")
+    session, _, path = with_node(kind="archive")
     for tool, rest in (("read_file", {}), ("append_to_file", {"text": "x"}), ("list_file_versions", {})):
         assert refused(session, tool, file=path, **rest) == "binary_file"
 
@@ -633,17 +631,17 @@ def test_folders_of_the_system_stay_where_they_are(files: Files) -> None:
 
 
 def test_what_belongs_to_others_is_guarded_by_group_and_other_bits() -> None:
-    session, hosts, path = world_with(owner="root", name="system.log")
+    session, hosts, path = with_node(owner="root", name="system.log")
     assert do(session, "read_file_head", file=path)["name"] == hosts.name
     assert refused(session, "append_to_file", file=path, text="x") == "permission_denied"
     assert refused(session, "delete_file", file=path) == "permission_denied"
     assert refused(session, "change_permissions", file=path, mode="777") == "not_owner"
     assert refused(session, "create_file", path="/etc/mine.ini", content="") == "permission_denied"
-    session, closed, path = world_with(kind="directory", mode=0o700)
+    session, closed, path = with_node(kind="directory", mode=0o700)
     assert closed.owner != session.state.shell.user
     assert refused(session, "list_directory", directory=path) == "permission_denied"
     assert refused(session, "change_directory", directory=path) == "permission_denied"
-    session, _, path = world_with(kind="file", mode=0o664, locked_by=None)
+    session, _, path = with_node(kind="file", mode=0o664, locked_by=None)
     assert session.state.nodes.where(place="None/")
     before = session.state.shell.used
     assert do(session, "append_to_file", file=path, text="a line of ours")["name"]
@@ -673,8 +671,7 @@ def test_a_locked_file_stays_as_and_where_it_is_until_it_is_unlocked(files: File
 
 
 def test_the_lock_of_somebody_else_is_theirs() -> None:
-    for seed in range(200):
-        session = server.open(seed, "small")
+    for session in small_worlds(server):
         user = session.state.shell.user
         for node in session.state.nodes:
             if node.locked_by not in (None, user):

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from calling import do, refused
+from calling import do, refused, small_worlds
 
 from mcp_servers.issue_tracker import server
 from mcp_servers.issue_tracker.state import Issue, Project, Sprint, Tracker
@@ -21,7 +21,7 @@ def tracker() -> Session[Tracker]:
 
 
 def worlds(size: str = "small") -> Iterator[Session[Tracker]]:
-    return (server.open(seed, size) for seed in range(200))
+    return small_worlds(server, size)
 
 
 def own_projects(session: Session[Tracker]) -> list[Project]:

@@ -248,7 +248,7 @@ HOURS = {
 
 @pytest.mark.parametrize("kind", HOURS)
 def test_places_of_a_kind_open_and_close_at_about_the_same_hours(kind: str) -> None:
-    rows = [row for seed in range(30) for row in server.open(seed, "default").state.places.where(kind=kind)]
+    rows = [row for seed in range(10) for row in server.open(seed, "default").state.places.where(kind=kind)]
     opens, closes = [row.opens or 0 for row in rows], [row.closes or 0 for row in rows]
     first, last = HOURS[kind]
     assert (min(opens), max(opens)) == (first * 60 - 30, first * 60 + 60)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 import pytest
-from calling import do, refused
+from calling import do, refused, small_worlds
 
 from mcp_servers.crossing import invoices
 from mcp_servers.kit import Session
@@ -17,8 +17,7 @@ HOOK = "https://books.maple.example/hook"
 
 
 def worlds(size: str = "default") -> Iterator[Session[Till]]:
-    for seed in range(200):
-        yield server.open(seed, size)
+    return small_worlds(server, size)
 
 
 def card_of(till: Till, invoice: Invoice) -> PaymentCard | None:

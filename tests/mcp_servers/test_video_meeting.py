@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from calling import change_state, do, find_row, refused, small_worlds
 
 from mcp_servers.kit import Session
 from mcp_servers.video_meeting import server
@@ -16,27 +17,9 @@ Test = Callable[[Studio, VideoMeeting], bool]
 CODE = "204857"
 
 
-def do(session: Session[Studio], tool: str, /, now: datetime | None = None, **arguments: Any) -> Any:
-    reply = session.call(tool, arguments, now=now)
-    assert reply.ok, reply.text
-    assert server.broken(session.state) == []
-    return reply.data
-
-
-def refused(session: Session[Studio], tool: str, /, now: datetime | None = None, **arguments: Any) -> str:
-    before, reply = session.digest(), session.call(tool, arguments, now=now)
-    assert not reply.ok and session.digest() == before
-    return str(reply.data["error"])
-
-
 def world(test: Test, size: str = "small") -> tuple[Session[Studio], VideoMeeting]:
     """A fresh session in the first world that has such a meeting, and the meeting."""
-    for seed in range(200):
-        session = server.open(seed, size)
-        for meeting in session.state.meetings:
-            if test(session.state, meeting):
-                return session, meeting
-    raise LookupError("No world has such a meeting.")
+    return find_row(server, "meetings", test, size)
 
 
 def own_live(studio: Studio, row: VideoMeeting) -> bool:
@@ -165,11 +148,10 @@ def test_a_breakout_room_has_two_seats() -> None:
 def test_guests_come_some_minutes_after_the_beginning_or_never() -> None:
     for wanted in (5, None):
         session, meeting = world(
-            lambda studio, row, wanted=wanted: (
-                own_soon(studio, row) and any(guest.delay == wanted for guest in studio.guests.where(meeting=row.id))
-            )
+            lambda studio, row: own_soon(studio, row) and bool(studio.guests.where(meeting=row.id))
         )
-        guest = next(row for row in session.state.guests.where(meeting=meeting.id) if row.delay == wanted)
+        guest = session.state.guests.where(meeting=meeting.id)[0]
+        change_state(session, lambda studio, id=guest.id, wanted=wanted: studio.guests.change(id, delay=wanted))
         begun = session.state.now
         live = do(session, "run_video_meeting", meeting=meeting.id, action="start")
         move: dict[str, Any] = {"session": live["session"]["id"], "person": guest.person, "room": "main room"}
@@ -306,7 +288,7 @@ def test_nobody_is_invited_twice_or_beyond_the_capacity(calm: Session[Studio]) -
     people = uninvited(calm, meeting)
     assert refused(calm, "invite_to_video_meeting", meeting=meeting, person=calm.state.me) == "own_meeting"
     assert refused(calm, "invite_to_video_meeting", meeting=meeting, person="nobody") == "not_found"
-    session = next(one for one in (server.open(seed, "default") for seed in range(20)) if not one.state.attended())
+    session = next(one for one in small_worlds(server, "default") if not one.state.attended())
     meeting = planned(session, at(session, days=60))
     people = uninvited(session, meeting)
     capacity = do(session, "get_video_meeting", meeting=meeting)["capacity"]
