@@ -47,10 +47,6 @@ def first_of_next(session: Session[Budgets]) -> datetime:
     return datetime.combine(day_in(after(session.state.month), 1), datetime.min.time()).replace(hour=9)
 
 
-def test_there_are_twelve_tools() -> None:
-    assert len(server.tools) == 12
-
-
 def test_months_go_on_over_the_year() -> None:
     assert month_of(date(2026, 3, 31)) == "2026-03"
     assert [after(month) for month in ("2026-01", "2026-11", "2026-12")] == ["2026-02", "2026-12", "2027-01"]

@@ -66,10 +66,6 @@ def later(session: Session[Crm], days: int) -> None:
     assert session.call("log_sales_activity", note, now=session.state.now + timedelta(days=days)).ok
 
 
-def test_there_are_sixteen_tools() -> None:
-    assert len(server.tools) == 16
-
-
 def test_a_prospect_becomes_lead_contact_and_a_won_deal(crm: Session[Crm]) -> None:
     person = prospect(crm)
     lead = do(crm, "create_lead", person=person, source="referral")

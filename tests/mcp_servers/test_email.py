@@ -40,13 +40,6 @@ def session() -> Session[Mail]:
     return world(answerable)
 
 
-def test_there_are_seventeen_tools_that_each_say_how_they_are_asked_for():
-    assert len(server.tools) == 17
-    for tool in server.tools.values():
-        assert len(tool.asks) >= 3
-        assert all(ask.count(f"{{{name}}}") == 1 for ask in tool.asks for name in tool.required)
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_a_subject_names_one_message_of_the_inbox_one_thread_or_one_draft(size):
     for seed in WORLDS[:3] if size == "large" else WORLDS:

@@ -88,10 +88,6 @@ def session() -> Session[Delivery]:
     return next(worlds())
 
 
-def test_there_are_seventeen_tools() -> None:
-    assert len(server.tools) == 17
-
-
 def test_restaurants_are_found_by_distance_within_their_radius(session: Session[Delivery]) -> None:
     state = session.state
     for address in [None, *(row.id for row in list(state.places)[:12])]:

@@ -83,10 +83,6 @@ def found(session: Session[Tracker], query: str) -> set[str]:
     return {row["id"] for row in do(session, "search_issues", query=query, limit=50)}
 
 
-def test_there_are_twenty_tools() -> None:
-    assert len(server.tools) == 20
-
-
 def test_an_issue_goes_from_report_through_a_sprint_into_a_release(tracker: Session[Tracker]) -> None:
     do(tracker, "close_sprint", sprint=sprint(tracker, "active").id)
     story = created(tracker, "story")

@@ -71,10 +71,6 @@ def free_road(session: Session[TownMap], number: int = 0) -> Road:
     return [row for row in rows if not session.state.closures.where(road=row.id)][number]
 
 
-def test_there_are_sixteen_tools() -> None:
-    assert len(server.tools) == 16
-
-
 @pytest.mark.parametrize("size", ["small", "default", "large"])
 def test_the_places_are_those_that_all_servers_know(size: str) -> None:
     session = server.open(5, size)

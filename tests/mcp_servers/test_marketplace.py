@@ -80,10 +80,6 @@ def market() -> Session[Market]:
     return server.open(7, "small")
 
 
-def test_there_are_thirteen_tools() -> None:
-    assert len(server.tools) == 13
-
-
 def test_increments_fees_and_least_offers_are_those_of_the_policy() -> None:
     steps = [(1_999, 100), (2_000, 250), (9_999, 250), (10_000, 500), (49_999, 500), (50_000, 1_000)]
     assert [(amount, increment(amount)) for amount, _ in steps] == steps

@@ -58,10 +58,6 @@ def chargeable(till: Till, row: Invoice) -> bool:
     return card_of(till, row) is not None
 
 
-def test_there_are_ten_tools() -> None:
-    assert len(server.tools) == 10
-
-
 def test_the_invoices_are_those_that_all_servers_of_a_world_know() -> None:
     session = server.open(4, "default")
     for known in invoices(4, 12):

@@ -58,10 +58,6 @@ def reserve(session: Session[Chain], store: Store, product: Product, quantity: i
     return do(session, "reserve_at_store", store=store.id, product=product.id, quantity=quantity)
 
 
-def test_there_are_eleven_tools() -> None:
-    assert len(server.tools) == 11
-
-
 def test_stores_are_listed_by_distance_from_home_or_any_place() -> None:
     session = server.open(3, "small")
     state, rows = session.state, do(session, "find_stores", limit=50)

@@ -90,10 +90,6 @@ def not_bought(session: Session[Shop], **changes: Any) -> str:
     return refused(session, "check_out_shop_cart", **wanted)
 
 
-def test_there_are_twenty_three_tools() -> None:
-    assert len(server.tools) == 23
-
-
 def test_a_search_narrows_by_words_category_price_rating_and_stock() -> None:
     session = server.open(3, "default")
     everything = do(session, "search_shop_products", limit=50, sort="cheapest")

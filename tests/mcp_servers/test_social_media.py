@@ -69,10 +69,6 @@ def later(session: Session[Network], **delta: int) -> datetime:
     return session.state.now + timedelta(**delta)
 
 
-def test_there_are_fifteen_tools() -> None:
-    assert len(server.tools) == 15
-
-
 def test_a_post_is_published_edited_pinned_read_and_deleted(net: Session[Network]) -> None:
     made = do(net, "publish_post", text="Hello #Garden and #garden", comments_from="nobody")
     assert (made["hashtags"], made["comments_from"], made["audience"]) == (["garden"], "nobody", "public")

@@ -62,10 +62,6 @@ def written(moment: datetime) -> str:
     return f"{moment:%Y-%m-%dT%H:%M}"
 
 
-def test_there_are_eleven_tools() -> None:
-    assert len(server.tools) == 11
-
-
 def test_a_message_is_posted_answered_edited_pinned_found_and_deleted(chat: Session[Chat]) -> None:
     place = do(chat, "create_chat_channel", name="lunch-crew", topic="Food", visibility="private")
     assert (place["joined"], place["visibility"], place["unread"], place["mentions"]) == (True, "private", 0, 0)

@@ -60,10 +60,6 @@ def others(session: Session[Broker], stock: Stock, side: Any) -> tuple[Level, ..
     return resting(session.state.seed, stock, round_at(session.state.now), side)
 
 
-def test_there_are_thirteen_tools() -> None:
-    assert len(server.tools) == 13
-
-
 @pytest.mark.parametrize(
     ("exchange", "moment", "expected"),
     [
