@@ -36,7 +36,12 @@ sys.dont_write_bytecode = False
 
 # The same examples on every machine, and no clock.
 settings.register_profile(
-    "laws", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "laws",
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("laws")
 

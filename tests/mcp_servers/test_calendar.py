@@ -73,10 +73,6 @@ def repeated(session: Session[Agenda], frequency: str = "daily", count: int = 4)
     )
 
 
-def test_there_are_seventeen_tools() -> None:
-    assert len(server.tools) == 17
-
-
 def test_an_event_is_made_found_moved_renamed_and_cancelled(agenda: Session[Agenda]) -> None:
     event = created(agenda)
     assert [row["id"] for row in do(agenda, "search_events", query="LUNCH team")] == [event]

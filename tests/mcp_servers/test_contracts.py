@@ -47,9 +47,7 @@ PLACE = re.compile(r"\{(\w*)\}")
 OPTION = re.compile(r"\[([^\[\]]*)\]")
 
 every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
-every_tool = pytest.mark.parametrize(
-    "tool", [tool for server in ALL for tool in server.tools.values()], ids=lambda tool: tool.name
-)
+ALL_TOOLS = [tool for server in ALL for tool in server.tools.values()]
 
 
 def test_the_servers_have_exactly_their_tools():
@@ -76,9 +74,8 @@ def test_rows_are_frozen_all_the_way_down(server):
         assert not list(unfrozen(row_type, row_type.__name__))
 
 
-@every_tool
-def test_results_are_frozen_too_and_hold_no_floats(tool):
-    assert not list(unfrozen(tool.result_type, tool.name))
+def test_results_are_frozen_too_and_hold_no_floats():
+    assert [place for tool in ALL_TOOLS for place in unfrozen(tool.result_type, tool.name)] == []
 
 
 def unfrozen(hint: Any, path: str) -> Iterator[str]:
@@ -126,51 +123,54 @@ def test_the_label_of_a_row_uses_its_own_fields(server):
         assert set(PLACE.findall(row_type.__label__)) <= set(get_type_hints(row_type))
 
 
-@every_tool
-def test_every_parameter_and_tool_is_described(tool):
-    assert re.fullmatch(r"[A-Z].*\.", tool.description)
-    assert len(tool.description.split(". ")[0].split()) <= 14
-    for name, schema in tool.input_schema["properties"].items():
-        assert schema.get("description"), f"{name} has no description"
+@every_server
+def test_every_parameter_and_tool_is_described(server):
+    for tool in server.tools.values():
+        assert re.fullmatch(r"[A-Z].*\.", tool.description), tool.name
+        assert len(tool.description.split(". ")[0].split()) <= 14, tool.name
+        for name, schema in tool.input_schema["properties"].items():
+            assert schema.get("description"), f"{tool.name}: {name} has no description"
 
 
-@every_tool
-def test_an_ask_mentions_what_is_required_once_and_the_rest_only_in_brackets(tool):
-    assert len(set(tool.asks)) == len(tool.asks) >= 3
-    for ask in tool.asks:
-        assert sorted(PLACE.findall(OPTION.sub("", ask))) == sorted(tool.required), ask
-        inside = [PLACE.findall(option) for option in OPTION.findall(ask)]
-        mentioned = [name for names in inside for name in names]
-        assert all(inside), f"brackets around no parameter: {ask}"
-        assert len(set(mentioned)) == len(mentioned), f"an optional parameter twice: {ask}"
-        assert set(mentioned) <= set(tool.model.model_fields) - set(tool.required), ask
-        assert ask[0] in "abcdefghijklmnopqrstuvwxyz{" or ask.split()[0].isupper(), ask
-        assert not ask.endswith("."), ask
+@every_server
+def test_an_ask_mentions_what_is_required_once_and_the_rest_only_in_brackets(server):
+    for tool in server.tools.values():
+        assert len(set(tool.asks)) == len(tool.asks) >= 3, tool.name
+        for ask in tool.asks:
+            check_ask(tool, ask)
 
 
-@every_tool
-def test_what_is_destructive_writes(tool):
-    assert tool.writes or not tool.destructive
+def check_ask(tool, ask):
+    """Fail unless the ask names each required parameter once, and optional ones at most once, in brackets."""
+    assert sorted(PLACE.findall(OPTION.sub("", ask))) == sorted(tool.required), ask
+    inside = [PLACE.findall(option) for option in OPTION.findall(ask)]
+    mentioned = [name for names in inside for name in names]
+    assert all(inside), f"brackets around no parameter: {ask}"
+    assert len(set(mentioned)) == len(mentioned), f"an optional parameter twice: {ask}"
+    assert set(mentioned) <= set(tool.model.model_fields) - set(tool.required), ask
+    assert ask[0] in "abcdefghijklmnopqrstuvwxyz{" or ask.split()[0].isupper(), ask
+    assert not ask.endswith("."), ask
 
 
-@every_tool
-def test_the_schemas_are_json_schemas_without_titles(tool):
-    for schema in (tool.input_schema, tool.output_schema):
-        Draft202012Validator.check_schema(schema)
-        assert "'title': '" not in str({**schema, "properties": ()})
-    assert tool.input_schema["type"] == "object"
-    assert tool.input_schema["additionalProperties"] is False
-    assert sorted(tool.input_schema.get("required", ())) == sorted(tool.required)
+def test_what_is_destructive_writes():
+    assert [tool.name for tool in ALL_TOOLS if tool.destructive and not tool.writes] == []
 
 
-@every_tool
-def test_the_examples_of_a_parameter_are_values_it_takes(tool):
-    definitions = tool.input_schema.get("$defs", {})
-    for schema in tool.input_schema["properties"].values():
-        check = Draft202012Validator({**schema, "$defs": definitions})
-        assert all(check.is_valid(example) for example in schema.get("examples", ()))
+@every_server
+def test_the_schemas_are_json_schemas_without_titles_and_floats(server):
+    for tool in server.tools.values():
+        for schema in (tool.input_schema, tool.output_schema):
+            Draft202012Validator.check_schema(schema)
+            assert "'title': '" not in str({**schema, "properties": ()}), tool.name
+            assert "'type': 'number'" not in str(schema), tool.name
+        assert (tool.input_schema["type"], tool.input_schema["additionalProperties"]) == ("object", False), tool.name
+        assert sorted(tool.input_schema.get("required", ())) == sorted(tool.required), tool.name
 
 
-@every_tool
-def test_a_tool_takes_and_gives_no_floats(tool):
-    assert "'type': 'number'" not in f"{tool.input_schema}{tool.output_schema}"
+@every_server
+def test_the_examples_of_a_parameter_are_values_it_takes(server):
+    for tool in server.tools.values():
+        definitions = tool.input_schema.get("$defs", {})
+        for name, schema in tool.input_schema["properties"].items():
+            check = Draft202012Validator({**schema, "$defs": definitions})
+            assert all(check.is_valid(example) for example in schema.get("examples", ())), f"{tool.name}: {name}"

@@ -262,6 +262,7 @@ def strangers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     yield folder
 
 
+@pytest.mark.long
 def test_a_server_from_pypi(strangers: Path) -> None:
     with External("time", (str(strangers / "python" / "bin" / "mcp-server-time"),)).open() as session:
         assert {"get_current_time", "convert_time"} <= set(session.tools)
@@ -270,6 +271,7 @@ def test_a_server_from_pypi(strangers: Path) -> None:
         assert not session.call("get_current_time", {"timezone": "Nowhere/Land"}).ok
 
 
+@pytest.mark.long
 def test_a_server_from_npm(strangers: Path) -> None:
     npm = shutil.which("npm")
     package = "@modelcontextprotocol/server-memory"

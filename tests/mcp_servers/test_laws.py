@@ -23,24 +23,15 @@ from walks import HELD_OUT, SMALL, come_to, long_walks, on_record, walks
 from mcp_servers.catalogue import SERVERS
 
 ALL = (*SERVERS.values(), mini, library)
+LAWS = (invariants_hold, reads_and_refusals_change_nothing, the_past_is_kept, the_digest_is_up_to_date)
 every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
 
 
 @every_server
-@pytest.mark.parametrize(
-    "law",
-    [
-        invariants_hold,
-        reads_and_refusals_change_nothing,
-        an_idempotent_call_twice_is_as_once,
-        the_past_is_kept,
-        the_digest_is_up_to_date,
-    ],
-    ids=lambda law: law.__name__,
-)
-def test_a_law_holds_on_every_walk(server, law):
+def test_the_laws_hold_on_every_walk(server):
     for walked in walks(server):
-        law(walked)
+        for law in (*LAWS, an_idempotent_call_twice_is_as_once):
+            law(walked)
 
 
 @every_server
@@ -88,7 +79,7 @@ def test_a_write_that_is_not_marked_idempotent_is_not(server):
 @every_server
 def test_a_large_world_keeps_the_laws_too(server):
     walked = record(server, 3, "large", 6)
-    for law in (invariants_hold, reads_and_refusals_change_nothing, the_past_is_kept, the_digest_is_up_to_date):
+    for law in LAWS:
         law(walked)
 
 
@@ -125,7 +116,7 @@ def test_reset_goes_back_to_any_step_and_the_same_calls_lead_on_from_there(serve
     session = walked.session.fork()
     for number in (60, 31, 7, 0):
         session.reset(number)
-        assert session.digest() == ([walked.opening, *(moment.full for moment in walked.moments)])[number]
+        assert session.digest() == ([walked.opening, *(moment.after for moment in walked.moments)])[number]
         assert len(session.history()) == number + 1
     session.reset()
     assert [session.call(*call) for call in walked.calls] == walked.replies
@@ -157,8 +148,8 @@ def test_a_write_that_did_what_was_asked_moves_the_clock_and_nothing_else_does(s
 
 @every_server
 def test_one_seed_is_one_world_and_another_seed_another(server):
-    for size in ("small", "default"):
-        seeds = [*range(15), *range(HELD_OUT, HELD_OUT + 5)]
+    for size, count in (("small", 8), ("default", 2)):
+        seeds = [*range(count), *range(HELD_OUT, HELD_OUT + count)]
         digests = [server.seed(seed, size).settle().full_digest() for seed in seeds]
         assert digests == [server.open(seed, size).digest() for seed in seeds]
         assert len(set(digests)) == len(seeds)

@@ -71,10 +71,6 @@ def free_road(session: Session[TownMap], number: int = 0) -> Road:
     return [row for row in rows if not session.state.closures.where(road=row.id)][number]
 
 
-def test_there_are_sixteen_tools() -> None:
-    assert len(server.tools) == 16
-
-
 @pytest.mark.parametrize("size", ["small", "default", "large"])
 def test_the_places_are_those_that_all_servers_know(size: str) -> None:
     session = server.open(5, size)
@@ -248,7 +244,7 @@ HOURS = {
 
 @pytest.mark.parametrize("kind", HOURS)
 def test_places_of_a_kind_open_and_close_at_about_the_same_hours(kind: str) -> None:
-    rows = [row for seed in range(30) for row in server.open(seed, "default").state.places.where(kind=kind)]
+    rows = [row for seed in range(10) for row in server.open(seed, "default").state.places.where(kind=kind)]
     opens, closes = [row.opens or 0 for row in rows], [row.closes or 0 for row in rows]
     first, last = HOURS[kind]
     assert (min(opens), max(opens)) == (first * 60 - 30, first * 60 + 60)

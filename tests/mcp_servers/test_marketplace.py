@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from calling import do, refused
+from calling import do, find_row, refused, small_worlds
 
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.marketplace import server
@@ -28,12 +28,7 @@ AUCTION = {**LAMP, "format": "auction", "days": 10}
 
 def world(wanted: Callable[[Market, Listing], bool]) -> tuple[Session[Market], Listing]:
     """A fresh session in the first small world with such a listing, and that listing."""
-    for seed in range(300):
-        session = server.open(seed, "small")
-        for listing in session.state.listings:
-            if wanted(session.state, listing):
-                return session, listing
-    raise LookupError("No world has such a listing.")
+    return find_row(server, "listings", wanted)
 
 
 def fixed(market: Market, listing: Listing) -> bool:
@@ -60,12 +55,7 @@ def own(market: Market, listing: Listing) -> bool:
 
 
 def offer_world(wanted: Callable[[Market, MarketOffer], bool]) -> tuple[Session[Market], MarketOffer]:
-    for seed in range(300):
-        session = server.open(seed, "small")
-        for offer in session.state.offers:
-            if wanted(session.state, offer):
-                return session, offer
-    raise LookupError("No world has such an offer.")
+    return find_row(server, "offers", wanted)
 
 
 def received(market: Market, offer: MarketOffer) -> bool:
@@ -88,10 +78,6 @@ def trade_of(session: Session[Market], listing: str) -> MarketTrade:
 @pytest.fixture
 def market() -> Session[Market]:
     return server.open(7, "small")
-
-
-def test_there_are_thirteen_tools() -> None:
-    assert len(server.tools) == 13
 
 
 def test_increments_fees_and_least_offers_are_those_of_the_policy() -> None:
@@ -416,8 +402,7 @@ def test_offers_are_listed_by_side_with_those_to_answer_first(market: Session[Ma
 
 
 def test_a_new_listing_is_found_interests_others_and_sells_to_one_of_them() -> None:
-    for seed in range(20):
-        session = server.open(seed, "small")
+    for session in small_worlds(server):
         row = do(session, "create_market_listing", **LAMP)
         hour = session.state.now + timedelta(hours=1)
         offers = session.call("list_market_offers", {"listing": row["id"]}, now=hour).data
@@ -432,8 +417,7 @@ def test_a_new_listing_is_found_interests_others_and_sells_to_one_of_them() -> N
 
 
 def test_a_new_auction_can_be_ended_until_the_first_bid_and_then_goes_to_the_highest() -> None:
-    for seed in range(20):
-        session = server.open(seed, "small")
+    for session in small_worlds(server):
         row = do(session, "create_market_listing", **AUCTION)
         assert row["next_bid"] == row["price"] == 4000 and "open_to_offers" not in row and row["bid_count"] == 0
         bids = sorted(session.state.bids.where(listing=row["id"]), key=lambda bid: bid.amount)
@@ -542,8 +526,7 @@ def test_only_ones_own_trades_are_rated_and_only_in_time() -> None:
 
 
 def rich(amount: int) -> Session[Market]:
-    sessions = (server.open(seed, "default") for seed in range(50))
-    return next(session for session in sessions if available(session.state) > amount)
+    return next(session for session in small_worlds(server, "default") if available(session.state) > amount)
 
 
 def test_payouts_take_what_is_free_and_two_at_a_time() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 import pytest
-from calling import do, refused
+from calling import do, refused, small_worlds
 
 from mcp_servers.crossing import invoices
 from mcp_servers.kit import Session, minute_text
@@ -17,8 +17,7 @@ HOOK = "https://books.maple.example/hook"
 
 
 def worlds(size: str = "default") -> Iterator[Session[Till]]:
-    for seed in range(200):
-        yield server.open(seed, size)
+    return small_worlds(server, size)
 
 
 def card_of(till: Till, invoice: Invoice) -> PaymentCard | None:
@@ -57,10 +56,6 @@ def charge(row: Invoice, card: PaymentCard) -> dict[str, str]:
 
 def chargeable(till: Till, row: Invoice) -> bool:
     return card_of(till, row) is not None
-
-
-def test_there_are_ten_tools() -> None:
-    assert len(server.tools) == 10
 
 
 def test_the_invoices_are_those_that_all_servers_of_a_world_know() -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from calling import do, refused
+from calling import change_state, do, find_row, refused, small_worlds
 
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.trading import server
@@ -21,9 +21,9 @@ from mcp_servers.trading.hours import (
     round_at,
     start_of,
 )
-from mcp_servers.trading.market import Level, band, middle, previous_close, resting, without
+from mcp_servers.trading.market import Level, middle, previous_close, resting, without
 from mcp_servers.trading.matching import priority
-from mcp_servers.trading.state import Broker, Portfolio, Stock
+from mcp_servers.trading.state import Broker, Portfolio, PortfolioId, Stock
 
 FRIDAY = datetime(2026, 3, 6, 12)
 
@@ -39,8 +39,7 @@ def tradable(session: Session[Broker], exchange: str = "North", lot: int | None 
 
 def world(exchange: str = "North", lot: int | None = None, cash: int = 1_000_000) -> tuple[Session[Broker], str, Stock]:
     """A session in the first small world with such a stock and so much free cash; the portfolio and the stock."""
-    for seed in range(200):
-        session = server.open(seed, "small")
+    for session in small_worlds(server):
         try:
             owner, stock = tradable(session, exchange, lot)
         except LookupError:
@@ -48,18 +47,6 @@ def world(exchange: str = "North", lot: int | None = None, cash: int = 1_000_000
         if owner.available >= cash:
             return session, owner.id, stock
     raise LookupError("There is no such world.")
-
-
-def tradable_worlds() -> list[Session[Broker]]:
-    """The small worlds in which a stock of single shares can be traded."""
-    sessions = [server.open(seed, "small") for seed in range(60)]
-    return [session for session in sessions if any(can_trade(session, stock) for stock in session.state.stocks)]
-
-
-def can_trade(session: Session[Broker], stock: Stock) -> bool:
-    owner = next(iter(session.state.portfolios))
-    own = stock.sector == owner.excluded or session.state.open_orders(stock.id)
-    return not own and not stock.halted and stock.exchange == "North" and stock.lot == 1
 
 
 def buy(session: Session[Broker], owner: str, stock: Stock, quantity: int, price: int, **more: Any) -> dict[str, Any]:
@@ -71,10 +58,6 @@ def buy(session: Session[Broker], owner: str, stock: Stock, quantity: int, price
 
 def others(session: Session[Broker], stock: Stock, side: Any) -> tuple[Level, ...]:
     return resting(session.state.seed, stock, round_at(session.state.now), side)
-
-
-def test_there_are_thirteen_tools() -> None:
-    assert len(server.tools) == 13
 
 
 @pytest.mark.parametrize(
@@ -221,8 +204,7 @@ def dip(session: Session[Broker], stock: Stock, limit: int, rounds: int = 80) ->
 
 def resting_buy(quantity: int = 10) -> tuple[Session[Broker], str, Stock, dict[str, Any], int]:
     """A world in which an order to buy below the market waits, and the round in which the market comes to it."""
-    for seed in range(300):
-        session = server.open(seed, "small")
+    for session in small_worlds(server):
         try:
             owner, stock = tradable(session, lot=1)
             limit = others(session, stock, "buy")[2].price
@@ -329,15 +311,20 @@ def test_a_market_order_is_filled_whole_or_refused() -> None:
     assert again["id"] != order["id"]
 
 
+def take_out(broker: Broker, portfolio: str, but: int) -> None:
+    """Withdraw all free cash of a portfolio but so much."""
+    row = broker.portfolios[PortfolioId(portfolio)]
+    less = row.available - but
+    broker.portfolios.change(row.id, cash=row.cash - less, deposited=row.deposited - less)
+
+
 def test_a_market_order_costs_what_the_book_asks() -> None:
-    session, owner, stock = next(
-        found
-        for found in ((session, *tradable(session, lot=1)) for session in tradable_worlds())
-        if found[0].state.portfolios[found[1].id].available < 500_000
-        and sum(row.quantity for row in others(found[0], found[2], "sell")) > 320
-    )
+    session, name, stock = world(lot=1)
+    price = others(session, stock, "sell")[0].price
+    change_state(session, lambda broker: take_out(broker, name, but=60 * price))
+    owner = session.state.portfolios[PortfolioId(name)]
     terms = {"portfolio": owner.id, "stock": stock.id, "side": "buy"}
-    assert refused(session, "place_market_order", **terms, quantity=320) == "insufficient_funds"
+    assert refused(session, "place_market_order", **terms, quantity=90) == "insufficient_funds"
     order = do(session, "place_market_order", **terms, quantity=50)
     cost = sum(row["quantity"] * row["price"] for row in order["executions"])
     assert do(session, "get_portfolio", portfolio=owner.id)["cash"] == owner.cash - cost
@@ -359,25 +346,13 @@ def test_cash_that_an_order_reserves_cannot_be_spent_again() -> None:
 
 
 def test_exactly_what_is_available_can_be_spent() -> None:
-    for seed in range(300):
-        session = server.open(seed, "small")
-        owner = next(iter(session.state.portfolios))
-        available = owner.available
-        for stock in session.state.stocks.where(lot=1, tick=1, halted=False):
-            if stock.sector == owner.excluded or session.state.open_orders(stock.id):
-                continue
-            low, _ = band(session.state.seed, stock, session.state.now)
-            for price in range(low, others(session, stock, "buy")[0].price):
-                if available % price == 0 and available <= 2_500_000:
-                    terms = buy(session, owner.id, stock, available // price, price)
-                    more = {**terms, "quantity": terms["quantity"] + 1}
-                    assert refused(session, "place_limit_order", **more) == (
-                        "insufficient_funds" if available + price <= 2_500_000 else "order_too_large"
-                    )
-                    do(session, "place_limit_order", **terms)
-                    assert session.state.portfolios[owner.id].available == 0
-                    return
-    raise LookupError("There is no such world.")
+    session, owner, stock = world(lot=1)
+    price = others(session, stock, "buy")[-1].price
+    change_state(session, lambda broker: take_out(broker, owner, but=40 * price))
+    terms = buy(session, owner, stock, 40, price)
+    assert refused(session, "place_limit_order", **{**terms, "quantity": 41}) == "insufficient_funds"
+    do(session, "place_limit_order", **terms)
+    assert session.state.portfolios[PortfolioId(owner)].available == 0
 
 
 def test_shares_that_an_order_offers_cannot_be_sold_again() -> None:
@@ -419,13 +394,9 @@ def test_limits_are_whole_ticks_within_the_band_and_quantities_whole_lots() -> N
 
 
 def test_a_price_between_two_ticks_is_refused() -> None:
-    session, owner, stock = next(
-        (session, owner, stock)
-        for session, owner, stock in (
-            (session, *tradable(session)) for session in (server.open(seed, "small") for seed in range(20))
-        )
-        if stock.tick == 5
-    )
+    session, name, stock = world()
+    change_state(session, lambda broker: broker.stocks.change(stock.id, tick=5))
+    owner, stock = session.state.portfolios[PortfolioId(name)], session.state.stocks[stock.id]
     price = others(session, stock, "buy")[0].price
     terms = buy(session, owner.id, stock, stock.lot, price + 1)
     assert refused(session, "place_limit_order", **terms) == "off_tick"
@@ -455,13 +426,13 @@ def test_nobody_trades_with_oneself() -> None:
 
 def waiting_for_the_opening() -> tuple[Session[Broker], str, Stock, dict[str, Any], Level]:
     """A closed stock, an order that the opening will fill below its limit, and the best ask of then."""
-    for seed in range(200):
-        session = server.open(seed, "small")
+    for session in small_worlds(server):
         try:
-            owner, stock = tradable(session, "Atlantic", lot=1)
+            owner, stock = tradable(session, "Atlantic")
         except LookupError:
             continue
-        opening = next_opening("Atlantic", session.state.now)
+        change_state(session, lambda broker, id=stock.id: broker.stocks.change(id, lot=1))
+        stock, opening = session.state.stocks[stock.id], next_opening("Atlantic", session.state.now)
         ask = resting(session.state.seed, stock, round_at(opening), "sell")[0]
         limit = ask.price + 2 * stock.tick
         if owner.available > 10 * limit and ask.quantity >= 10:
@@ -539,24 +510,15 @@ def test_an_order_a_stock_and_a_portfolio_are_shown_whole() -> None:
 
 
 def test_an_order_in_a_halted_stock_can_only_be_cancelled() -> None:
-    session, order = next(
-        (session, order)
-        for session in (server.open(seed, "small") for seed in range(200))
-        for order in session.state.orders.where(status="open")
-        if session.state.stocks[order.stock].halted
-    )
+    session, order = find_row(server, "orders", lambda broker, row: row.status == "open")
+    change_state(session, lambda broker: broker.stocks.change(order.stock, halted=True))
     assert refused(session, "replace_stock_order", order=order.id, quantity=order.quantity * 2) == "trading_halted"
     assert do(session, "cancel_stock_order", order=order.id)["status"] == "cancelled"
 
 
 def test_nothing_is_traded_in_a_halted_stock() -> None:
-    session, stock = next(
-        (session, stock)
-        for session in (server.open(seed, "small") for seed in range(50))
-        for stock in session.state.stocks.where(halted=True)
-        if stock.sector != next(iter(session.state.portfolios)).excluded
-    )
-    owner = next(iter(session.state.portfolios)).id
+    session, owner, stock = world()
+    change_state(session, lambda broker: broker.stocks.change(stock.id, halted=True))
     assert do(session, "get_stock_quote", stock=stock.id)["trading"] == "halted"
     book = do(session, "get_order_book", stock=stock.id)
     assert not [row for row in (*book["bids"], *book["asks"]) if "yours" not in row]
@@ -568,7 +530,7 @@ def test_nothing_is_traded_in_a_halted_stock() -> None:
 def test_a_managed_portfolio_and_an_excluded_sector_are_left_alone() -> None:
     session = next(
         session
-        for session in (server.open(seed, "default") for seed in range(50))
+        for session in small_worlds(server, "default")
         if any(row.managed for row in session.state.portfolios) and next(iter(session.state.portfolios)).excluded
     )
     managed = next(row for row in session.state.portfolios if row.managed)

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
-from calling import do, refused
+from calling import change_state, do, refused, small_worlds
 
 from mcp_servers.crossing import bookings
 from mcp_servers.kit import Session, minute_text
@@ -65,10 +65,6 @@ def soon(session: Session[Travel]) -> FlightBooking:
 def paid(session: Session[Travel], id: str) -> int:
     rows = [row for row in session.state.payments if id in (row.booking, row.stay)]
     return sum(row.amount for row in rows)
-
-
-def test_there_are_twenty_tools() -> None:
-    assert len(server.tools) == 20
 
 
 @pytest.mark.parametrize("size", ["small", "default", "large"])
@@ -180,7 +176,7 @@ def test_nobody_is_booked_twice_or_on_two_flights_at_once(travel: Session[Travel
     assert refused(travel, "book_flight", flight=flight.id, **book) == "already_booked"
     session, other = next(
         (session, row)
-        for session in (server.open(seed, "default") for seed in range(40))
+        for session in small_worlds(server, "default")
         for taken in [session.state.flight_of(session.state.bookings[bookings(session.state.seed)[0].code])]
         for row in session.state.flights
         if row.id != taken.id and row.departs < taken.arrives and taken.departs < row.arrives
@@ -223,15 +219,12 @@ def test_a_flight_abroad_needs_a_passport_valid_on_its_day(travel: Session[Trave
 
 
 def test_a_flight_at_home_needs_no_passport() -> None:
-    session, flight, person = next(
-        (session, row, person)
-        for session in (server.open(seed, "small") for seed in range(200))
-        for row in session.state.flights
-        if not abroad(row) and row.departs > session.state.now + ONE_DAY
-        if places_left(session.state, row, "economy")
-        for person in session.state.travellers
-        if person.passport is None
-    )
+    session = server.open(7, "small")
+    flight = ahead(session)
+    near = next(city for city in COUNTRIES if city != flight.origin and COUNTRIES[city] == COUNTRIES[flight.origin])
+    change_state(session, lambda travel: travel.flights.change(flight.id, destination=near))
+    *_, person = session.state.travellers
+    change_state(session, lambda travel: travel.travellers.change(person.id, passport=None, passport_expires=None))
     do(session, "book_flight", flight=flight.id, traveller=person.id, fare="light")
 
 
@@ -407,7 +400,7 @@ def test_check_in_needs_a_passport_that_is_still_valid(travel: Session[Travel]) 
 def test_an_upgrade_costs_miles_and_gives_them_back_when_cancelled() -> None:
     session, person, flight = next(
         (session, row, flight)
-        for session in (server.open(seed, "small") for seed in range(100))
+        for session in small_worlds(server)
         for flight in [ahead(session)]
         for row in [me(session)]
         if row.miles >= upgrade_miles(flight)
@@ -429,7 +422,7 @@ def test_an_upgrade_costs_miles_and_gives_them_back_when_cancelled() -> None:
 def test_an_upgrade_needs_enough_miles() -> None:
     session, flight = next(
         (session, flight)
-        for session in (server.open(seed, "small") for seed in range(100))
+        for session in small_worlds(server)
         for flight in [ahead(session)]
         if me(session).miles < upgrade_miles(flight)
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from calling import do, refused
+from calling import change_state, do, later, refused, world_with
 
 from mcp_servers.kit import Session, minute_text
 from mcp_servers.kit.times import parse_instant
@@ -16,28 +15,41 @@ from mcp_servers.places import Place
 from mcp_servers.vehicle import server
 from mcp_servers.vehicle.care import is_busy, is_fully_booked
 from mcp_servers.vehicle.features import FEATURES
-from mcp_servers.vehicle.motion import cosine, distance, minutes_for
+from mcp_servers.vehicle.motion import cosine, distance, energy_for, minutes_for
 from mcp_servers.vehicle.state import Garage
 
 Drive = Session[Garage]
 
 
-def cars() -> Iterator[Drive]:
-    return (server.open(seed, "small") for seed in range(600))
+def car_with(
+    percent: int = 50, place: Callable[[Place], bool] = lambda place: True, booked: bool = True, **fields: Any
+) -> Drive:
+    """A car that stands unlocked, closed and without a driver at such a place on the outskirts, with so much energy."""
+
+    def park(garage: Garage) -> None:
+        car, here = garage.car, max(filter(place, garage.places), key=lambda row: farthest(garage, row))
+        for table in (garage.refuels, *(() if booked else (garage.bookings,))):
+            for row in list(table):
+                table.remove(row.id)
+        *_, last = garage.trips
+        came = {"destination": here.id, "destination_name": here.name, "metres": last.distance}
+        garage.trips.change(last.id, **came, used=energy_for(car, last.distance), ended=last.ended or garage.now)
+        energy = car.tank * percent // 100
+        past = {
+            "bought_energy": energy + sum(row.used for row in garage.trips),
+            "odometer": car.bought_odometer + sum(row.metres for row in garage.trips),
+        }
+        spot = {"latitude": here.latitude, "longitude": here.longitude, "place": here.id}
+        standing = {"engine": False, "gear": "P", "parking_brake": True, "trip": None, "destination": None}
+        closed = {"locked": False, "open": (), "windows": (0, 0, 0, 0), "tyres": (240,) * 4, "profile": None}
+        garage.vehicles.change(car.id, energy=energy, **{**past, **spot, **standing, **closed, **fields})
+
+    return world_with(server, park)
 
 
-def car_with(wanted: Callable[[Garage], bool]) -> Drive:
-    return next(session for session in cars() if wanted(session.state))
-
-
-def rich(garage: Garage) -> bool:
-    return garage.car.energy > garage.car.tank // 4 and min(garage.car.tyres) > 200
-
-
-def later(session: Drive, minutes: int) -> Drive:
-    """The same car so many minutes later, without a write."""
-    session.head = replace(session.head, state=session.state.draft(now=session.state.now + timedelta(minutes=minutes)))
-    return session
+def farthest(garage: Garage, place: Place) -> int:
+    """Return the metres from a place to the one farthest from it."""
+    return max(distance(place.latitude, place.longitude, row) for row in garage.places)
 
 
 def status(session: Drive) -> Any:
@@ -53,8 +65,8 @@ def log_in(session: Drive, valet: bool = False) -> None:
 
 @pytest.fixture
 def parked() -> Drive:
-    """A car that is locked, without a driver, with energy, away from home."""
-    return car_with(lambda garage: garage.car.locked and garage.car.profile is None and rich(garage))
+    """A car that is locked, without a driver, with energy."""
+    return car_with(locked=True)
 
 
 @pytest.fixture
@@ -87,10 +99,6 @@ def driving(ready: Drive) -> Drive:
     return ready
 
 
-def test_there_are_twenty_tools() -> None:
-    assert len(server.tools) == 20
-
-
 def test_starting_takes_a_driver_and_an_unlocked_car(parked: Drive) -> None:
     assert refused(parked, "start_engine") == "vehicle_locked"
     assert do(parked, "set_vehicle_lock", to="unlocked")["locked"] is False
@@ -116,11 +124,7 @@ def test_a_profile_takes_its_own_pin(parked: Drive) -> None:
 
 def test_a_car_low_on_energy_does_not_start() -> None:
     for drive, code in (("petrol", "low_fuel"), ("electric", "low_battery")):
-        session = car_with(
-            lambda garage, drive=drive: (
-                garage.car.drive == drive and garage.car.locked and garage.car.energy < garage.car.tank // 20
-            )
-        )
+        session = car_with(percent=4, drive=drive, locked=True)
         log_in(session)
         do(session, "set_vehicle_lock", to="unlocked")
         assert refused(session, "start_engine") == code
@@ -355,14 +359,8 @@ def test_at_high_speed_windows_only_close(driving: Drive) -> None:
 def test_hazard_lights_and_soft_tyres_hold_cruise_control_back(driving: Drive) -> None:
     do(driving, "switch_vehicle_feature", feature="hazard lights", level=1)
     assert refused(driving, "set_cruise_control", speed=40) == "hazard_lights_on"
-    session = car_with(
-        lambda garage: (
-            garage.car.trip is not None
-            and min(garage.car.tyres) < 200
-            and not garage.in_valet_mode
-            and later(server.open(garage.seed, "small"), 3).state.car.trip is not None
-        )
-    )
+    do(driving, "switch_vehicle_feature", feature="hazard lights", level=0)
+    session = change_state(driving, lambda garage: garage.vehicles.change(garage.car.id, tyres=(240, 195, 240, 240)))
     assert refused(session, "set_cruise_control", speed=91) == "low_tyre_pressure"
     assert session.call("set_cruise_control", {"speed": 90}).ok
 
@@ -383,20 +381,12 @@ def test_a_valet_can_do_less(running: Drive) -> None:
     do(running, "set_cruise_control", speed=60)
 
 
-def at_station(wanted: Callable[[Garage], bool] = lambda garage: True) -> Drive:
-    """A car at a station that has what it drives on, with its flap closed and the pumps free."""
-    kinds = {"petrol": "fuel station", "electric": "charging station"}
-    return car_with(
-        lambda garage: (
-            garage.car.place is not None
-            and garage.places[garage.car.place].kind == kinds[garage.car.drive]
-            and not garage.car.engine
-            and not garage.car.open
-            and not garage.car.locked
-            and not is_busy(garage, garage.places[garage.car.place])
-            and wanted(garage)
-        )
-    )
+def at_station() -> Drive:
+    """A car at a station that has what it drives on, with a free pump."""
+    session = car_with(place=lambda place: place.kind == "fuel station", drive="petrol")
+    while is_busy(session.state, session.state.places[session.state.car.place]):
+        later(session, 10)
+    return session
 
 
 def test_refuelling_adds_energy_and_costs_its_price() -> None:
@@ -416,7 +406,7 @@ def test_refuelling_adds_energy_and_costs_its_price() -> None:
 
 
 def test_refuelling_takes_a_stopped_engine_and_a_free_pump() -> None:
-    session = at_station(lambda garage: garage.car.energy > garage.car.tank // 10)
+    session = at_station()
     log_in(session)
     do(session, "start_engine")
     assert refused(session, "refuel_vehicle", amount=1) == "engine_running"
@@ -433,20 +423,12 @@ def test_refuelling_takes_a_stopped_engine_and_a_free_pump() -> None:
 
 def test_a_station_sells_one_kind_of_energy() -> None:
     for drive, kind in (("petrol", "charging station"), ("electric", "fuel station")):
-        session = car_with(
-            lambda garage, drive=drive, kind=kind: (
-                garage.car.drive == drive
-                and garage.car.place is not None
-                and garage.places[garage.car.place].kind == kind
-            )
-        )
+        session = car_with(place=lambda place, kind=kind: place.kind == kind, drive=drive)
         assert refused(session, "refuel_vehicle", amount=1) == "wrong_station"
 
 
-def test_a_place_without_pumps_is_no_station(parked: Drive) -> None:
-    session = car_with(
-        lambda garage: garage.car.place is not None and "station" not in garage.places[garage.car.place].kind
-    )
+def test_a_place_without_pumps_is_no_station() -> None:
+    session = car_with(place=lambda place: "station" not in place.kind)
     assert refused(session, "refuel_vehicle", amount=1) == "not_at_station"
 
 
@@ -469,7 +451,7 @@ def book(session: Drive, service: str, at: datetime) -> dict[str, Any]:
 
 
 def test_a_service_is_booked_once_and_in_an_hour_of_its_own() -> None:
-    session = car_with(lambda garage: not garage.in_valet_mode and garage.car.drive == "petrol")
+    session = car_with(drive="petrol")
     for row in session.state.bookings:
         assert book(session, row.service, opening(session))["error"] == "service_booked"
     at = opening(session, days=1)
@@ -485,7 +467,7 @@ def test_a_service_is_booked_once_and_in_an_hour_of_its_own() -> None:
 
 
 def test_an_hour_may_be_full() -> None:
-    session = car_with(lambda garage: not garage.in_valet_mode and not garage.bookings.where(service="brake check"))
+    session = car_with(booked=False)
     at = opening(session)
     while at.weekday() > 4 or not is_fully_booked(session.state, at):
         at += timedelta(days=1)
@@ -494,14 +476,14 @@ def test_an_hour_may_be_full() -> None:
 
 @pytest.mark.parametrize(("hour", "minute", "open"), [(7, 59, False), (8, 0, True), (16, 0, True), (16, 1, False)])
 def test_the_workshop_has_opening_hours(hour: int, minute: int, open: bool) -> None:
-    session = car_with(lambda garage: not garage.in_valet_mode and not garage.bookings.where(service="brake check"))
+    session = car_with(booked=False)
     at = opening(session, hour=hour).replace(minute=minute)
     found = book(session, "brake check", at)
     assert ("id" in found) == open and (open or found["error"] == "workshop_closed")
 
 
 def test_the_workshop_is_closed_on_weekends_today_and_after_three_months() -> None:
-    session = car_with(lambda garage: not garage.in_valet_mode and not garage.bookings.where(service="brake check"))
+    session = car_with(booked=False)
     now = session.state.now
     saturday = now.replace(hour=10) + timedelta(days=12 - now.weekday())
     assert book(session, "brake check", saturday)["error"] == "workshop_closed"
@@ -512,25 +494,20 @@ def test_the_workshop_is_closed_on_weekends_today_and_after_three_months() -> No
 
 
 def test_an_electric_car_needs_no_oil() -> None:
-    session = car_with(lambda garage: not garage.in_valet_mode and garage.car.drive == "electric")
+    session = car_with(drive="electric")
     assert book(session, "oil change", opening(session))["error"] == "not_applicable"
 
 
 def test_a_trip_beyond_the_reserve_is_not_begun() -> None:
-    session = car_with(
-        lambda garage: (
-            garage.car.engine
-            and garage.car.trip is None
-            and garage.car.energy < garage.car.tank // 20
-            and not garage.car.open
-        )
+    session = car_with(percent=4)
+    change_state(
+        session,
+        lambda garage: garage.vehicles.change(
+            garage.car.id, engine=True, gear="D", parking_brake=False, profile=next(iter(garage.profiles)).id
+        ),
     )
-    if session.state.car.gear != "D":
-        do(session, "shift_gear", gear="D")
-        do(session, "set_parking_brake", to="released")
     target = far_place(session).id
-    if session.state.car.destination != target:
-        assert do(session, "set_destination", place=target)["in_range"] is False
+    assert do(session, "set_destination", place=target)["in_range"] is False
     assert refused(session, "start_driving") in ("low_fuel", "low_battery")
     assert refused(session, "set_vehicle_climate", celsius=20) in ("low_fuel", "low_battery")
 
@@ -576,11 +553,13 @@ def test_the_status_of_every_car_agrees_with_its_trips(seed: int, size: str) -> 
 
 
 def with_energy(session: Drive, energy: int) -> Drive:
-    """The same car with so much energy, wherever it may have come from."""
-    state = session.state.draft()
-    state.vehicles.change(state.car.id, energy=energy)
-    session.head = replace(session.head, state=state)
-    return session
+    """The same car with so much energy, bought with it."""
+
+    def fill(garage: Garage) -> None:
+        more = energy - garage.car.energy
+        garage.vehicles.change(garage.car.id, energy=energy, bought_energy=garage.car.bought_energy + more)
+
+    return change_state(session, fill)
 
 
 def test_a_trip_is_begun_with_exactly_what_it_takes_and_the_reserve(ready: Drive) -> None:
@@ -599,7 +578,7 @@ def test_a_driving_car_uses_nothing_before_it_moves(driving: Drive) -> None:
 
 
 def test_a_service_of_this_minute_is_no_more_to_come() -> None:
-    session = car_with(lambda garage: not garage.in_valet_mode and garage.car.drive == "petrol")
+    session = car_with(drive="petrol")
     at = opening(session)
     assert "id" in book(session, "oil change", at)
     minutes = (at - session.state.now) // timedelta(minutes=1)

@@ -9,33 +9,26 @@ import networkx as nx
 import pytest
 
 from mcp_servers.catalogue import fingerprint
-from tests.prove.known import SERVERS
-from training_worker.prove.graph import build
+from tests.prove.known import SERVERS, known_examples, known_graph
 from training_worker.prove.synthesis import folder
-from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.manifest import Drawn
-from training_worker.prove.trajectory import Example, Split, ToolCall
+from training_worker.prove.trajectory import Example, ToolCall
 
 
 @pytest.fixture(scope="session")
 def graph() -> nx.DiGraph:
-    return build(servers=SERVERS)
-
-
-def made(count: int, split: Split, graph: nx.DiGraph) -> tuple[Example, ...]:
-    examples = (make(index, split, graph, Recipe())[0] for index in range(count))
-    return tuple(example for example in examples if example)
+    return known_graph()
 
 
 @pytest.fixture(scope="session")
-def examples(graph: nx.DiGraph) -> tuple[Example, ...]:
+def examples() -> tuple[Example, ...]:
     """Training examples of 200 indices: every kind, every tool."""
-    return made(200, "train", graph)
+    return known_examples(200)
 
 
 @pytest.fixture(scope="session")
-def held_out(graph: nx.DiGraph) -> tuple[Example, ...]:
-    return made(100, "held_out", graph)
+def held_out() -> tuple[Example, ...]:
+    return known_examples(100, "held_out")
 
 
 @pytest.fixture

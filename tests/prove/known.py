@@ -1,7 +1,35 @@
-"""The servers that the tests of synthesis are about, those the small policy knows; and their tools."""
+"""The servers that the tests of synthesis are about, those the small policy knows; their tools, graph and examples."""
+
+from functools import cache
+
+import networkx as nx
 
 from mcp_servers.catalogue import SERVERS as EVERY
+from training_worker.prove.graph import build
+from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.trajectory import Example, Split
 from training_worker.warm import SERVERS as NAMES
 
 SERVERS = {name: EVERY[name] for name in NAMES}
 TOOLS = {name: (server, tool) for server in SERVERS.values() for name, tool in server.tools.items()}
+
+
+@cache
+def graph_of(*servers: str) -> nx.DiGraph:
+    """Return the graph of some servers, built once a process."""
+    return build(servers=servers)
+
+
+def known_graph() -> nx.DiGraph:
+    return graph_of(*NAMES)
+
+
+@cache
+def known_example(index: int, split: Split = "train") -> Example | None:
+    """Return what the default recipe makes of an index, made once a process."""
+    return make(index, split, known_graph(), Recipe())[0]
+
+
+def known_examples(count: int, split: Split = "train") -> tuple[Example, ...]:
+    """Return the examples of the first indices."""
+    return tuple(example for index in range(count) if (example := known_example(index, split)))

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-
+from tests.prove.known import known_examples
 from training_worker.prove.chat import write_calls
 from training_worker.prove.counterfactual import Edit, counterfactual, rerun
 from training_worker.prove.formats import LLAMA3
-from training_worker.prove.graph import build
 from training_worker.prove.rollout import Attempt, Limits, oracle
-from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.trajectory import Example, Rollout, ToolCall
-from training_worker.warm import SERVERS
 
 
-@cache
 def examples() -> tuple[Example, ...]:
-    graph = build(servers=SERVERS)
-    made = (make(index, "train", graph, Recipe())[0] for index in range(40))
-    return tuple(example for example in made if example)
+    return known_examples(40)
 
 
 def chains() -> list[Example]:

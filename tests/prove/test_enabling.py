@@ -8,8 +8,8 @@ import pytest
 
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit import Session
+from tests.prove.known import graph_of
 from training_worker.prove.enabling import Enabling, enablings
-from training_worker.prove.graph import build
 from training_worker.prove.runs import Run
 
 SOME = ("vehicle", "filesystem", "banking")
@@ -67,7 +67,7 @@ def test_what_both_are_about_is_told(found: dict[tuple[str, str, str], Enabling]
 
 
 def test_an_edge_that_also_gives_something_is_explicit() -> None:
-    graph = build(servers=["banking", "vehicle"])
+    graph = graph_of("banking", "vehicle")
     kinds: dict[str, list[dict[str, Any]]] = {"explicit": [], "implicit": []}
     for _, _, edge in graph.edges(data=True):
         kinds[edge["kind"]].append(edge)

@@ -21,7 +21,7 @@ from training_worker.prove.trajectory import Example, UnreadableData, dumps, rea
 
 
 @given(some(built_examples))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_lines_to_parquet_to_lines_are_the_same_bytes(tmp_path_factory, examples: tuple[Example, ...]) -> None:
     foreign = [replace(example, source="openai") for example in examples]  # whose tools are drawn, not the servers'
     at = tmp_path_factory.mktemp("parquet")

@@ -12,7 +12,7 @@ import pytest
 
 from mcp_servers.catalogue import TOOLS, fingerprint
 from mcp_servers.world import World
-from training_worker.prove.graph import build
+from tests.prove.known import graph_of
 from training_worker.prove.identifiers import identifiers
 from training_worker.prove.importers import formats
 from training_worker.prove.reward import score
@@ -33,7 +33,7 @@ SMALL = replace(
 
 @pytest.fixture(scope="module")
 def graph() -> nx.DiGraph:
-    return build(servers=SOME)
+    return graph_of(*SOME)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw, Tool
+from mcp_servers.kit import Draw
 from training_worker.prove.provenance import says, spoken
 from training_worker.prove.synthesis.language import (
     PERSONAS,
@@ -20,22 +20,21 @@ from training_worker.prove.synthesis.language import (
     sentence,
 )
 
-tools = pytest.mark.parametrize("tool", [tool for _, tool in TOOLS.values()], ids=lambda tool: tool.name)
 words = st.text("abcdefgh ", min_size=1).map(lambda text: "do " + text)
 
 
-@tools
-def test_every_way_to_ask_names_all_a_tool_requires_and_nothing_it_lacks(tool: Tool) -> None:
-    for time in range(30):
-        ask, optional = choose(tool, Draw("ask", tool.name, time))
-        assert set(tool.required) <= set(fields(ask)) <= set(tool.input_schema["properties"]), ask
-        assert set(optional) == set(fields(ask)) - set(tool.required)
-        assert not tool.sensitive & set(optional) and not set("[]") & set(ask)
+def test_every_way_to_ask_names_all_a_tool_requires_and_nothing_it_lacks() -> None:
+    for name, (_, tool) in TOOLS.items():
+        for time in range(30):
+            ask, optional = choose(tool, Draw("ask", name, time))
+            assert set(tool.required) <= set(fields(ask)) <= set(tool.input_schema["properties"]), (name, ask)
+            assert set(optional) == set(fields(ask)) - set(tool.required), (name, ask)
+            assert not tool.sensitive & set(optional) and not set("[]") & set(ask), (name, ask)
 
 
-@tools
-def test_a_tool_nobody_worded_can_still_be_asked_for(tool: Tool) -> None:
-    assert set(fields(default_ask(tool))) == set(tool.required)
+def test_a_tool_nobody_worded_can_still_be_asked_for() -> None:
+    for name, (_, tool) in TOOLS.items():
+        assert set(fields(default_ask(tool))) == set(tool.required), name
 
 
 def test_what_a_thing_is_is_said_once() -> None:
@@ -47,13 +46,13 @@ def test_what_a_thing_is_is_said_once() -> None:
     )
 
 
-@tools
-def test_a_clause_says_every_value_of_its_fields(tool: Tool) -> None:
-    ask, _ = choose(tool, Draw("clause", tool.name))
-    values = {name: f"value{place}" for place, name in enumerate(fields(ask))}
-    assert all(says(clause(ask, values, {}), value) for value in values.values())
-    in_words = {name: f"word{place}" for place, name in enumerate(fields(ask))}
-    assert "value" not in clause(ask, values, in_words)
+def test_a_clause_says_every_value_of_its_fields() -> None:
+    for _, tool in TOOLS.values():
+        ask, _ = choose(tool, Draw("clause", tool.name))
+        values = {name: f"value{place}" for place, name in enumerate(fields(ask))}
+        assert all(says(clause(ask, values, {}), value) for value in values.values()), tool.name
+        in_words = {name: f"word{place}" for place, name in enumerate(fields(ask))}
+        assert "value" not in clause(ask, values, in_words), tool.name
 
 
 @given(st.lists(words, min_size=1, max_size=5), st.integers(0, 10_000), st.booleans())

@@ -63,7 +63,7 @@ def test_what_a_good_model_plays_is_a_conversation_that_holds(
     kind: Kind, graph: nx.DiGraph, serve: Serve, tmp_path: Path
 ) -> None:
     played = 0
-    for (index, example), _ in zip(conversations(graph, kind), range(12), strict=False):
+    for (index, example), _ in zip(conversations(graph, kind), range(6), strict=False):
         served = serve(playing(example))
         with Endpoint(served.settings(tmp_path / str(index))) as endpoint:
             again, dropped = taught(index, graph, endpoint, kind)
@@ -73,7 +73,7 @@ def test_what_a_good_model_plays_is_a_conversation_that_holds(
         assert again.steps == example.steps[:steps] and again.digests == example.digests[: steps + 1]
         assert again.turns[0] == example.turns[0] and again.level == example.level and again.kind == kind
         played += steps == len(example.steps)
-    assert played >= 4
+    assert played >= 2
 
 
 def test_users_are_told_of_entities_and_wishes_and_of_no_tool_by_name(

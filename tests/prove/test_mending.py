@@ -6,23 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from training_worker.prove.graph import build
+from tests.prove.known import known_examples, known_graph
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.knobs import PAPER
 from training_worker.prove.synthesis.mending import Mended, as_it_is, mended
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Example
-from training_worker.warm import SERVERS
 
 
 @pytest.fixture(scope="module")
 def examples() -> list[Example]:
     """Of all kinds, plain and with everything that can be turned: failures, dates, levels, personas."""
-    graph = build(servers=SERVERS)
-    plain = [make(index, "train", graph, Recipe())[0] for index in range(25)]
-    rich = [make(index, "train", graph, Recipe(knobs=PAPER))[0] for index in range(55, 125)]
-    return [example for example in (*plain, *rich) if example]
+    rich = [make(index, "train", known_graph(), Recipe(knobs=PAPER))[0] for index in range(55, 125)]
+    return [*known_examples(25), *(example for example in rich if example)]
 
 
 def without(wanted: Mended, at: int) -> Mended:

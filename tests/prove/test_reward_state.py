@@ -284,7 +284,7 @@ def test_any_row_left_out_or_changed_changes_the_signature_on_any_server(server:
 forests = st.tuples(*(st.integers(0, node) for node in range(5)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(forests, forests)
 def test_new_rows_that_refer_to_each_other_are_equal_exactly_when_a_renaming_makes_them_so(
     these: tuple[int, ...], those: tuple[int, ...]

@@ -290,7 +290,7 @@ any_text = st.text(st.characters(), max_size=60) | likely_calls
 model_texts = st.lists(any_text | pieces, max_size=8).map("".join)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(model_texts, min_size=1, max_size=4))
 def test_whatever_a_policy_says_is_a_rollout_that_survives_its_json(texts: list[str]) -> None:
     rollout = said(*texts)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 
-from mcp_servers.kit import Draw, Tool
+from mcp_servers.kit import Draw
 from mcp_servers.world import World
 from tests.prove.known import SERVERS, TOOLS
 from training_worker.prove.synthesis.sampler import Context, NothingFits, fill, pick, sample
 
 SEEDS = (3, 41, 1_000_000_007)
-tools = pytest.mark.parametrize("tool", [tool for _, tool in TOOLS.values()], ids=lambda tool: tool.name)
 
 
 @pytest.fixture(scope="module", params=SEEDS)
@@ -47,12 +47,11 @@ def test_every_value_known_was_shown_by_a_tool() -> None:
     assert all(json.dumps(value, ensure_ascii=False) in shown for one in context.values.values() for value in one)
 
 
-@tools
-def test_filled_arguments_fit_the_tool(tool: Tool, sampled: tuple[World, Context]) -> None:
+def test_filled_arguments_fit_the_tool(sampled: tuple[World, Context]) -> None:
     """Never a wrong type, a missing key or a value out of bounds; what the state says to them is another matter."""
     world, context = sampled
-    for time in range(5):
-        for optional in ((), tuple(tool.input_schema["properties"])):
+    for _, tool in TOOLS.values():
+        for time, optional in product(range(5), ((), tuple(tool.input_schema["properties"]))):
             draw = Draw("fit", tool.name, time)
             try:
                 arguments = fill(tool, {}, context, draw, world, set(optional) - tool.sensitive)
@@ -63,15 +62,15 @@ def test_filled_arguments_fit_the_tool(tool: Tool, sampled: tuple[World, Context
             assert reply.ok or reply.data["error"] != "invalid_arguments", (arguments, reply.text)
 
 
-@tools
-def test_what_was_given_is_kept_and_no_id_is_used_twice(tool: Tool, sampled: tuple[World, Context]) -> None:
+def test_what_was_given_is_kept_and_no_id_is_used_twice(sampled: tuple[World, Context]) -> None:
     world, context = sampled
-    draw = Draw("given", tool.name)
-    whole = fill(tool, {}, context, draw, world)
-    for name in tool.required:
-        assert fill(tool, {name: whole[name]}, context, draw, world)[name] == whole[name]
-    ids = [(tool.ids[name], str(value)) for name, value in whole.items() if name in tool.ids]
-    assert len(set(ids)) == len(ids)
+    for _, tool in TOOLS.values():
+        draw = Draw("given", tool.name)
+        whole = fill(tool, {}, context, draw, world)
+        for name in tool.required:
+            assert fill(tool, {name: whole[name]}, context, draw, world)[name] == whole[name], tool.name
+        ids = [(tool.ids[name], str(value)) for name, value in whole.items() if name in tool.ids]
+        assert len(set(ids)) == len(ids), tool.name
 
 
 def test_a_pin_is_the_one_the_user_knows_of_that_very_card(sampled: tuple[World, Context]) -> None:
@@ -80,10 +79,9 @@ def test_a_pin_is_the_one_the_user_knows_of_that_very_card(sampled: tuple[World,
     assert arguments["pin"] == world.known_by_heart()[arguments["card"], "pin"]
 
 
-@tools
-def test_a_world_that_shows_nothing_can_serve_no_tool_that_needs_an_id(tool: Tool) -> None:
+def test_a_world_that_shows_nothing_can_serve_no_tool_that_needs_an_id() -> None:
     world = World.open(1, tuple(SERVERS), "small")
-    if tool.consumes:
+    for tool in (tool for _, tool in TOOLS.values() if tool.consumes):
         with pytest.raises(NothingFits):
             fill(tool, {}, Context(), Draw("nothing"), world)
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Tool
 from training_worker.prove.schemas import SHOWN, compact, tool_schema
-
-tools = pytest.mark.parametrize("tool", [tool for _, tool in TOOLS.values()], ids=lambda tool: tool.name)
 
 
 def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -23,29 +18,29 @@ def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from parts(schema["items"])
 
 
-@tools
-def test_a_prompt_shows_every_parameter_with_its_type_and_description(tool: Tool) -> None:
-    shown = tool_schema(tool.name)["function"]
-    assert (shown["name"], shown["description"]) == (tool.name, tool.description)
-    assert list(shown["parameters"]["properties"]) == list(tool.input_schema["properties"])
-    assert shown["parameters"]["required"] == list(tool.required)
-    assert all(part.get("type") and part["description"] for part in shown["parameters"]["properties"].values())
+def test_a_prompt_shows_every_parameter_with_its_type_and_description() -> None:
+    for name, (_, tool) in TOOLS.items():
+        shown = tool_schema(name)["function"]
+        assert (shown["name"], shown["description"]) == (name, tool.description)
+        properties = shown["parameters"]["properties"]
+        assert list(properties) == list(tool.input_schema["properties"]), name
+        assert shown["parameters"]["required"] == list(tool.required), name
+        assert all(part.get("type") and part["description"] for part in properties.values()), name
 
 
-@tools
-@pytest.mark.parametrize("stripped", [False, True])
-def test_a_prompt_shows_nothing_a_model_does_not_act_on(tool: Tool, stripped: bool) -> None:
-    for part in parts(tool_schema(tool.name, stripped)["function"]["parameters"]):
-        assert set(part) <= set(SHOWN)
+def test_a_prompt_shows_nothing_a_model_does_not_act_on() -> None:
+    for name in TOOLS:
+        for stripped in (False, True):
+            for part in parts(tool_schema(name, stripped)["function"]["parameters"]):
+                assert set(part) <= set(SHOWN), name
 
 
-@tools
-def test_stripping_takes_the_value_lists_and_nothing_else(tool: Tool) -> None:
-    whole, stripped = (list(parts(tool_schema(tool.name, one)["function"]["parameters"])) for one in (False, True))
-    assert not any("enum" in part for part in stripped)
-    assert len(whole) == len(stripped)
-    for one, other in zip(whole, stripped, strict=True):
-        assert set(one) - set(other) <= {"enum"}
+def test_stripping_takes_the_value_lists_and_nothing_else() -> None:
+    for name in TOOLS:
+        whole, stripped = (list(parts(tool_schema(name, one)["function"]["parameters"])) for one in (False, True))
+        assert not any("enum" in part for part in stripped), name
+        assert len(whole) == len(stripped), name
+        assert all(set(one) - set(other) <= {"enum"} for one, other in zip(whole, stripped, strict=True)), name
 
 
 def test_some_tool_has_a_value_list_to_strip() -> None:

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, Kind, State
 from prove_web.trajectories.importing import row
 from prove_web.trajectories.models import Dataset, Trajectory
-from training_worker.prove.graph import build
-from training_worker.prove.synthesis.conversation import Recipe, make
+from tests.prove.known import known_examples
 from training_worker.prove.trajectory import Example
-from training_worker.warm import SERVERS as WARM_SERVERS
 
 FOUND = 60
 
 
-@cache
 def examples() -> tuple[Example, ...]:
-    graph = build(servers=WARM_SERVERS)
-    made = (make(index, "train", graph, Recipe())[0] for index in range(FOUND))
-    return tuple(example for example in made if example)
+    return known_examples(FOUND)
 
 
 def chain(steps: int = 2) -> Example:
