@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -22,10 +21,10 @@ UPLOAD, PLAIN = "upload", "plain"  # in the job's folder: the file as it came, a
 
 def telling(tell: Tell, size: int) -> Callable[[int, int], None]:
     """Says how far into the `size` bytes of lines it is, and how long it takes yet; of other files how many rows."""
-    began = time.monotonic()
+    began = tell.clock()
 
     def say(rows: int, read: int) -> None:
-        spent = time.monotonic() - began
+        spent = tell.clock() - began
         left = spent / read * (size - read) if read >= size / 100 and read else None
         tell.progress(read, size if read else 0, f"{rows:,} rows read", left)
 
