@@ -20,13 +20,13 @@ import pytest
 
 from training_worker.prove.curation.collected import Collected
 from training_worker.prove.export import lines
-from training_worker.prove.importers import imported, incoming, packed
+from training_worker.prove.importers import imported, incoming, packed, rows
 from training_worker.prove.importers.imported import FAULTS, Importing, NothingImported, Outcome
 from training_worker.prove.importers.incoming import Asked
 from training_worker.prove.importers.packed import plain_files
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis import folder
-from training_worker.prove.trajectory import Example, UnreadableData, dumps
+from training_worker.prove.trajectory import BadLine, Example, UnreadableData, dumps
 
 SOME: list[Example] = []  # real conversations
 
@@ -301,10 +301,7 @@ class TestWhatItIsNot:
             bring(path, tmp_path)
 
     @pytest.mark.parametrize("kind", ["gz", "zip"])
-    def test_a_bomb_is_stopped_before_it_fills_the_disk(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-    ) -> None:
-        monkeypatch.setattr(packed, "ALWAYS", 1 << 20)
+    def test_a_bomb_is_stopped_before_it_fills_the_disk(self, tmp_path: Path, kind: str) -> None:
         path, zeros = tmp_path / f"a.{kind}", b" " * (1 << 20)
         if kind == "gz":
             with gzip.open(path, "wb") as file:
@@ -323,7 +320,9 @@ class TestWhatItIsNot:
         monkeypatch.setattr(packed, "HEAD", 5000)
         with gzip.open(tmp_path / "a.gz", "wb") as file:
             file.write(exported(tmp_path).read_bytes())
-        (head,) = plain_files(tmp_path / "a.gz", tmp_path / "head", head=True)
+        (tmp_path / "head").mkdir()
+        packed.unpack_into(tmp_path / "a.gz", tmp_path / "head", head=True)
+        (head,) = (tmp_path / "head").iterdir()
         text = head.read_text("utf-8")
         assert text.endswith("\n") and 0 < len(text) <= 5000
 
@@ -344,11 +343,55 @@ class TestWhatItIsNot:
         with pytest.raises(UnreadableData, match="more than 3 rows"):
             bring(exported(tmp_path), tmp_path)
 
-    def test_an_array_too_large_for_memory_is_not_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(incoming, "MOST_ARRAY", 100)
-        (tmp_path / "a.json").write_text(json.dumps([CHAT] * 9))
-        with pytest.raises(UnreadableData, match="Give it as JSON lines"):
-            bring(tmp_path / "a.json", tmp_path, "openai")
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ('[{"a": 1}, {"a": 2}', "begins as a JSON array and is none"),
+            ('[{"a": 1} {"a": 2}]', "no comma or bracket after item 1"),
+            ('[{"a": 1},]', "is none"),
+            ('[{"a": 1}] {"a": 2}', "something after its JSON array"),
+            ("[" * 200_000, "is none"),
+            ('[{"a": NaN}]', "NaN is no JSON"),
+        ],
+    )
+    def test_an_array_that_is_none_is_refused(self, tmp_path: Path, text: str, why: str) -> None:
+        (tmp_path / "a.json").write_text(text)
+        with pytest.raises(UnreadableData, match=why):
+            list(rows.array_rows(tmp_path / "a.json"))
+
+    def test_an_array_is_read_item_by_item_wherever_a_piece_ends(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        items = [*({"n": n, "text": "a]},[{" * n} for n in range(20)), 12345, "x", [1, 2], {}]
+        (tmp_path / "a.json").write_text(json.dumps(items, indent=1))
+        (tmp_path / "none.json").write_text(" [ ] ")
+        for piece in (1, 7, 1 << 16):
+            monkeypatch.setattr(rows, "PIECE", piece)
+            found = [row for _, row in rows.array_rows(tmp_path / "a.json")]
+            assert [row for row in found if isinstance(row, dict)] == [one for one in items if isinstance(one, dict)]
+            assert sum(isinstance(row, BadLine) for row in found) == 3
+            assert list(rows.array_rows(tmp_path / "none.json")) == []
+
+    @pytest.mark.parametrize(
+        ("row", "why"),
+        [
+            ({f"c{n}": n for n in range(rows.MOST_COLUMNS + 1)}, "columns, and 500 are the most"),
+            ({"c" * 300: 1}, "has more than 200 characters"),
+            ({"a": [[]] * (rows.MOST_VALUES + 1)}, "more than 100,000 values"),
+        ],
+    )
+    def test_a_row_with_more_than_a_page_or_memory_holds_is_bad(
+        self, tmp_path: Path, row: dict[str, Any], why: str
+    ) -> None:
+        path = write(tmp_path / "a.jsonl", [row, CHAT])
+        assert bring(path, tmp_path, "openai", keep_good=True).bad == 1
+        assert why in faults(tmp_path)[0]["why"]
+
+    @pytest.mark.parametrize("text", ["a,b\n" + "x" * 9_000_000, 'a,b\n"' + "x\n" * 5_000_000])
+    def test_a_row_of_a_table_is_no_longer_than_any_other(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "a.csv").write_text(text)
+        with pytest.raises(UnreadableData, match="more than 8,000,000 characters"):
+            list(rows.csv_rows(tmp_path / "a.csv"))
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\uff1d1"])

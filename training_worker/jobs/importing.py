@@ -41,7 +41,7 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     try:
         packed = upload.stat().st_size
         room_for("the rows of this file", packed, folder, kept_gb())
-        files = plain_files(upload, folder / PLAIN)
+        files = plain_files(upload, folder / PLAIN, poll=lambda: tell.progress(0, 0, "unpacking the file"))
         room_for("the rows of this file", sum(file.stat().st_size for file in files), folder, kept_gb())
         importing = Importing(folder, asked, telling(tell, sum(file.stat().st_size for file in files)))
         settings = {"format": asked.format, "file": given.get("file", ""), "sha256": file_digest(upload)}
