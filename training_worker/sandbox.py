@@ -24,7 +24,9 @@ SECONDS = 120  # of processor time
 LARGEST_FILE = 4 << 30  # bytes of any file that it writes
 EVERY = 0.5  # seconds between two looks at whether to go on
 REFUSED = 2  # exit status: the last line on standard error says why
-TOO_MUCH = "Reading it takes more memory or time than a file gets: it unpacks to far more than its size. Give it in parts."
+TOO_MUCH = (
+    "Reading it takes more memory or time than a file gets: it unpacks to far more than its size. Give it in parts."
+)
 
 inside = False  # whether this process is such a child
 

@@ -27,9 +27,7 @@ def unpack(file: IO[bytes] | Path, folder: Path) -> None:
         with zipfile.ZipFile(file) as packed:
             entries = packed.infolist()
             if len(entries) > MOST_FILES:
-                raise NotRead(
-                    f"The zip has {len(entries):,} files, and {MOST_FILES:,} are the most that are read."
-                )
+                raise NotRead(f"The zip has {len(entries):,} files, and {MOST_FILES:,} are the most that are read.")
             left = MOST_BYTES
             for entry in entries:
                 left -= unpacked(packed, entry, folder, left)

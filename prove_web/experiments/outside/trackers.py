@@ -53,7 +53,13 @@ def child(words: Sequence[str], **streams: Any) -> None:
     streams = {"stdout": subprocess.DEVNULL, **streams}
     try:
         done = subprocess.run(
-            command, env=sandbox.environment(), stderr=subprocess.PIPE, text=True, timeout=LONGEST, check=False, **streams
+            command,
+            env=sandbox.environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+            **streams,
         )
     except subprocess.TimeoutExpired:
         raise NotTold(f"It took longer than {LONGEST} seconds. Take fewer runs at once.", "file") from None

@@ -68,9 +68,7 @@ def rows_of(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[in
     return ("line", csv_rows(path)) if seems(path) == "text" else rows(path, passed)
 
 
-def plain_files(
-    path: Path, folder: Path, head: bool = False, poll: Callable[[], None] = lambda: None
-) -> list[Path]:
+def plain_files(path: Path, folder: Path, head: bool = False, poll: Callable[[], None] = lambda: None) -> list[Path]:
     """The files to read the rows from: the file itself, or what was packed in it, unpacked into the folder.
 
     With `head` only what a preview needs is unpacked, up to the end of a line; `poll` may raise to end it. Raises

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 
 from ..trajectory import UnreadableData
 
-
 MOST_ROWS, MOST_COLUMNS = 65_536, 200
 MOST_BYTES = 1 << 30  # of all columns, as the file says
 
