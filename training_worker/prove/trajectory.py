@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 T = TypeVar("T")
+MOST_LINE = 64 << 20  # bytes of a line of a data file
 Json = Any
 Split = Literal["train", "held_out"]
 Kind = Literal["chain", "missing_function", "irrelevance"]
@@ -278,7 +279,10 @@ class BadLine:
 def each_line(kind: type[T], path: Path) -> Iterator[T | BadLine]:
     """The values of a file of JSON lines, in order, and in the place of each that is none what is wrong with it."""
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(iter(lambda: file.readline(MOST_LINE + 1), b""), 1):
+            if len(line) > MOST_LINE:
+                yield BadLine(str(path), number, f"longer than {MOST_LINE:,} bytes; the rest was not read.")
+                return
             try:
                 yield loads(kind, line)
             except ValidationError as error:
