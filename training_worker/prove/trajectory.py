@@ -126,6 +126,7 @@ class Example:
 
     One that others made names the format it came in as its `source`. It has a world without servers, and may have
     `tools` of its own and a `system` text; `check` is there once its calls were replayed on servers that others wrote.
+    Its edges follow from the values of its results; where results are missing, the order of its steps is unknown.
     """
 
     id: str
@@ -149,6 +150,7 @@ class Example:
     system: str = ""
     tools: tuple[ForeignTool, ...] = ()
     check: Annotated[ServerCheck | None, Field(exclude_if=lambda check: check is None)] = None
+    order_unknown: Annotated[bool, Field(exclude_if=lambda unknown: not unknown)] = False
 
     @property
     def abstains(self) -> bool:
@@ -170,7 +172,8 @@ class Evidence:
     """Why one model call earned or lost: which step it was matched to, and what each component made of it.
 
     `step` and `position` are None for a call that matched nothing. `arguments` is the share of the ground truth's
-    values that are equal; `in_order` whether every predecessor of its step came before.
+    values that are equal; `in_order` whether every predecessor of its step came before, None where nobody knows which
+    those are.
     """
 
     call: int
@@ -187,7 +190,8 @@ class Reward:
     """The five components (paper, section 3), the total, and the evidence per call and per missed step.
 
     `form` is what the total was made by, and `terms` what else it was made of, by name (see reward/forms.py): in JSON
-    they stand only where the paper's components are not all there is to it.
+    they stand only where the paper's components are not all there is to it. With `order_unknown` no order of the steps
+    counted in coverage: the example does not know theirs.
     """
 
     total: float
@@ -201,6 +205,7 @@ class Reward:
     missed_steps: tuple[int, ...] = ()
     form: Annotated[str, Field(exclude_if=lambda form: form == "paper")] = "paper"
     terms: Annotated[dict[str, float], Field(exclude_if=lambda terms: not terms)] = field(default_factory=dict)
+    order_unknown: Annotated[bool, Field(exclude_if=lambda unknown: not unknown)] = False
 
 
 @dataclass(frozen=True)

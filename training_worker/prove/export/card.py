@@ -137,6 +137,10 @@ def counts(manifest: Manifest) -> str:
         for value in dict.fromkeys(value for one in found for value in one if value):
             rows.append([f"{name}: {value}", *(f"{one.get(value, 0):,}" for one in found)])
     rows.append(["tools called", *(f"{len(one.tools):,}" for one in manifest.splits.values())])
+    for name, told in (("foreign_tools", "of them tools of others"), ("order_unknown", "order of the steps unknown")):
+        found = [getattr(one, name) for one in manifest.splits.values()]
+        sizes = [one if isinstance(one, int) else len(one) for one in found]
+        rows += [[told, *(f"{size:,}" for size in sizes)]] if any(sizes) else []
     rows.append(["not certified", *(f"{one.not_certified:,}" for one in manifest.splits.values())])
     for verdict, told in VERDICTS.items():
         checked = [one.checks.get(verdict, 0) for one in manifest.splits.values()]

@@ -170,14 +170,22 @@ class Lines:
 
 def parquet_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
     """The rows that a child decodes. Raises UnreadableData."""
-    if sandbox.inside:
-        from .decode import decoded
+    try:
+        yield from decoded_here(path) if sandbox.inside else decoded_by_a_child(path)
+    except UnreadableData as why:
+        raise UnreadableData(f"{path}: {why}") from None
 
-        yield from ((number, checked(path, number, "row", row)) for number, row in enumerate(decoded(path), 1))
-        return
-    printed = sandbox.lines(DECODER, ["rows", str(path.absolute())], MOST_LINE + 1)
+
+def decoded_here(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
+    from .decode import decoded
+
+    for number, row in enumerate(decoded(path), 1):
+        yield number, checked(path, number, "row", row)
+
+
+def decoded_by_a_child(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
     size = 0
-    for number, line in enumerate(printed, 1):
+    for number, line in enumerate(sandbox.lines(DECODER, ["rows", str(path.absolute())], MOST_LINE + 1), 1):
         size += len(line)
         if size > MOST_PLAIN:
             raise UnreadableData(f"Its rows unpack to more than {MOST_PLAIN:,} bytes, the most. Give it in parts.")
