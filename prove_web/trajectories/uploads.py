@@ -91,8 +91,8 @@ def begin(project: Project, name: str, size: int) -> Upload:
     forget_old()
     if sum(one.project == project.pk for one in on_their_way()) >= MOST_UPLOADS:
         raise NotTaken(
-            f"{MOST_UPLOADS:,} files are on their way to this project, which is the most. Import them, or wait: each is "
-            "removed a day after it was begun."
+            f"{MOST_UPLOADS:,} files are on their way to this project, which is the most. Import them, or wait: each "
+            "is removed a day after it was begun."
         )
     room_for(f"“{Path(name).name[:120]}” and what is made of it", 2 * size + promised(project))
     made = Upload(str(uuid.uuid4()), project.pk, Path(name.replace("\0", "")).name[:120] or "file", size)

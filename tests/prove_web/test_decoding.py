@@ -58,7 +58,7 @@ def memory(name: str) -> int:
 
 
 def growth(act: Callable[[], Any]) -> tuple[Any, int]:
-    """What an act gives, and by how many bytes the most that this process held meanwhile is over what it held before."""
+    """What an act gives, and by how many bytes the peak of this process's memory was over what it held before."""
     Path("/proc/self/clear_refs").write_text("5")  # the peak is from here on
     before = memory("VmRSS")
     return act(), memory("VmHWM") - before

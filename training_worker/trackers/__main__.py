@@ -1,4 +1,6 @@
-"""`python -m training_worker.trackers read FORMAT PATH ROOM` prints runs as JSON lines; `write FORMAT FOLDER` reads one.
+"""`python -m training_worker.trackers read FORMAT PATH ROOM` prints runs as JSON lines.
+
+`write FORMAT FOLDER` reads one from standard input and writes it there.
 
 It is a child of whoever wants that: the libraries of others are large, and what they read was made by strangers. A zip
 is unpacked into the folder ROOM. Problems are one line on standard error, with status 2.

@@ -137,7 +137,8 @@ def make(
 ) -> Manifest:
     """A data set of a file that others made, its examples as `certify` gives them back.
 
-    `servers` names those that `certify` asks; `screen` holds out what benchmarks have. Raises UnreadableData, Taken unless `replacing`, and what `certify` does.
+    `servers` names those that `certify` asks; `screen` holds out what benchmarks have. Raises UnreadableData, Taken
+    unless `replacing`, and what `certify` does.
     """
     free(folder, replacing)
     found = load(path, format, answers, split)
