@@ -17,6 +17,11 @@ def room_for(what: str, size: int = 0) -> None:
     space.room_for(what, size, Path(settings.PROVE_DATA), settings.FREE_GB)
 
 
+def room() -> int:
+    """Bytes that may be written before only the last of the disk is left."""
+    return max(0, int(space.free(Path(settings.PROVE_DATA)) - settings.FREE_GB * space.GB))
+
+
 def low() -> bool:
     """Whether there is no room for anything."""
     try:

@@ -120,6 +120,8 @@ class Account:
         if step is None or step in self.reward.missed_steps or self.last[step] != evidence.call:
             return None
         share = 1 / self.steps
+        if evidence.in_order is None:
+            return self.entry("coverage", share, 0.0, f"step {step + 1} done; what it needs is unknown")
         if evidence.in_order:
             return self.entry("coverage", share, 0.0, f"step {step + 1} done, after all it needs")
         return self.entry("coverage", 0.0, share, f"step {step + 1} done before, or without, a step it needs")

@@ -74,7 +74,7 @@ def aligned(example: Example, rollout: Rollout, reward: Reward | None) -> Alignm
 
 
 def line_of(example: Example, rollout: Rollout, reward: Reward | None, step: int, calls: Sequence[int]) -> Line:
-    late = {one.step for one in reward.evidence if one.step is not None and not one.in_order} if reward else set()
+    late = {one.step for one in reward.evidence if one.step is not None and one.in_order is False} if reward else set()
     missed = reward is not None and step in reward.missed_steps
     return Line(
         step=step + 1,

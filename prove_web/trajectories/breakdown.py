@@ -36,6 +36,7 @@ class Part:
     name: str
     value: float
     weight: float
+    order_unknown: bool = False
 
     @property
     def adds(self) -> float:
@@ -47,6 +48,8 @@ class Part:
 
     @property
     def about(self) -> str:
+        if self.order_unknown and self.name in ("coverage", "orchestration"):
+            return "ground-truth steps reached; their order is unknown and does not count"
         return TITLES[self.name][1]
 
     @property
@@ -64,14 +67,15 @@ def parts_of(reward: Reward, config: RewardConfig = PAPER) -> tuple[Part, ...]:
 
 def components(reward: Reward, config: RewardConfig = PAPER) -> tuple[Part, ...]:
     """The paper's five, which are measured under every form, with the weights they would have."""
-    return tuple(Part(name, getattr(reward, name), getattr(config, name)) for name in COMPONENTS)
+    return tuple(Part(name, getattr(reward, name), getattr(config, name), reward.order_unknown) for name in COMPONENTS)
 
 
 def of_form(reward: Reward, config: RewardConfig) -> tuple[Part, ...]:
     terms = reward.terms
     match reward.form:
         case "graduated":
-            return (Part("atomic", terms["atomic"], 0.5), Part("orchestration", terms["orchestration"], 0.5))
+            atomic = Part("atomic", terms["atomic"], 0.5)
+            return (atomic, Part("orchestration", terms["orchestration"], 0.5, reward.order_unknown))
         case "trace_state":
             found = (
                 Part("trace", terms["trace"], config.tau),

@@ -41,7 +41,11 @@ def earned(evidence: Evidence, *, abstains: bool) -> Iterator[Chip]:
         yield Chip(*name) if evidence.named else Chip("Not a needed tool", "bad", "The ground truth never calls it")
         return
     yield Chip(f"Step {evidence.step + 1}", "good", "The ground-truth step that this call was matched to")
-    if evidence.in_order:
+    if evidence.in_order is None:
+        yield Chip(
+            "Order unknown", "plain", "Which steps this one depends on is unknown, so order does not count"
+        )
+    elif evidence.in_order:
         yield Chip("In order", "good", "All steps that this one depends on came before")
     else:
         yield Chip("Out of order", "bad", "A step that this one depends on is missing or came later")

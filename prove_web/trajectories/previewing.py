@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +22,15 @@ from training_worker.prove.importers.incoming import (
     Told,
     format_of,
     outcome,
-    rows_of,
 )
-from training_worker.prove.importers.packed import plain_files
+from training_worker.prove.importers.sample import first_rows
 from training_worker.prove.trajectory import BadLine, UnreadableData
 
 from .filters import SPLITS
 from .uploads import HEAD, Upload
 from .versions import LONGEST
 
-SHOWN, COLUMN = 20, "column_"
+COLUMN = "column_"
 SEEN = 4_000  # characters of a cell on the page
 
 
@@ -62,21 +60,12 @@ class Sample:
 
 
 def sample(upload: Upload) -> Sample:
-    """Read no more of it than the first rows."""
+    """The first rows of an upload, which a child process has read once."""
     try:
-        files = heads(upload)
-        unit, found = rows_of(files[0])
-        rows = list(islice(found, SHOWN))
+        unit, rows = first_rows(upload.content, upload.folder / HEAD)
     except (UnreadableData, OSError) as why:
         return Sample(problem=str(why).replace(str(upload.content), "The file").replace(str(upload.folder), ""))
     return Sample(unit, rows) if rows else Sample(problem="There are no rows in it.")
-
-
-def heads(upload: Upload) -> list[Path]:
-    """What of it is unpacked for a preview; unpacked once."""
-    folder = upload.folder / HEAD
-    there = sorted(folder.glob("plain-*"))
-    return there or plain_files(upload.content, folder, head=True)
 
 
 class Import(forms.Form):

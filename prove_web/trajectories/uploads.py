@@ -8,7 +8,6 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,13 @@ from typing import Any
 from django.conf import settings
 
 from prove_web.accounts.models import Project
-from prove_web.space import room_for
+from prove_web.space import room, room_for
 from training_worker.prove.importers.packed import MOST_PACKED
 
 PIECE = 4 << 20  # bytes sent at a time
 KEPT_SECONDS = 24 * 3600
+HELD_SECONDS = 1800  # for which an announcement holds room; then it is forgotten, if nothing came
+MOST_UPLOADS = 20  # of a project
 ABOUT, CONTENT, HEAD = "about.json", "content", "head"
 
 
@@ -88,7 +89,12 @@ def begin(project: Project, name: str, size: int) -> Upload:
             f"This file has {size:,} bytes; {MOST_PACKED:,} is the most. Pack it with gzip or zstd, or part it."
         )
     forget_old()
-    room_for(f"“{Path(name).name[:120]}” and what is made of it", 2 * size + promised())
+    if sum(one.project == project.pk for one in on_their_way()) >= MOST_UPLOADS:
+        raise NotTaken(
+            f"{MOST_UPLOADS:,} files are on their way to this project, which is the most. Import them, or wait: each "
+            "is removed a day after it was begun."
+        )
+    room_for(f"“{Path(name).name[:120]}” and what is made of it", 2 * size + promised(project))
     made = Upload(str(uuid.uuid4()), project.pk, Path(name.replace("\0", "")).name[:120] or "file", size)
     made.folder.mkdir(parents=True)
     made.content.touch()
@@ -96,10 +102,29 @@ def begin(project: Project, name: str, size: int) -> Upload:
     return made
 
 
-def promised() -> int:
-    """Bytes that were announced and are still to come, of all files on their way, and of what is made of them."""
-    begun = filter(None, (read(folder) for folder in root().glob("*")))
-    return sum(2 * one.size - received_of(one) for one in begun)
+def on_their_way() -> list[Upload]:
+    return [one for one in map(read, root().glob("*")) if one]
+
+
+def promised(project: Project) -> int:
+    """Bytes that announced files still hold of the room: for their rest, and for what is made of them.
+
+    Those of all other projects together hold half of it at most.
+    """
+    own = others = 0
+    for one in on_their_way():
+        if age(one.folder / ABOUT) <= HELD_SECONDS:
+            held = 2 * one.size - received_of(one)
+            own, others = (own + held, others) if one.project == project.pk else (own, others + held)
+    return own + min(others, room() // 2)
+
+
+def age(path: Path) -> float:
+    """Seconds since a file was written; endless where it is gone."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return float("inf")
 
 
 def received_of(upload: Upload) -> int:
@@ -126,7 +151,9 @@ def found(project: Project, id: Any) -> Upload | None:
 
 
 def forget_old() -> None:
+    """Remove what was begun a day ago, and what was only announced."""
     for folder in root().glob("*"):
-        with suppress(FileNotFoundError):  # somebody else forgets it, too
-            if time.time() - folder.stat().st_mtime > KEPT_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
+        one = read(folder)
+        lapsed = one is not None and age(folder / ABOUT) > HELD_SECONDS and received_of(one) == 0
+        if lapsed or age(folder) > KEPT_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)  # somebody else forgets it, too

@@ -20,6 +20,8 @@ from training_worker.prove.benchmarks.known import KNOWN
 from training_worker.prove.benchmarks.results import IDENTITY, ITEMS, folders_of
 from training_worker.prove.graph import graph_path
 from training_worker.prove.models import BEST, OF_RUN, left_by
+from training_worker.prove.store.inspection import is_rollouts, require_decodable
+from training_worker.prove.trajectory import UnreadableData
 
 PIECE = 4 << 20  # bytes sent at a time
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
@@ -143,7 +145,18 @@ def take(job: Job, name: str, at: int, pieces: Iterable[bytes], last: bool) -> N
     if last:
         if target.name == ADAPTER_CONFIG:
             draft.write_text(json.dumps(grounded(job, draft)), "utf-8")
+        if is_rollouts(name):
+            require_rollouts(name, draft)
         draft.replace(target)
+
+
+def require_rollouts(name: str, draft: Path) -> None:
+    """Refuse a file of rollouts that pages could not read within their memory. Raises NotTaken."""
+    try:
+        require_decodable(draft)
+    except UnreadableData as why:
+        draft.unlink()
+        raise NotTaken(f"{name} is not taken: {why}") from None
 
 
 def grounded(job: Job, adapter: Path) -> dict[str, Any]:

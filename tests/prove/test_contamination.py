@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,9 +15,14 @@ from django.core.management.base import CommandError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.benchmarks.contamination import LONG, OURS, Hit, check, grams, words_of
+from training_worker.jobs import importing
+from training_worker.jobs.spool import SpoolWriter, spool_path
+from training_worker.jobs.work import Tell
+from training_worker.prove.benchmarks.contamination import LONG, OURS, Hit, Screen, check, grams, words_of
 from training_worker.prove.benchmarks.known import KNOWN, Known
+from training_worker.prove.synthesis import folder
 from training_worker.prove.trajectory import Example
+from training_worker.trainer.stopping import Stop
 
 SAID = "Please move the quarterly report from the drafts folder into the archive and rename it"
 TEXTS = {"theirs": [("task-1", SAID), ("task-2", "Book me a seat on the first flight to Oslo tomorrow.")]}
@@ -97,3 +103,50 @@ def test_what_makes_no_sense_is_refused(data_set: Path, more: list[str], told: s
 
 def test_ours_are_left_out_by_names_that_there_are() -> None:
     assert KNOWN.keys() > OURS
+
+
+class TestImports:
+    """Rows of a benchmark that come in under another name are held out, and the report says so."""
+
+    def chat(self, said: str) -> dict[str, Any]:
+        replies = [{"role": "user", "content": said}, {"role": "assistant", "content": "No."}]
+        return {"messages": replies, "tools": [{"name": "find", "parameters": {"type": "object", "properties": {}}}]}
+
+    @pytest.fixture(autouse=True)
+    def theirs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        theirs = Known(name="theirs", title="Theirs", about="", categories=("all",), opens=open_theirs)
+        monkeypatch.setitem(KNOWN, "theirs", theirs)
+
+    def file(self, tmp_path: Path) -> Path:
+        rows = [self.chat(f"Hello. {SAID}"), self.chat("Say hi."), self.chat("Sing of Oslo and of its first flights.")]
+        path = tmp_path / "upload"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    def test_an_import_keeps_them_out_of_train_and_names_the_benchmark(self, tmp_path: Path) -> None:
+        self.file(tmp_path)
+        tell = Tell(SpoolWriter(spool_path(tmp_path, 1)), Stop(), 1)
+        given = {"format": "openai", "mapped": {}, "split": "train", "keep_good": True, "file": "a.jsonl"}
+        result = importing.work({"import": given}, tmp_path, tell)
+        found = result["import"]["contamination"]
+        assert found["held_out"] == {"theirs": 1} and found["compared"] == {"theirs": 2}
+        assert {"bfcl", "tau2"} <= {*found["not_compared"]}
+        assert [one.turns[0] for one in folder.examples(tmp_path / "out", "held_out")] == [f"Hello. {SAID}"]
+        assert len(list(folder.examples(tmp_path / "out", "train"))) == 2
+        manifest = folder.read(tmp_path / "out")
+        assert manifest.settings["contamination"]["held_out"] == {"theirs": 1}
+        assert "1 of theirs" in (tmp_path / "out" / "README.md").read_text("utf-8")
+
+    def test_the_command_does_so_too(self, tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]) -> None:
+        settings.PROVE_DATA = tmp_path
+        call_command("import_data", self.file(tmp_path), format="openai", out=tmp_path / "out")
+        assert "1 shares its words with theirs" in capsys.readouterr().out
+        assert folder.read(tmp_path / "out").settings["contamination"]["held_out"] == {"theirs": 1}
+        assert [one.split for one in folder.examples(tmp_path / "out", "held_out")] == ["held_out"]
+
+    def test_a_short_text_is_one_of_a_benchmark_where_all_of_it_is_the_same(self, abstention: Example) -> None:
+        theirs = replace(abstention, source="openai")
+        screen = Screen({"theirs": [("task", "Cancel my flight, please.")]}, {})
+        assert screen.screened(asking(theirs, "cancel my flight please!")).split == "held_out"
+        assert screen.screened(asking(theirs, "cancel my flight please, Bob")).split == "train"
+        assert screen.screened(asking(abstention, "cancel my flight please!")).split == "train", "it was made here"

@@ -20,13 +20,25 @@ import pytest
 
 from training_worker.prove.curation.collected import Collected
 from training_worker.prove.export import lines
-from training_worker.prove.importers import imported, incoming, packed
+from training_worker.prove.export.card import card
+from training_worker.prove.importers import imported, incoming, packed, rows
+from training_worker.prove.importers.formats import FORMATS, make
 from training_worker.prove.importers.imported import FAULTS, Importing, NothingImported, Outcome
 from training_worker.prove.importers.incoming import Asked
 from training_worker.prove.importers.packed import plain_files
+from training_worker.prove.reward import reward_of
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis import folder
-from training_worker.prove.trajectory import Example, UnreadableData, dumps
+from training_worker.prove.trajectory import (
+    BadLine,
+    Example,
+    ExecutedCall,
+    Reward,
+    Rollout,
+    UnreadableData,
+    dumps,
+    loads,
+)
 
 SOME: list[Example] = []  # real conversations
 
@@ -301,10 +313,7 @@ class TestWhatItIsNot:
             bring(path, tmp_path)
 
     @pytest.mark.parametrize("kind", ["gz", "zip"])
-    def test_a_bomb_is_stopped_before_it_fills_the_disk(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-    ) -> None:
-        monkeypatch.setattr(packed, "ALWAYS", 1 << 20)
+    def test_a_bomb_is_stopped_before_it_fills_the_disk(self, tmp_path: Path, kind: str) -> None:
         path, zeros = tmp_path / f"a.{kind}", b" " * (1 << 20)
         if kind == "gz":
             with gzip.open(path, "wb") as file:
@@ -323,7 +332,9 @@ class TestWhatItIsNot:
         monkeypatch.setattr(packed, "HEAD", 5000)
         with gzip.open(tmp_path / "a.gz", "wb") as file:
             file.write(exported(tmp_path).read_bytes())
-        (head,) = plain_files(tmp_path / "a.gz", tmp_path / "head", head=True)
+        (tmp_path / "head").mkdir()
+        packed.unpack_into(tmp_path / "a.gz", tmp_path / "head", head=True)
+        (head,) = (tmp_path / "head").iterdir()
         text = head.read_text("utf-8")
         assert text.endswith("\n") and 0 < len(text) <= 5000
 
@@ -344,11 +355,55 @@ class TestWhatItIsNot:
         with pytest.raises(UnreadableData, match="more than 3 rows"):
             bring(exported(tmp_path), tmp_path)
 
-    def test_an_array_too_large_for_memory_is_not_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(incoming, "MOST_ARRAY", 100)
-        (tmp_path / "a.json").write_text(json.dumps([CHAT] * 9))
-        with pytest.raises(UnreadableData, match="Give it as JSON lines"):
-            bring(tmp_path / "a.json", tmp_path, "openai")
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ('[{"a": 1}, {"a": 2}', "begins as a JSON array and is none"),
+            ('[{"a": 1} {"a": 2}]', "no comma or bracket after item 1"),
+            ('[{"a": 1},]', "is none"),
+            ('[{"a": 1}] {"a": 2}', "something after its JSON array"),
+            ("[" * 200_000, "is none"),
+            ('[{"a": NaN}]', "NaN is no JSON"),
+        ],
+    )
+    def test_an_array_that_is_none_is_refused(self, tmp_path: Path, text: str, why: str) -> None:
+        (tmp_path / "a.json").write_text(text)
+        with pytest.raises(UnreadableData, match=why):
+            list(rows.array_rows(tmp_path / "a.json"))
+
+    def test_an_array_is_read_item_by_item_wherever_a_piece_ends(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        items = [*({"n": n, "text": "a]},[{" * n} for n in range(20)), 12345, "x", [1, 2], {}]
+        (tmp_path / "a.json").write_text(json.dumps(items, indent=1))
+        (tmp_path / "none.json").write_text(" [ ] ")
+        for piece in (1, 7, 1 << 16):
+            monkeypatch.setattr(rows, "PIECE", piece)
+            found = [row for _, row in rows.array_rows(tmp_path / "a.json")]
+            assert [row for row in found if isinstance(row, dict)] == [one for one in items if isinstance(one, dict)]
+            assert sum(isinstance(row, BadLine) for row in found) == 3
+            assert list(rows.array_rows(tmp_path / "none.json")) == []
+
+    @pytest.mark.parametrize(
+        ("row", "why"),
+        [
+            ({f"c{n}": n for n in range(rows.MOST_COLUMNS + 1)}, "columns, and 500 are the most"),
+            ({"c" * 300: 1}, "has more than 200 characters"),
+            ({"a": [[]] * (rows.MOST_VALUES + 1)}, "more than 100,000 values"),
+        ],
+    )
+    def test_a_row_with_more_than_a_page_or_memory_holds_is_bad(
+        self, tmp_path: Path, row: dict[str, Any], why: str
+    ) -> None:
+        path = write(tmp_path / "a.jsonl", [row, CHAT])
+        assert bring(path, tmp_path, "openai", keep_good=True).bad == 1
+        assert why in faults(tmp_path)[0]["why"]
+
+    @pytest.mark.parametrize("text", ["a,b\n" + "x" * 9_000_000, 'a,b\n"' + "x\n" * 5_000_000])
+    def test_a_row_of_a_table_is_no_longer_than_any_other(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "a.csv").write_text(text)
+        with pytest.raises(UnreadableData, match="more than 8,000,000 characters"):
+            list(rows.csv_rows(tmp_path / "a.csv"))
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\uff1d1"])
@@ -366,3 +421,90 @@ def test_the_chat_format_is_what_our_own_importer_takes(tmp_path: Path) -> None:
     assert outcome.good == len(chained)
     assert [one.turns for one in found] == [one.turns for one in chained]
     assert [step.calls for step in found[0].steps] == [step.calls for step in chained[0].steps]
+
+
+def chat_of_two_calls(results: bool = True, id: str = "BK-77") -> dict[str, Any]:
+    """A booking that is looked up in one user turn and cancelled in the next, by the id that the look-up gave."""
+
+    def call(name: str, **arguments: Any) -> dict[str, Any]:
+        return {"role": "assistant", "tool_calls": [{"function": {"name": name, "arguments": json.dumps(arguments)}}]}
+
+    found, cancelled = ({"role": "tool", "content": json.dumps(one)} for one in ({"booking": id}, {"ok": True}))
+    messages = [
+        {"role": "user", "content": "Which booking do I have in Oslo?"},
+        call("find_booking", city="Oslo"),
+        *([found] if results else []),
+        {"role": "assistant", "content": "One."},
+        {"role": "user", "content": "Cancel it."},
+        call("cancel_booking", booking=id, notify=True),
+        *([cancelled] if results else []),
+        {"role": "assistant", "content": "Done."},
+    ]
+    text, truth = {"type": "string"}, {"type": "boolean"}
+    tools = [
+        {"name": "find_booking", "parameters": {"type": "object", "properties": {"city": text}}},
+        {
+            "name": "cancel_booking",
+            "parameters": {"type": "object", "properties": {"booking": text, "notify": truth}},
+        },
+    ]
+    return {"messages": messages, "tools": tools}
+
+
+def imported_example(row: dict[str, Any]) -> Example:
+    found = incoming.outcome(row, 1, "line", Asked("openai"))
+    assert isinstance(found, incoming.Found)
+    return found.example
+
+
+def attempted(example: Example, order: Iterable[int]) -> Reward:
+    calls = [call for step in example.steps for call in step.calls]
+    made = tuple(ExecutedCall(calls[at], 3) for at in order)
+    return reward_of(example, Rollout(example=example.id, transcript=(), calls=made, end="answered", reward=None))
+
+
+class TestOrder:
+    """Which step of an imported conversation needs which, as far as its results tell."""
+
+    def test_a_call_with_a_value_that_a_result_gave_needs_that_result_so_reversed_calls_earn_less(self) -> None:
+        example = imported_example(chat_of_two_calls())
+        assert (example.edges, example.order_unknown) == (((0, 1),), False)
+        oracle_, reversed_ = attempted(example, (0, 1)), attempted(example, (1, 0))
+        assert oracle_.total == pytest.approx(1.3) and oracle_.coverage == 1.0
+        assert reversed_.coverage == 0.5 and [one.in_order for one in reversed_.evidence] == [False, True]
+
+    def test_without_results_the_order_is_unknown_and_says_so_wherever_it_would_count(self, tmp_path: Path) -> None:
+        example = imported_example(chat_of_two_calls(results=False))
+        assert (example.edges, example.order_unknown) == ((), True)
+        reward = attempted(example, (1, 0))
+        assert reward.order_unknown and {one.in_order for one in reward.evidence} == {None}
+        assert loads(Reward, dumps(reward)) == reward and loads(Example, dumps(example)) == example
+        path = write(tmp_path / "a.jsonl", [chat_of_two_calls(results=False)])
+        make(path, tmp_path / "out", FORMATS["openai"])
+        manifest = folder.read(tmp_path / "out")
+        assert manifest.splits["train"].order_unknown == 1
+        assert "| order of the steps unknown | 1 | 0 |" in card(manifest, ())
+
+    @pytest.mark.parametrize("id", ["7", "Oslo"])
+    def test_a_value_that_the_user_says_or_that_any_result_has_makes_no_edge(self, id: str) -> None:
+        assert imported_example(chat_of_two_calls(id=id)).edges == ()
+
+    def test_what_was_made_here_is_written_as_it_always_was(self) -> None:
+        assert not any("order_unknown" in dumps(one) for one in SOME)
+
+
+class TestNamesOfOurs:
+    """A tool of others that is called as one of ours is not taken for it."""
+
+    def test_a_tool_of_others_with_a_name_of_ours_counts_as_theirs(self, tmp_path: Path) -> None:
+        row = json.loads(json.dumps(chat_of_two_calls()).replace("find_booking", "list_accounts"))
+        bring(write(tmp_path / "a.jsonl", [row]), tmp_path, "openai")
+        part = folder.read(tmp_path / "out").splits["train"]
+        assert part.foreign_tools == {"cancel_booking": 1, "list_accounts": 1} and part.own_tools == {}
+        assert "of 343 tools" not in folder.told(folder.read(tmp_path / "out"))
+
+    def test_a_tool_of_ours_that_went_through_another_format_counts_as_ours(self, tmp_path: Path) -> None:
+        chained = next(one for one in SOME if one.steps)
+        bring(exported(tmp_path, "openai", [chained]), tmp_path, "openai")
+        part = folder.read(tmp_path / "out").splits["train"]
+        assert part.foreign_tools == {} and part.own_tools == part.tools

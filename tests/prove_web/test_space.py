@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -159,3 +161,42 @@ def test_what_a_folder_holds_is_counted_whatever_goes_meanwhile(tmp_path: Path) 
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(b"x" * 7)
     assert space.size_of([tmp_path, tmp_path / "gone"]) == 7 and space.bytes_of(tmp_path / "gone") == 0
+
+
+def test_what_one_project_announces_leaves_half_of_the_room_to_the_others(
+    project: Project, data: Path, disk: Callable[[int], None]
+) -> None:
+    disk(2 * GB + 1000)
+    other = Project.objects.create(organisation=project.organisation, slug="two", name="Two")
+    uploads.begin(other, "all of it", 499)
+    with pytest.raises(NoRoom):
+        uploads.begin(other, "and more", 2)
+    assert uploads.begin(project, "mine", 250).size == 250
+    with pytest.raises(NoRoom):
+        uploads.begin(project, "more than the other half", 1)
+
+
+def test_an_announcement_holds_room_for_half_an_hour_and_is_forgotten_where_nothing_came(
+    project: Project, data: Path, disk: Callable[[int], None]
+) -> None:
+    disk(2 * GB + 1000)
+    empty, begun = uploads.begin(project, "nothing came", 250), uploads.begin(project, "some came", 250)
+    begun.add(0, [b"x"])
+    assert uploads.promised(project) == 999
+    for one in (empty, begun):
+        os.utime(one.folder / uploads.ABOUT, (0, time.time() - uploads.HELD_SECONDS - 1))
+    assert uploads.promised(project) == 0
+    uploads.begin(project, "new", 400)
+    assert not empty.folder.exists() and begun.folder.exists()
+    assert begun.add(1, [b"x"]) == 2, "who goes on with it may, as long as there is room"
+
+
+def test_a_project_has_a_few_files_on_their_way(project: Project, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MOST_UPLOADS", 2)
+    other = Project.objects.create(organisation=project.organisation, slug="two", name="Two")
+    begun = [uploads.begin(project, "a", 1) for _ in range(2)]
+    with pytest.raises(uploads.NotTaken, match="2 files are on their way"):
+        uploads.begin(project, "a", 1)
+    uploads.begin(other, "a", 1)
+    begun[0].forget()
+    uploads.begin(project, "a", 1)

@@ -23,9 +23,9 @@ from prove_web.experiments.outside.making import Wanted, make
 from prove_web.experiments.outside.names import NotTold
 from prove_web.experiments.outside.telling import Told, end, tell
 from prove_web.experiments.outside.trackers import bring, kept, read_runs, write_run
-from prove_web.experiments.outside.unpacking import unpack
 from prove_web.live.models import State
-from training_worker.trackers.kept import Kept, gathered, plainly
+from training_worker.trackers.kept import Kept, NotRead, gathered, plainly
+from training_worker.trackers.unpacking import unpack
 
 SINGLE = {"tensorboard": True, "mlflow": False}  # whether a number has the digits of a float32 alone
 CASES = [*((format, seed) for format in SINGLE for seed in (1, 2)), ("wandb", 1)]  # the last takes seconds to write
@@ -149,7 +149,7 @@ def sent(client: Client, format: str, content: bytes) -> Any:
 
 @pytest.mark.parametrize("name", ["../out", "/etc/out", "a/../../out", "a\\..\\out"])
 def test_a_zip_reaches_nothing_outside_of_its_folder(tmp_path: Path, name: str) -> None:
-    with pytest.raises(NotTold, match="lies outside"):
+    with pytest.raises(NotRead, match="lies outside"):
         unpack(io.BytesIO(zipped({name: b"x"})), tmp_path / "in")
     assert [*tmp_path.rglob("out")] == []
 
@@ -160,12 +160,12 @@ def test_a_zip_has_no_links_and_no_more_than_was_agreed(tmp_path: Path, monkeypa
         entry = zipfile.ZipInfo("link")
         entry.external_attr = (stat.S_IFLNK | 0o777) << 16
         packed.writestr(entry, "/etc/passwd")
-    with pytest.raises(NotTold, match="no plain file"):
+    with pytest.raises(NotRead, match="no plain file"):
         unpack(linked, tmp_path / "a")
-    monkeypatch.setattr("prove_web.experiments.outside.unpacking.MOST_BYTES", 1_000)
-    with pytest.raises(NotTold, match="more than 1,000 bytes"):
+    monkeypatch.setattr("training_worker.trackers.unpacking.MOST_BYTES", 1_000)
+    with pytest.raises(NotRead, match="more than 1,000 bytes"):
         unpack(io.BytesIO(zipped({"a": b"\0" * 600, "b": b"\0" * 600})), tmp_path / "b")
-    with pytest.raises(NotTold, match="cannot be unpacked"):
+    with pytest.raises(NotRead, match="cannot be unpacked"):
         unpack(io.BytesIO(zipped({"a": b"x", "a ": b"y"})[:-30]), tmp_path / "c")
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..prove.benchmarks.contamination import Screen
 from ..prove.export.publish import publish
 from ..prove.importers.imported import Importing
 from ..prove.importers.incoming import Asked
@@ -17,15 +17,16 @@ from ..prove.trajectory import UnreadableData, file_digest
 from ..space import kept_gb, room_for
 from .work import Refused, Result, Tell, known
 
+BENCHMARKS = "benchmarks"  # in the data folder
 UPLOAD, PLAIN = "upload", "plain"  # in the job's folder: the file as it came, and what was packed in it
 
 
 def telling(tell: Tell, size: int) -> Callable[[int, int], None]:
     """Says how far into the `size` bytes of lines it is, and how long it takes yet; of other files how many rows."""
-    began = time.monotonic()
+    began = tell.clock()
 
     def say(rows: int, read: int) -> None:
-        spent = time.monotonic() - began
+        spent = tell.clock() - began
         left = spent / read * (size - read) if read >= size / 100 and read else None
         tell.progress(read, size if read else 0, f"{rows:,} rows read", left)
 
@@ -42,9 +43,10 @@ def work(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Result:
     try:
         packed = upload.stat().st_size
         room_for("the rows of this file", packed, folder, kept_gb())
-        files = plain_files(upload, folder / PLAIN)
+        files = plain_files(upload, folder / PLAIN, poll=lambda: tell.progress(0, 0, "unpacking the file"))
         room_for("the rows of this file", sum(file.stat().st_size for file in files), folder, kept_gb())
-        importing = Importing(folder, asked, telling(tell, sum(file.stat().st_size for file in files)))
+        screen = Screen.of_installed(folder.absolute().parents[1] / BENCHMARKS)
+        importing = Importing(folder, asked, telling(tell, sum(file.stat().st_size for file in files)), screen)
         settings = {"format": asked.format, "file": given.get("file", ""), "sha256": file_digest(upload)}
         made = importing.into(folder / "out", files, settings, keep_good=bool(given.get("keep_good")))
     except UnreadableData as why:

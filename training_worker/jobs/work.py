@@ -14,7 +14,7 @@ from .spool import SpoolWriter
 SPEC = "spec.json"  # in the job's folder: what is asked
 WORKER = "PROVE_WORKER"  # in the child's environment: the name of the worker that started it
 FAILED, STOPPED = 1, 75  # the child's exit codes; that it was stopped is told by the parent, who knows why
-OFTEN = 1.0  # seconds between two words on progress
+OFTEN = 1.0  # seconds between two reports of progress
 Result = dict[str, Any]
 
 
@@ -27,24 +27,27 @@ class Stopped(Exception):
 
 
 class Tell:
-    """Tells events; of progress, not more than is worth telling. Where work tells how far it is, it may be stopped."""
+    """Report events of an attempt, and progress at most once in OFTEN seconds of `clock`.
 
-    def __init__(self, spool: SpoolWriter, stop: Stop, attempt: int):
-        self.spool, self.stop, self.attempt = spool, stop, attempt
-        self.told_at = -OFTEN
-        self.beside: dict[str, Any] = {}  # what else every word on progress tells
+    Where work reports its progress, it can be stopped.
+    """
+
+    def __init__(self, spool: SpoolWriter, stop: Stop, attempt: int, clock: Callable[[], float] = time.monotonic):
+        self.spool, self.stop, self.attempt, self.clock = spool, stop, attempt, clock
+        self.reported_at, self.reached = -OFTEN, 0.0  # `reached`: the last `done` that was all there was to do
+        self.beside: dict[str, Any] = {}  # what else every report of progress has
 
     def __call__(self, kind: Kind, **data: Any) -> None:
         self.spool.tell(kind, **data)
 
     def progress(self, done: float, total: float, line: str, seconds_left: float | None = None) -> None:
-        """How far it is; a total of 0 is not known. Raises Stopped, NoRoom."""
+        """Report how far it is, if a report is due or all is done; a total of 0 is unknown. Raises Stopped, NoRoom."""
         if self.stop.requested:
             raise Stopped
-        at = time.monotonic()
-        if at - self.told_at >= OFTEN or done >= total:
+        at, complete = self.clock(), done >= total > 0
+        if at - self.reported_at >= OFTEN or (complete and done != self.reached):
             room_for("what this job writes", 0, self.spool.path.parent, kept_gb())
-            self.told_at = at
+            self.reported_at, self.reached = at, done if complete else self.reached
             self("progress", done=done, total=total, line=line, seconds_left=seconds_left, **self.beside)
 
     def counting(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
@@ -57,7 +60,7 @@ class Tell:
 
         def count(done: int, total: int) -> None:
             nonlocal first
-            now = time.monotonic()
+            now = self.clock()
             began, there = first = first or (now, done)
             pace = (now - began) / (done - there) if done - there >= max(1, total / 100) else None
             left = total - done + after

@@ -43,7 +43,7 @@ def outcome(made: ExecutedCall, evidence: Evidence | None) -> Outcome:
         return "schema" if refused_with(made.observation) == BAD_FORM else "state"
     if evidence is None or evidence.step is None:
         return "succeeded"
-    if not evidence.in_order:
+    if evidence.in_order is False:
         return "order"
     return "arguments" if evidence.wrong_arguments else "succeeded"
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any
 
 from mcp_servers.kit.times import DATE_TIME, parse_instant, read_day
+
+from .trajectory import Step
 
 
 def grounded(value: Any, said: str, today: str = "") -> bool:
@@ -32,6 +34,22 @@ def instant_of(value: Any) -> datetime | None:
         return parse_instant(value) if isinstance(value, str) else None
     except ValueError:
         return None
+
+
+def value_edges(
+    turns: Sequence[str], steps: Sequence[Step], today: str = "", names: Callable[[str, Any], bool] = lambda *_: True
+) -> Iterator[tuple[int, int]]:
+    """Pairs of steps, the second of which uses a value that no user turn up to there says and the first one gave.
+
+    `names` tells by tool and value which values count.
+    """
+    for later, step in enumerate(steps):
+        said = " ".join(turns[: step.turn + 1])
+        for call in step.calls:
+            for value in single(call.arguments or {}):
+                if names(call.name, value) and not grounded(value, said, today):
+                    givers = (at for at in range(later) if grounded(value, " ".join(steps[at].observations)))
+                    yield from ((at, later) for at in [next(givers, None)] if at is not None)
 
 
 def ways(value: Any, today: str) -> Iterator[tuple[str, bool]]:

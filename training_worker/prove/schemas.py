@@ -10,6 +10,7 @@ from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 
+from .importers.schema import tool_of
 from .trajectory import Example
 
 SHOWN = ("type", "enum", "items", "properties", "required", "description")
@@ -35,6 +36,20 @@ def tools_shown(example: Example) -> tuple[dict[str, Any], ...]:
     if example.source:
         return tuple(function(tool.name, tool.description, tool.parameters) for tool in example.tools)
     return tuple(tool_schema(name, example.enums_stripped) for name in example.candidates)
+
+
+def is_ours(example: Example, name: str) -> bool:
+    """Whether a tool that an example calls is one of our servers': by its source, or by name and schema."""
+    if name not in TOOLS or not example.source:
+        return name in TOOLS
+    own = next((tool.parameters for tool in example.tools if tool.name == name), None)
+    return own is not None and any(own == imported_schema(name, stripped) for stripped in (False, True))
+
+
+@lru_cache(maxsize=4096)
+def imported_schema(name: str, enums_stripped: bool) -> dict[str, Any]:
+    """The parameters of a tool of ours as they are after an export and an import."""
+    return tool_of(tool_schema(name, enums_stripped)).parameters
 
 
 def input_schemas(example: Example) -> dict[str, dict[str, Any]]:

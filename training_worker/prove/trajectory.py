@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 T = TypeVar("T")
+MOST_LINE = 64 << 20  # bytes of a line of a data file
 Json = Any
 Split = Literal["train", "held_out"]
 Kind = Literal["chain", "missing_function", "irrelevance"]
@@ -125,6 +126,7 @@ class Example:
 
     One that others made names the format it came in as its `source`. It has a world without servers, and may have
     `tools` of its own and a `system` text; `check` is there once its calls were replayed on servers that others wrote.
+    Its edges follow from the values of its results; where results are missing, the order of its steps is unknown.
     """
 
     id: str
@@ -148,6 +150,7 @@ class Example:
     system: str = ""
     tools: tuple[ForeignTool, ...] = ()
     check: Annotated[ServerCheck | None, Field(exclude_if=lambda check: check is None)] = None
+    order_unknown: Annotated[bool, Field(exclude_if=lambda unknown: not unknown)] = False
 
     @property
     def abstains(self) -> bool:
@@ -169,7 +172,8 @@ class Evidence:
     """Why one model call earned or lost: which step it was matched to, and what each component made of it.
 
     `step` and `position` are None for a call that matched nothing. `arguments` is the share of the ground truth's
-    values that are equal; `in_order` whether every predecessor of its step came before.
+    values that are equal; `in_order` whether every predecessor of its step came before, None where nobody knows which
+    those are.
     """
 
     call: int
@@ -186,7 +190,8 @@ class Reward:
     """The five components (paper, section 3), the total, and the evidence per call and per missed step.
 
     `form` is what the total was made by, and `terms` what else it was made of, by name (see reward/forms.py): in JSON
-    they stand only where the paper's components are not all there is to it.
+    they stand only where the paper's components are not all there is to it. With `order_unknown` no order of the steps
+    counted in coverage: the example does not know theirs.
     """
 
     total: float
@@ -200,6 +205,7 @@ class Reward:
     missed_steps: tuple[int, ...] = ()
     form: Annotated[str, Field(exclude_if=lambda form: form == "paper")] = "paper"
     terms: Annotated[dict[str, float], Field(exclude_if=lambda terms: not terms)] = field(default_factory=dict)
+    order_unknown: Annotated[bool, Field(exclude_if=lambda unknown: not unknown)] = False
 
 
 @dataclass(frozen=True)
@@ -278,7 +284,10 @@ class BadLine:
 def each_line(kind: type[T], path: Path) -> Iterator[T | BadLine]:
     """The values of a file of JSON lines, in order, and in the place of each that is none what is wrong with it."""
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(iter(lambda: file.readline(MOST_LINE + 1), b""), 1):
+            if len(line) > MOST_LINE:
+                yield BadLine(str(path), number, f"longer than {MOST_LINE:,} bytes; the rest was not read.")
+                return
             try:
                 yield loads(kind, line)
             except ValidationError as error:

@@ -1,44 +1,46 @@
-"""`python -m training_worker.trackers read FORMAT PATH` prints runs as JSON lines; `write FORMAT FOLDER` reads one.
+"""`python -m training_worker.trackers read FORMAT PATH ROOM` prints runs as JSON lines.
 
-It is a child of whoever wants that: the libraries of others are large, and what they read was made by strangers.
-Problems are one line on standard error, with status 2.
+`write FORMAT FOLDER` reads one from standard input and writes it there.
+
+It is a child of whoever wants that: the libraries of others are large, and what they read was made by strangers. A zip
+is unpacked into the folder ROOM. Problems are one line on standard error, with status 2.
 """
 
 from __future__ import annotations
 
 import logging
-import resource
 import sys
 from importlib import import_module
 from pathlib import Path
 
+from .. import sandbox
 from .kept import NotRead, from_json
+from .unpacking import is_zip, unpack
 
 PACKAGES = {"tensorboard": "tensorboard", "mlflow": "mlflow-skinny", "wandb": "wandb"}
 MOST_MEMORY = 4 << 30  # bytes
 LARGEST_FILE = 1 << 30  # bytes of any file that it writes, what it prints among them
 
 
-def main(do: str, name: str, path: str) -> int:
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+def main(do: str, name: str, path: str, room: str = "") -> int:
+    return sandbox.decode(lambda: work(do, name, Path(path), room), memory=MOST_MEMORY, largest_file=LARGEST_FILE)
+
+
+def work(do: str, name: str, path: Path, room: str) -> None:
+    """Raises NotRead."""
     logging.disable(logging.CRITICAL)
     try:
         format = import_module(f".{name}", __package__)
     except ModuleNotFoundError as error:
-        missing = str(error.name)
-        print(f"{missing} is not installed: install {PACKAGES[name]} as requirements.txt pins it.", file=sys.stderr)
-        return 2
-    try:
-        if do == "write":
-            format.write(from_json(sys.stdin.read()), Path(path))
-            return 0
-        for run in format.read(Path(path)):
-            print(run.as_json())
-    except NotRead as why:
-        print(why, file=sys.stderr)
-        return 2
-    return 0
+        raise NotRead(f"{error.name} is not installed: install {PACKAGES[name]} as requirements.txt pins it.") from None
+    if do == "write":
+        format.write(from_json(sys.stdin.read()), path)
+        return
+    if is_zip(path):
+        unpack(path, Path(room))
+        path = Path(room)
+    for run in format.read(path):
+        print(run.as_json())
 
 
 if __name__ == "__main__":

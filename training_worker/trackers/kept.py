@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from training_worker.prove.finite import spelled
 from training_worker.prove.metrics.names import fitted
+from training_worker.prove.trajectory import UnreadableData
 
 Source = Literal["points", "held_out"]
 SOURCES: tuple[Source, ...] = ("points", "held_out")
@@ -19,7 +20,7 @@ SELDOM = ("notes", "result", "remarks")
 Value = tuple[str, int, float, float | None]  # a metric by its name, with step, seconds since 1970, and value
 
 
-class NotRead(ValueError):
+class NotRead(UnreadableData, ValueError):
     """A file that cannot be read as what it is said to be; the message says why."""
 
 

@@ -16,15 +16,16 @@ from django.views.decorators.http import require_http_methods, require_safe
 from prove_web.accounts import audit
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.bounded import MOST
+from training_worker.trackers.unpacking import is_zip
 
 from ..detail import run_of
 from . import TRACKERS as FORMATS
 from .names import NotTold
 from .trackers import bring, read_runs, write_run
-from .unpacking import unpack
 
 ALONE = {"tensorboard": "events.out.tfevents.sent", "wandb": "run-sent.wandb"}  # what a file alone is called
 MOST_REMARKED = 3  # runs whose remarks are told at once; the others have them in their notes
+LARGEST_ANSWER = 32 << 20  # bytes of the runs that a file of that size has
 LARGEST = MOST - (1 << 20)  # bytes of a file, so that the request around it fits
 
 
@@ -55,8 +56,9 @@ def run_import(request: ProjectRequest) -> HttpResponse:
         format = form.cleaned_data["format"]
         try:
             with tempfile.TemporaryDirectory(prefix="prove-import-") as folder:
-                place(form.cleaned_data["file"], Path(folder, ALONE.get(format, "file")))
-                found = read_runs(format, Path(folder))
+                alone = Path(folder, ALONE.get(format, "file"))
+                alone.write_bytes(form.cleaned_data["file"].read())
+                found = read_runs(format, alone if is_zip(alone) else Path(folder), LARGEST_ANSWER)
             made = [bring(request.project, request.user, one, format) for one in found]
         except NotTold as why:
             form.add_error("file", str(why))
@@ -67,17 +69,6 @@ def run_import(request: ProjectRequest) -> HttpResponse:
                 messages.warning(request, f"Run {run.number}: {' '.join(one.remarks)}")
             return redirect(made[0][0]) if len(made) == 1 else redirect("runs", *request.project.path)
     return render(request, "experiments/run_import.html", {"form": form}, status=422 if form.errors else 200)
-
-
-def place(file: Any, alone: Path) -> None:
-    """Lay out what was sent: a zip unpacked, anything else as the one file that it is. Raises NotTold."""
-    if file.read(4).startswith(b"PK"):
-        file.seek(0)
-        unpack(file, alone.parent)
-        return
-    file.seek(0)
-    with alone.open("wb") as out:
-        shutil.copyfileobj(file, out)
 
 
 def said(new: int, all_of_them: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from django.db import transaction
 
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
+from training_worker import sandbox
 from training_worker.prove.metrics.names import fitted
 from training_worker.trackers.kept import SOURCES, Kept, from_json
 
@@ -27,19 +27,17 @@ from .making import Wanted, make
 from .names import NotTold, storable
 from .telling import ELAPSED, Told, end, tell
 
-# What a child that reads files of strangers has of our environment: none of the site's secrets.
-PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 LONGEST = 120  # seconds that a child may take
-LARGEST_ANSWER = 256 << 20  # bytes
+LARGEST_ANSWER = 256 << 20  # bytes of what the child read, which takes some ten times as much memory here
 BATCH = 1_000  # points stored at once
 ENDS = {state.value: state for state in (State.DONE, State.FAILED, State.STOPPED)}
 
 
-def read_runs(format: str, path: Path) -> list[Kept]:
+def read_runs(format: str, path: Path, largest: int = LARGEST_ANSWER) -> list[Kept]:
     """Raises NotTold."""
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer:
-        child(["read", format, str(path)], stdout=answer)
-        if answer.tell() > LARGEST_ANSWER:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer, tempfile.TemporaryDirectory() as room:
+        child(["read", format, str(path), room], stdout=answer)
+        if answer.tell() > largest:
             raise NotTold("Its runs are too large to be read at once. Take some out.", "file")
         answer.seek(0)
         return [from_json(line) for line in answer]
@@ -53,10 +51,15 @@ def write_run(run: Run, format: str, folder: Path) -> None:
 def child(words: Sequence[str], **streams: Any) -> None:
     command = [sys.executable, "-m", "training_worker.trackers", *words]
     streams = {"stdout": subprocess.DEVNULL, **streams}
-    given = {name: os.environ[name] for name in PASSED if name in os.environ}
     try:
         done = subprocess.run(
-            command, env=given, stderr=subprocess.PIPE, text=True, timeout=LONGEST, check=False, **streams
+            command,
+            env=sandbox.environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=LONGEST,
+            check=False,
+            **streams,
         )
     except subprocess.TimeoutExpired:
         raise NotTold(f"It took longer than {LONGEST} seconds. Take fewer runs at once.", "file") from None

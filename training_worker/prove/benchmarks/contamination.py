@@ -8,9 +8,12 @@ person and nothing is dropped by itself, so that too much is better than too lit
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ..synthesis.endpoint import EndpointFailed
 from ..trajectory import Example, UnreadableData
@@ -19,6 +22,7 @@ from .environment import NotInstalled
 from .known import KNOWN, NotKnown, opened
 
 LONG = 8
+SHORTEST = 3  # words of a text that is one of a benchmark's where all of it is the same
 OURS = frozenset({"worlds", "generalisation", "behaviour"})
 """They speak the training data's language on purpose; what has to be apart there are the worlds."""
 WORD = re.compile(r"\w+")
@@ -109,3 +113,62 @@ def hits(example: Example, index: Index, n: int) -> list[Hit]:
                 if length > len(longest.get(place, ())):
                     longest[place] = words[end - length : end]
     return [Hit(example.id, benchmark, item, " ".join(run)) for (benchmark, item), run in longest.items()]
+
+
+class Screen:
+    """Holds out imported conversations that share a text with a benchmark, and counts them by benchmark."""
+
+    def __init__(self, texts: Texts, left_out: Mapping[str, str]):
+        self.texts, self.left_out = texts, dict(left_out)
+        self.held_out = Counter[str]()
+
+    @classmethod
+    def of_installed(cls, root: Path) -> Screen:
+        """With the texts of the benchmarks that are installed in this folder, read when they are first needed."""
+        return Installed(root)
+
+    def screened(self, example: Example) -> Example:
+        """The example; held out where it is an imported one for training that has a text of a benchmark."""
+        if not example.source or example.split != "train" or not (found := self.benchmarks(example)):
+            return example
+        self.held_out.update(found)
+        return replace(example, split="held_out")
+
+    def benchmarks(self, example: Example) -> set[str]:
+        """The benchmarks with which it shares a long run of words, or all words of a short turn."""
+        whole = {one for turn in example.turns for one in self.short.get(tuple(words_of(turn)), ())}
+        return whole | {hit.benchmark for hit in hits(example, self.index, LONG)}
+
+    @cached_property
+    def index(self) -> Index:
+        return index_of(self.texts, LONG)
+
+    @cached_property
+    def short(self) -> dict[Gram, set[str]]:
+        """The benchmarks of each text that is too short to share a long run."""
+        found: dict[Gram, set[str]] = {}
+        for benchmark, told in self.texts.items():
+            for _, text in told:
+                if SHORTEST <= len(words := words_of(text)) < LONG:
+                    found.setdefault(tuple(words), set()).add(benchmark)
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """How many are held out by benchmark, with how many texts of which all were compared, and with which not."""
+        compared = {name: len(told) for name, told in self.texts.items()}
+        found = {"held_out": dict(sorted(self.held_out.items())), "compared": compared}
+        return {**found, "not_compared": sorted(self.left_out)}
+
+
+class Installed(Screen):
+    """A screen that opens the benchmarks at the first conversation that might share something with them."""
+
+    def __init__(self, root: Path):
+        super().__init__({}, {})
+        self.root, self.opened = root, False
+
+    def benchmarks(self, example: Example) -> set[str]:
+        if not self.opened:
+            self.texts, self.left_out = texts_of(self.root, {})
+            self.opened = True
+        return super().benchmarks(example)

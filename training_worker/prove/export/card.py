@@ -28,6 +28,9 @@ CHECKED = """\
 Each conversation with calls was replayed twice, on fresh sessions of {servers}, at its import. Those whose calls
 succeeded and were answered alike both times, and as recorded, are **certified** by that, so what they say of these
 servers was shown; rollouts on such servers are not available yet."""
+CONTAMINATED = """\
+Conversations that share a long run of words, or all words of a short turn, with a benchmark are held out, not for
+training: {count}."""
 MIXED = """\
 {count:,} of the conversations in which nothing is to be called are not ours: they were imported ({sources}),
 and the licence of their source holds for them."""
@@ -109,6 +112,9 @@ def body(manifest: Manifest, plots: Iterable[tuple[str, str]]) -> list[str]:
     else:
         name = str(manifest.settings["format"])
         parts = [IMPORTED.format(file=manifest.settings["file"], title=named(name))]
+        if held_out := (manifest.settings.get("contamination") or {}).get("held_out"):
+            told = ", ".join(f"{count:,} of {benchmark}" for benchmark, count in held_out.items())
+            parts.append(CONTAMINATED.format(count=told))
         if servers := manifest.settings.get("servers"):
             parts.append(CHECKED.format(servers=", ".join(servers)))
     parts += ["## Use", LOADING, "## What is in it", counts(manifest)]
@@ -137,6 +143,10 @@ def counts(manifest: Manifest) -> str:
         for value in dict.fromkeys(value for one in found for value in one if value):
             rows.append([f"{name}: {value}", *(f"{one.get(value, 0):,}" for one in found)])
     rows.append(["tools called", *(f"{len(one.tools):,}" for one in manifest.splits.values())])
+    for name, told in (("foreign_tools", "of them tools of others"), ("order_unknown", "order of the steps unknown")):
+        found = [getattr(one, name) for one in manifest.splits.values()]
+        sizes = [one if isinstance(one, int) else len(one) for one in found]
+        rows += [[told, *(f"{size:,}" for size in sizes)]] if any(sizes) else []
     rows.append(["not certified", *(f"{one.not_certified:,}" for one in manifest.splits.values())])
     for verdict, told in VERDICTS.items():
         checked = [one.checks.get(verdict, 0) for one in manifest.splits.values()]

@@ -100,8 +100,8 @@ def servers(manifest: Manifest) -> Any:
 def tools(manifest: Manifest) -> Any:
     """A bar for each tool of the catalogue, the most called first; the least called is named."""
     counts = Counter[str]()
-    for one in both(manifest, "tools").values():
-        counts.update({name: count for name, count in one.items() if name in TOOLS})
+    for one in manifest.splits.values():
+        counts.update(one.own_tools)
     if not counts:
         return None
     ordered = sorted(TOOLS, key=lambda name: (-counts[name], name))

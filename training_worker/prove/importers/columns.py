@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..trajectory import BadLine, Step, ToolCall, UnreadableData
+from ..trajectory import Step, ToolCall
 from .conversation import ABSTAINS, BadRow, Chat, ChatMessage, Conversation, loaded, shaped, tools_of
-from .rows import MOST_LINE, Row, checked, one_line
+from .rows import Row
 
 FIELDS = {
     "messages": "The whole conversation, in the OpenAI chat format; then only tools are needed beside it",
@@ -89,34 +87,6 @@ def call_of(given: Any, column: str) -> ToolCall:
     if not isinstance(arguments, dict):
         raise BadRow(f"the arguments of {name[:60]} are no object")
     return ToolCall(name, arguments)
-
-
-def csv_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
-    """The rows of comma-, semicolon- or tab-separated text with a header, by the line each ends at.
-
-    Raises UnreadableData.
-    """
-    csv.field_size_limit(MOST_LINE)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline(MOST_LINE)
-            file.seek(0)
-            reader = csv.reader(file, delimiter=max(",;\t", key=first.count), strict=True)
-            header = next(reader, [])
-            if len(header) < 2 or len(set(header)) < len(header):
-                raise UnreadableData(
-                    "It is neither JSON nor a table: its first line has to name at least two columns, each once."
-                )
-            for cells in reader:
-                if len(cells) == len(header):
-                    yield reader.line_num, checked(path, reader.line_num, "line", dict(zip(header, cells, strict=True)))
-                elif cells:
-                    reason = f"{len(cells)} cells, where the header has {len(header)}."
-                    yield reader.line_num, BadLine(str(path), reader.line_num, reason)
-    except UnicodeDecodeError as error:
-        raise UnreadableData(f"It is no text in UTF-8 (byte {error.start:,}). Save it as UTF-8.") from None
-    except csv.Error as error:
-        raise UnreadableData(f"It is no table: {one_line(error)}.") from None
 
 
 def said(calls: Sequence[Step]) -> str:

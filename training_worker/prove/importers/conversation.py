@@ -10,12 +10,15 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ..chat import CALL
+from ..provenance import value_edges
+from ..reward.provenance import told
 from ..trajectory import Example, ForeignTool, Split, Step, ToolCall, WorldRef, dumps
 from .rows import one_line, strict
 from .schema import BadSchema, tool_of
 
 ABSTAINS = "I cannot do that with the tools I have."
 CALL_DUE = "a call is due"
+SHORTEST = 2  # characters of a value that one result gives and a later call takes
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -53,6 +56,7 @@ def example_of(found: Conversation, source: str, split: Split | None) -> Example
         if call.name not in known:
             raise BadRow(f"it calls {call.name[:60]!r}, which is none of its tools")
     contents = dumps(found)
+    edges, order_unknown = order_of(found)
     return Example(
         id=f"{source}-{blake2b(contents.encode(), digest_size=6).hexdigest()}",
         kind="chain" if found.steps else "irrelevance",
@@ -60,7 +64,7 @@ def example_of(found: Conversation, source: str, split: Split | None) -> Example
         world=WorldRef(0, ()),
         turns=found.turns,
         steps=found.steps,
-        edges=(),
+        edges=edges,
         candidates=tuple(tool.name for tool in found.tools),
         answers=found.answers,
         digests=("",),
@@ -68,7 +72,24 @@ def example_of(found: Conversation, source: str, split: Split | None) -> Example
         source=source,
         system=found.system,
         tools=found.tools,
+        order_unknown=order_unknown,
     )
+
+
+def order_of(found: Conversation) -> tuple[tuple[tuple[int, int], ...], bool]:
+    """The edges that follow from the values of results, and whether results are missing that could show more.
+
+    The last step's results are needed for nothing. Values that a schema offers, and such as many results have by
+    chance, name nothing.
+    """
+    offered = {tool.name: {str(one) for one in told(tool.parameters, False)} for tool in found.tools}
+
+    def names(tool: str, value: Any) -> bool:
+        text = "" if value is None or isinstance(value, bool) else str(value)
+        return len(text) >= SHORTEST and text not in offered.get(tool, ())
+
+    edges = tuple(sorted(set(value_edges(found.turns, found.steps, names=names))))
+    return edges, any(len(step.observations) < len(step.calls) for step in found.steps[:-1])
 
 
 def shaped(model: type[M], row: Any) -> M:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..synthesis.folder import free, write
 from ..synthesis.manifest import Drawn, Manifest
@@ -14,6 +15,9 @@ from ..trajectory import BadLine, Example, Split, UnreadableData, file_digest
 from . import bfcl, openai, when2call, xlam_irrelevance
 from .conversation import BadRow, Convert, LeftOut, example_of
 from .rows import Row, rows
+
+if TYPE_CHECKING:
+    from ..benchmarks.contamination import Screen
 
 SHOWN = 20
 
@@ -129,16 +133,26 @@ def make(
     replacing: bool = False,
     servers: Sequence[str] = (),
     certify: Callable[[list[Example]], list[Example]] = list,
+    screen: Screen | None = None,
 ) -> Manifest:
     """A data set of a file that others made, its examples as `certify` gives them back.
 
-    `servers` names those that `certify` asks. Raises UnreadableData, Taken unless `replacing`, and what `certify` does.
+    `servers` names those that `certify` asks; `screen` holds out what benchmarks have. Raises UnreadableData, Taken
+    unless `replacing`, and what `certify` does.
     """
     free(folder, replacing)
     found = load(path, format, answers, split)
-    settings = {"format": format.name, "file": path.name, "sha256": file_digest(path), "rows": found.rows}
+    settings: dict[str, Any] = {
+        "format": format.name,
+        "file": path.name,
+        "sha256": file_digest(path),
+        "rows": found.rows,
+    }
     settings |= {"servers": list(servers)} if servers else {}
     examples = certify(found.examples)
+    if screen:
+        examples = [screen.screened(example) for example in examples]
+        settings["contamination"] = screen.as_json()
 
     def split_of(side: Split) -> tuple[list[Example], Drawn]:
         mine = [example for example in examples if example.split == side]

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_servers.catalogue import SERVERS, fingerprint
 
@@ -21,6 +21,9 @@ from ..synthesis.manifest import Manifest
 from ..trajectory import Example, UnreadableData, dumps
 from .incoming import OURS, Asked, Fault, Found, Left, Told, read
 
+if TYPE_CHECKING:  # it brings what benchmarks need
+    from ..benchmarks.contamination import Screen
+
 FAULTS = "faults.csv"  # in the job's folder
 MOST_FAULTS, MOST_ROWS = 10_000, 200_000
 REPEATS = "it repeats another"
@@ -29,7 +32,8 @@ REPEATS = "it repeats another"
 @dataclass
 class Outcome:
     """What became of a file's rows. `told` is the digest its last line tells, `same` whether it is that of what came
-    in; None where there is no such line. `other_code` replay, and were made with other code of their servers."""
+    in; None where there is no such line. `other_code` replay, and were made with other code of their servers.
+    `contamination` says what is held out because a benchmark has it (benchmarks/contamination.py)."""
 
     rows: int = 0
     good: int = 0
@@ -39,6 +43,7 @@ class Outcome:
     left_out: Counter[str] = field(default_factory=Counter)
     told: str = ""
     content: str = ""
+    contamination: dict[str, Any] = field(default_factory=dict)
 
     @property
     def same(self) -> bool | None:
@@ -55,9 +60,10 @@ class NothingImported(UnreadableData):
 class Importing:
     """One pass over a file's rows: good ones go to files as they come, bad ones to a report."""
 
-    def __init__(self, folder: Path, asked: Asked, progress: Callable[[int, int], None]):
-        """`progress` hears how many rows were read, and how many bytes of lines."""
+    def __init__(self, folder: Path, asked: Asked, progress: Callable[[int, int], None], screen: Screen | None = None):
+        """`progress` hears how many rows were read, and how many bytes of lines; `screen` holds benchmarks out."""
         self.folder, self.asked, self.progress, self.bytes = folder, asked, progress, 0
+        self.screen = screen
         self.outcome, self.running = Outcome(), Running()
         self.contents: dict[str, str] = {}  # a digest by id: a file's rows do not fit into memory
         self.examples_kept: set[str] = set()  # ids of what attempts were asked
@@ -68,7 +74,7 @@ class Importing:
         try:
             name, left_out = f"import-{self.asked.format}", self.outcome.left_out
             servers = fingerprint(tuple(SERVERS)) if self.asked.format == OURS else ""
-            made = write_streamed(out, name, settings, self.examples(out, files), left_out, servers=servers)
+            made = write_streamed(out, name, settings, self.examples(out, files, settings), left_out, servers=servers)
         finally:
             if made is None:
                 forget(out)
@@ -91,8 +97,9 @@ class Importing:
         bad = [f"bad, as the report says ({self.outcome.bad:,})"] if self.outcome.bad else []
         return f"Of its rows ({self.outcome.rows:,}) none came in: {', '.join(reasons + bad) or 'there are none'}."
 
-    def examples(self, out: Path, files: Sequence[Path]) -> Iterator[Example]:
-        """Each example to keep. Attempts are written beside, and what several were asked comes once."""
+    def examples(self, out: Path, files: Sequence[Path], settings: dict[str, Any]) -> Iterator[Example]:
+        """Each example to keep. Attempts are written beside, and what several were asked comes once. In the end the
+        settings say what the benchmarks have."""
         out.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             faults = stack.enter_context((self.folder / FAULTS).open("w", encoding="utf-8-sig", newline=""))
@@ -112,6 +119,8 @@ class Importing:
                     self.outcome.told, self.outcome.rows = one.content, self.outcome.rows - 1
                 elif (made := self.fresh(one)) is not None:
                     yield from self.kept(made, attempts)
+        if self.screen:
+            settings["contamination"] = self.outcome.contamination = self.screen.as_json()
 
     def count(self) -> None:
         self.outcome.rows += 1
@@ -137,6 +146,8 @@ class Importing:
 
     def kept(self, made: Example | Collected, attempts: Any) -> Iterator[Example]:
         self.outcome.good += 1
+        if self.screen and isinstance(made, Example):
+            made = self.screen.screened(made)
         line = dumps(made) + "\n"
         self.running.add(made, line)
         if isinstance(made, Example):

@@ -9,16 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from ..curation.collected import Collected
-from ..trajectory import BadLine, Example, Split, UnreadableData, dumps
+from ..trajectory import BadLine, Example, Split, dumps
 from . import bfcl, columns, ours
 from .conversation import BadRow, Convert, LeftOut, example_of
 from .formats import FORMATS
-from .packed import MOST_PLAIN, seems
-from .rows import Passed, Row, nobody, one_line, rows
+from .packed import rows_of
+from .rows import Passed, Row, nobody
 
 OURS, COLUMNS = "ours", "columns"
 TITLES = {
@@ -26,7 +23,6 @@ TITLES = {
     **{name: one.title for name, one in FORMATS.items()},
     COLUMNS: "A table: say which column is what",
 }
-MOST_ARRAY, MOST_GROUP = 32 << 20, 256 << 20  # bytes of a JSON array, and of a row group of Parquet
 MOST_LISTED = 800  # characters of the names of all calls
 NO_ANSWERS = "a BFCL question without its ground_truth; import it with manage.py import_data, beside its answers"
 
@@ -88,33 +84,6 @@ def read(files: Sequence[Path], asked: Asked, passed: Passed = nobody) -> Iterat
         unit, found = rows_of(file, passed)
         for number, row in found:
             yield outcome(row, number, unit, asked)
-
-
-def rows_of(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
-    """What a row is called, and the rows. Raises UnreadableData for what would not fit into memory."""
-    kind = seems(path)
-    if kind == "text":
-        return "line", columns.csv_rows(path)
-    if kind == "json" and path.stat().st_size > MOST_ARRAY:
-        raise UnreadableData(f"It is a JSON array of more than {MOST_ARRAY:,} bytes. Give it as JSON lines.")
-    if kind == "parquet":
-        check_parquet(path)
-    return rows(path, passed)
-
-
-def check_parquet(path: Path) -> None:
-    """Raises UnreadableData for a file that says it unpacks to more than is read."""
-    try:
-        with pq.ParquetFile(path) as file:
-            told = file.metadata
-            groups = [told.row_group(place).total_byte_size for place in range(told.num_row_groups)]
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise UnreadableData(f"It begins as Parquet and is none, or was cut short: {one_line(error)}.") from None
-    if sum(groups) > MOST_PLAIN or max(groups, default=0) > MOST_GROUP:
-        raise UnreadableData(
-            f"Its row groups unpack to {sum(groups):,} bytes, the largest to {max(groups):,}; "
-            f"{MOST_PLAIN:,} and {MOST_GROUP:,} are the most. Write it with smaller row groups, or in parts."
-        )
 
 
 def outcome(row: Row | BadLine, number: int, unit: str, asked: Asked) -> Fault | Left | Found | Told:

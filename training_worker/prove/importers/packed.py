@@ -1,20 +1,22 @@
-"""What a file is by its first bytes, and what is packed in it, never more of it than a limit allows."""
+"""What a file is by its first bytes, and what is packed in it, never more of it than a limit allows.
+
+It is unpacked by a child process (decode.py): a directory or a window can take far more memory than its file.
+"""
 
 from __future__ import annotations
 
 import gzip
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import pyarrow as pa
+from ... import sandbox
+from ..trajectory import BadLine, UnreadableData
+from .rows import DECODER, MOST_PLAIN, PARQUET, Passed, Row, csv_rows, nobody, one_line, rows
 
-from ..trajectory import UnreadableData
-from .rows import PARQUET, one_line
-
-MOST_PACKED, MOST_PLAIN = 2 << 30, 4 << 30  # bytes of a file, and of what is packed in it
+MOST_PACKED = 2 << 30  # bytes of a file
 MOST_RATIO, ALWAYS = 200, 16 << 20  # plain bytes for each packed one, and how many are always fine
 CHUNK, HEAD = 1 << 20, 8 << 20  # of reading, and of a preview
 ZIP, GZIP, ZSTD = b"PK\x03\x04", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -61,19 +63,34 @@ def seems(path: Path) -> str:
     return "json" if text.startswith(b"[") else "jsonl" if text.startswith(b"{") else "text"
 
 
-def plain_files(path: Path, folder: Path, head: bool = False) -> list[Path]:
+def rows_of(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, Row | BadLine]]]:
+    """What a row of a plain file is called, and the rows. Raises UnreadableData."""
+    return ("line", csv_rows(path)) if seems(path) == "text" else rows(path, passed)
+
+
+def plain_files(path: Path, folder: Path, head: bool = False, poll: Callable[[], None] = lambda: None) -> list[Path]:
     """The files to read the rows from: the file itself, or what was packed in it, unpacked into the folder.
 
-    With `head` only what a preview needs is unpacked, up to the end of a line. Raises UnreadableData, OSError.
+    With `head` only what a preview needs is unpacked, up to the end of a line; `poll` may raise to end it. Raises
+    UnreadableData, OSError.
     """
-    kind = seems(path)
-    if kind not in ("zip", "gzip", "zstd"):
+    if seems(path) not in ("zip", "gzip", "zstd"):
         return [path]
     folder.mkdir(parents=True, exist_ok=True)
-    budget = Budget(path.stat().st_size)
+    if sandbox.inside:
+        unpack_into(path, folder, head)
+    else:
+        sandbox.run(DECODER, ["unpack", str(path.absolute()), str(folder.absolute())], poll)
+    return sorted(folder.glob("plain-*"))
+
+
+def unpack_into(path: Path, folder: Path, head: bool) -> None:
+    """Unpack into files named plain-0 and so on. Raises UnreadableData, OSError, MemoryError."""
+    kind, budget = seems(path), Budget(path.stat().st_size)
     try:
-        return [unpack(member, folder / name, budget, head) for name, member in members(path, kind)]
-    except (EOFError, zipfile.BadZipFile, zlib.error, gzip.BadGzipFile, pa.ArrowException) as error:
+        for name, member in members(path, kind):
+            unpack(member, folder / name, budget, head)
+    except (EOFError, zipfile.BadZipFile, zlib.error, gzip.BadGzipFile) as error:
         raise UnreadableData(f"It begins as {kind} and is damaged or was cut short: {one_line(error)}.") from None
     except (NotImplementedError, RuntimeError) as error:
         raise UnreadableData(f"The {kind} file cannot be unpacked: {one_line(error)}.") from None
@@ -106,6 +123,8 @@ def members(path: Path, kind: str) -> Iterator[tuple[str, Any]]:
         with gzip.open(path) as file:
             yield "plain-0", file
     elif kind == "zstd":
+        import pyarrow as pa
+
         with pa.OSFile(str(path)) as source, pa.CompressedInputStream(source, "zstd") as file:
             yield "plain-0", file
     else:

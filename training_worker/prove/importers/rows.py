@@ -1,27 +1,33 @@
-"""The rows of a file that others made: JSON lines, a JSON array or Parquet, told apart by how the file begins.
+"""The rows of a file that others made: JSON lines, a JSON array, a table or Parquet, one row in memory at a time.
 
-What is in it is untrusted: a row is parsed, bounded in size and depth, and what is none is named with its place.
+What is in it is untrusted: a row is parsed, bounded in size, depth, values and columns, and what is none is named with
+its place. Parquet is decoded by a child process (decode.py), for its size says nothing about what it unpacks to.
 """
 
 from __future__ import annotations
 
+import csv
 import json
-import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from ... import sandbox
 from ..chat import depth
 from ..trajectory import BadLine, UnreadableData
 
 Row = dict[str, Any]
 Passed = Callable[[int], None]
-MOST_LINE, MOST_ARRAY = 8_000_000, 400_000_000  # bytes
+MOST_LINE = 8_000_000  # bytes of a line, or characters of an item or a table's row
+MOST_PLAIN = 4 << 30  # bytes of all rows
+MOST_VALUES = 100_000  # of a row, those in its lists and objects included
+MOST_COLUMNS, LONGEST_COLUMN = 500, 200  # of a table, and characters of a column's name
 DEEPEST = 64
 PARQUET = b"PAR1"
+DECODER = "training_worker.prove.importers.decode"
+START, PIECE = 4096, 1 << 16  # bytes that say what a file is, and characters of an array that are read at once
+SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def nobody(size: int) -> None:
@@ -34,7 +40,7 @@ def rows(path: Path, passed: Passed = nobody) -> tuple[str, Iterator[tuple[int, 
     `passed` hears of the bytes of each line. Raises UnreadableData and OSError, also on the way.
     """
     with path.open("rb") as file:
-        start = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
+        start = file.read(START).lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith(PARQUET):
         return "row", parquet_rows(path)
     return ("item", array_rows(path)) if start.startswith(b"[") else ("line", line_rows(path, passed))
@@ -55,40 +61,135 @@ def line_rows(path: Path, passed: Passed = nobody) -> Iterator[tuple[int, Row | 
 
 
 def array_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
-    """The rows of a JSON array, which has to fit into memory."""
-    if path.stat().st_size > MOST_ARRAY:
-        raise UnreadableData(f"{path} is a JSON array of more than {MOST_ARRAY:,} bytes; give it as JSON lines.")
+    """The items of a JSON array. Raises UnreadableData."""
+    decoder, number = json.JSONDecoder(parse_constant=refuse), 0
     try:
-        found = strict(path.read_bytes())
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(START)
+            at = after_space(text, 0) + 1  # behind the bracket
+            while True:
+                try:
+                    at = after_space(text, at)
+                    if text[at : at + 1] == "]" and not number:
+                        following = at
+                    else:
+                        value, end = decoder.raw_decode(text, at)
+                        following = after_space(text, end)
+                        if text[following : following + 1] not in (",", "]"):
+                            raise ValueError(f"no comma or bracket after item {number + 1}")
+                        number += 1
+                        yield number, item(path, number, value)
+                except ValueError as error:
+                    text, at = more(file, text[at:], error), 0
+                    continue
+                if text[following] == "]":
+                    if (text[following + 1 :] + file.read(PIECE)).strip(" \t\r\n"):
+                        raise UnreadableData(f"{path} has something after its JSON array.")
+                    return
+                at = following + 1
+    except UnicodeDecodeError as error:
+        raise UnreadableData(f"{path} is no text in UTF-8: {one_line(error)}.") from None
     except (ValueError, RecursionError) as error:
         raise UnreadableData(f"{path} begins as a JSON array and is none: {one_line(error)}.") from None
-    for number, row in enumerate(found, 1):
-        yield number, checked(path, number, "item", row)
+
+
+def item(path: Path, number: int, value: Any) -> Row | BadLine:
+    try:
+        require_text(value)
+    except (ValueError, RecursionError) as error:
+        return BadLine(str(path), number, f"no JSON ({one_line(error)}).", "item")
+    return checked(path, number, "item", value)
+
+
+def after_space(text: str, at: int) -> int:
+    found = SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def more(file: TextIO, text: str, error: ValueError) -> str:
+    """What is there of an item and as much again. Raises the error where that is all or too long."""
+    if len(text) > MOST_LINE:
+        raise ValueError(f"an item of more than {MOST_LINE:,} characters, or {one_line(error)}")
+    piece = file.read(max(PIECE, len(text)))
+    if not piece:
+        raise error
+    return text + piece
+
+
+def csv_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
+    """The rows of comma-, semicolon- or tab-separated text with a header, by the line each ends at.
+
+    Raises UnreadableData.
+    """
+    csv.field_size_limit(MOST_LINE)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            first = file.readline(MOST_LINE)
+            file.seek(0)
+            lines = Lines(file)
+            reader = csv.reader(lines, delimiter=max(",;\t", key=first.count), strict=True)
+            header = next(reader, [])
+            if len(header) < 2 or len(set(header)) < len(header):
+                raise UnreadableData(
+                    "It is neither JSON nor a table: its first line has to name at least two columns, each once."
+                )
+            if wrong := wrong_columns(header):
+                raise UnreadableData(f"{wrong[0].upper()}{wrong[1:]}")
+            lines.read = 0
+            for cells in reader:
+                lines.read = 0
+                if len(cells) == len(header):
+                    yield reader.line_num, checked(path, reader.line_num, "line", dict(zip(header, cells, strict=True)))
+                elif cells:
+                    reason = f"{len(cells)} cells, where the header has {len(header)}."
+                    yield reader.line_num, BadLine(str(path), reader.line_num, reason)
+    except UnicodeDecodeError as error:
+        raise UnreadableData(f"It is no text in UTF-8 (byte {error.start:,}). Save it as UTF-8.") from None
+    except csv.Error as error:
+        raise UnreadableData(f"It is no table: {one_line(error)}.") from None
+
+
+class Lines:
+    """The lines of a table; `read` counts the characters of the row that they are part of. Raises UnreadableData."""
+
+    def __init__(self, file: TextIO):
+        self.file, self.read = file, 0
+
+    def __iter__(self) -> Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self.file.readline(MOST_LINE + 1)
+        self.read += len(line)
+        if self.read > MOST_LINE:
+            raise UnreadableData(f"A row of the table has more than {MOST_LINE:,} characters, which is the most.")
+        if not line:
+            raise StopIteration
+        return line
 
 
 def parquet_rows(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
+    """The rows that a child decodes. Raises UnreadableData."""
     try:
-        with pq.ParquetFile(path) as file:
-            number = 0
-            for batch in file.iter_batches(200):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield number, checked(path, number, "row", as_json(row))
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise UnreadableData(f"{path} begins as a Parquet file and is none: {one_line(error)}.") from None
+        yield from decoded_here(path) if sandbox.inside else decoded_by_a_child(path)
+    except UnreadableData as why:
+        raise UnreadableData(f"{path}: {why}") from None
 
 
-def as_json(value: Any) -> Any:
-    """A value of a column as JSON has it: no number is null, a date or a decimal its text, bytes the text they are."""
-    if isinstance(value, dict):
-        return {str(name): as_json(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [as_json(part) for part in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
+def decoded_here(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
+    from .decode import decoded
+
+    for number, row in enumerate(decoded(path), 1):
+        yield number, checked(path, number, "row", row)
+
+
+def decoded_by_a_child(path: Path) -> Iterator[tuple[int, Row | BadLine]]:
+    size = 0
+    for number, line in enumerate(sandbox.lines(DECODER, ["rows", str(path.absolute())], MOST_LINE + 1), 1):
+        size += len(line)
+        if size > MOST_PLAIN:
+            raise UnreadableData(f"Its rows unpack to more than {MOST_PLAIN:,} bytes, the most. Give it in parts.")
+        yield number, parsed(path, number, "row", line)
 
 
 def parsed(path: Path, number: int, unit: str, line: bytes) -> Row | BadLine:
@@ -101,16 +202,45 @@ def parsed(path: Path, number: int, unit: str, line: bytes) -> Row | BadLine:
 def checked(path: Path, number: int, unit: str, row: Any) -> Row | BadLine:
     if not isinstance(row, dict):
         return BadLine(str(path), number, "no JSON object.", unit)
+    if wrong := wrong_columns(row):
+        return BadLine(str(path), number, wrong, unit)
+    if count_values(row) > MOST_VALUES:
+        return BadLine(str(path), number, f"more than {MOST_VALUES:,} values in it.", unit)
     if depth(row) > DEEPEST:
         return BadLine(str(path), number, f"nested deeper than {DEEPEST}.", unit)
     return row
 
 
+def wrong_columns(names: Collection[str]) -> str:
+    """Why these are too many or too long for the columns of a table; "" where they are not."""
+    if len(names) > MOST_COLUMNS:
+        return f"{len(names):,} columns, and {MOST_COLUMNS:,} are the most. Leave out those that you don't need."
+    if longest := next((name for name in names if len(name) > LONGEST_COLUMN), ""):
+        return f"a column's name begins {longest[:40]!r} and has more than {LONGEST_COLUMN} characters."
+    return ""
+
+
+def count_values(value: Any) -> int:
+    """How many values lists and objects hold, at any depth."""
+    count, waiting = 0, [value]
+    while waiting and count <= MOST_VALUES:
+        one = waiting.pop()
+        parts = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        count += len(parts)
+        waiting += [part for part in parts if isinstance(part, dict | list)]
+    return count
+
+
 def strict(text: str | bytes) -> Any:
     """A JSON value. Raises ValueError or RecursionError also for what only Python takes: NaN, half a surrogate pair."""
     value = json.loads(text, parse_constant=refuse)
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    require_text(value)
     return value
+
+
+def require_text(value: Any) -> None:
+    """Raises ValueError for half a surrogate pair, and a number that JSON has not."""
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
 def refuse(constant: str) -> None:

@@ -30,6 +30,10 @@ def reward_of(example: Example, rollout: Rollout, config: RewardConfig = PAPER) 
     KeyError when the world is asked for and has lost a tool.
     """
     paper = score(example.steps, example.edges, rollout.calls, config)
+    if example.order_unknown:
+        paper = replace(
+            paper, order_unknown=True, evidence=tuple(replace(one, in_order=None) for one in paper.evidence)
+        )
     if config.plain:
         return paper
     if abstains(example.steps):

@@ -13,6 +13,9 @@ import pyarrow.parquet as pq
 
 from ..trajectory import UnreadableData
 
+MOST_ROWS, MOST_COLUMNS = 65_536, 200
+MOST_BYTES = 1 << 30  # of all columns, as the file says
+
 
 class DamagedFile(UnreadableData):
     """A file of the store that cannot be read; the message names the file, not where it lies."""
@@ -45,11 +48,24 @@ def reading(path: Path) -> Iterator[pq.ParquetFile]:
     """The open file. Raises DamagedFile, FileNotFoundError."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            require_bounded(path, file.metadata)
             yield file
-    except FileNotFoundError:
+    except (FileNotFoundError, MemoryError):
         raise
     except (pa.ArrowException, OSError) as error:
         raise damaged(path, str(error)) from error
+
+
+def require_bounded(path: Path, metadata: Any) -> None:
+    """Raise DamagedFile for a file that says itself that it holds more than any step does.
+
+    One that lies is found when it arrives (inspection.py).
+    """
+    size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    if metadata.num_rows > MOST_ROWS or metadata.num_columns > MOST_COLUMNS or size > MOST_BYTES:
+        told = f"{metadata.num_rows:,} rows, {metadata.num_columns:,} columns and {size:,} bytes"
+        most = f"{MOST_ROWS:,}, {MOST_COLUMNS:,} and {MOST_BYTES:,}"
+        raise damaged(path, f"it says that it has {told}, where {most} are the most")
 
 
 def damaged(path: Path, why: str) -> DamagedFile:

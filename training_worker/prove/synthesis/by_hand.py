@@ -14,7 +14,7 @@ from mcp_servers.kit import Draw
 from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
-from ..provenance import grounded, single
+from ..provenance import grounded, single, value_edges
 from ..rollout import Limits
 from ..trajectory import Example, Json, Step, ToolCall, WorldRef
 from .knobs import Knobs
@@ -54,7 +54,7 @@ def example_of(id: str, world: WorldRef, calls: Sequence[Made], today: str = "")
         world=world,
         turns=said,
         steps=steps,
-        edges=tuple(sorted(edges(calls, today))),
+        edges=tuple(sorted(set(value_edges(said, steps, today)))),
         candidates=candidates(id, calls),
         answers=tuple(answers(calls, turns)),
         digests=tuple(replayed(world, calls)),
@@ -103,18 +103,6 @@ def replayed(where: WorldRef, calls: Sequence[Made]) -> Iterator[str]:
                 "A call that changed what it reads may have been left out."
             )
         yield world.digest()
-
-
-def edges(calls: Sequence[Made], today: str = "") -> Iterator[tuple[int, int]]:
-    """Pairs of calls, the second of which uses a value that the user did not say and the first one gave."""
-    said = ""
-    for later, made in enumerate(calls):
-        said = f"{said} {made.said}"
-        for value in single(made.arguments):
-            if not grounded(value, said, today):
-                giver = next((place for place in range(later) if grounded(value, calls[place].text)), None)
-                if giver is not None:
-                    yield giver, later
 
 
 def unsaid(calls: Sequence[Made]) -> list[list[Json]]:

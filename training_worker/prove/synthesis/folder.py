@@ -187,7 +187,7 @@ def told(known: Manifest) -> str:
             f"({', '.join(f'{count:,} {kind}' for kind, count in one.kinds.items())}); "
             f"steps {', '.join(f'{size}: {count:,}' for size, count in one.steps.items())}; "
         )
-        if ours := {name: count for name, count in one.tools.items() if name in TOOLS}:
+        if ours := one.own_tools:
             rarest = min(ours, key=lambda name: (ours[name], name))
             line += f"{len(ours)} of {len(TOOLS)} tools, the rarest {ours[rarest]} times ({rarest}); "
         lines.append(

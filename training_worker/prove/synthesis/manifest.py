@@ -15,7 +15,7 @@ from pydantic import Field
 from mcp_servers.catalogue import TOOLS
 
 from ...stages import code_digest
-from ..schemas import schemas_digest
+from ..schemas import is_ours, schemas_digest
 from ..trajectory import Example, Json, Split, dumps
 from .recipes import Plan
 
@@ -30,7 +30,8 @@ class Part:
 
     Conversations are counted by kind, steps, server, tool (once for each call), turns, knob, information level,
     persona, origin ("" is synthesis) and by how failures met on the way were recovered from (once for each failure);
-    `checks` are imported ones with calls by what servers of others made of them.
+    `checks` are imported ones with calls by what servers of others made of them, `order_unknown` such as do not know
+    the order of their steps. `foreign_tools` are those of `tools` that are not of our servers, whatever their names.
     """
 
     conversations: int
@@ -51,6 +52,14 @@ class Part:
     duplicates_by_name: int
     dropped: COUNTS
     checks: Annotated[COUNTS, Field(exclude_if=lambda checks: not checks)] = field(default_factory=dict)
+    order_unknown: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
+    foreign_tools: Annotated[COUNTS, Field(exclude_if=lambda tools: not tools)] = field(default_factory=dict)
+
+    @property
+    def own_tools(self) -> COUNTS:
+        """How often each tool of our servers is called."""
+        own = {name: count - self.foreign_tools.get(name, 0) for name, count in self.tools.items() if name in TOOLS}
+        return {name: count for name, count in own.items() if count}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +95,13 @@ class Drawn:
 def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
     """Count a split; one pass, nothing is kept of an example."""
     kinds, servers, tools, knobs, levels, personas, failures, sources, checks = (Counter[str]() for _ in range(9))
+    foreign = Counter[str]()
     steps, turns = Counter[int](), Counter[int]()
-    conversations = not_certified = 0
+    conversations = not_certified = order_unknown = 0
     for example in examples:
         conversations += 1
         not_certified += not example.certified
+        order_unknown += example.order_unknown
         kinds[example.kind] += 1
         steps[len(example.steps)] += 1
         turns[len(example.turns)] += 1
@@ -99,6 +110,7 @@ def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
         sources[example.source] += 1
         called = [call.name for step in example.steps for call in step.calls]
         tools.update(called)
+        foreign.update(name for name in called if not is_ours(example, name))
         servers.update({TOOLS[name][0].name for name in called if name in TOOLS and not example.source})
         knobs.update(knobs_of(example))
         checks.update([example.check.verdict] if example.check else [])
@@ -118,6 +130,8 @@ def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
         sources=by_name(sources),
         not_certified=not_certified,
         checks=by_name(checks),
+        order_unknown=order_unknown,
+        foreign_tools=by_name(foreign),
         **asdict(drawn),
     )
 

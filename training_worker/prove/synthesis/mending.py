@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
 from mcp_servers.world import World
 
-from ..provenance import grounded, single
+from ..provenance import value_edges
 from ..rollout import Limits
 from ..trajectory import Example, Failure, Json, Step, ToolCall
 from .validate import Rejected, hidden_edges, validate
@@ -66,7 +66,7 @@ def mended(id: str, before: Example, wanted: Mended) -> Example:
     if [call for step in example.steps for call in step.calls] == [c for step in before.steps for c in step.calls]:
         example = replace(example, edges=before.edges)
     else:
-        found = {*edges(example), *kept_edges(before, groups)}
+        found = {*value_edges(example.turns, example.steps, example.today), *kept_edges(before, groups)}
         example = hidden_edges(replace(example, edges=tuple(sorted(found))))
     validate(example)
     return example
@@ -132,17 +132,6 @@ def run(example: Example, groups: Sequence[Sequence[Wanted]], failures: Sequence
             steps.append(Step(made, groups[at][0].turn, tuple(texts)))
             digests.append(world.digest())
     return replace(example, steps=tuple(steps), digests=tuple(digests), failures=tuple(told))
-
-
-def edges(example: Example) -> Iterator[tuple[int, int]]:
-    """Pairs of steps, the second of which uses a value that the user did not say and the first one gave."""
-    for later, step in enumerate(example.steps):
-        said = " ".join(example.turns[: step.turn + 1])
-        values = [value for call in step.calls for value in single(call.arguments or {})]
-        for value in values:
-            if not grounded(value, said, example.today):
-                givers = (at for at in range(later) if grounded(value, " ".join(example.steps[at].observations)))
-                yield from ((at, later) for at in [next(givers, None)] if at is not None)
 
 
 def kept_edges(before: Example, groups: Sequence[Sequence[Wanted]]) -> Iterator[tuple[int, int]]:

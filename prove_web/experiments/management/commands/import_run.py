@@ -2,7 +2,6 @@
 
 from argparse import ArgumentParser
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -11,7 +10,6 @@ from prove_web.accounts.management.naming import project_named
 from prove_web.experiments.outside import TRACKERS as FORMATS
 from prove_web.experiments.outside.names import NotTold
 from prove_web.experiments.outside.trackers import bring, read_runs
-from prove_web.experiments.outside.unpacking import unpack
 
 
 class Command(BaseCommand):
@@ -29,14 +27,9 @@ class Command(BaseCommand):
         if not path.exists():
             raise CommandError(f"There is nothing at {path}.")
         try:
-            with TemporaryDirectory() as folder:
-                if path.suffix == ".zip":
-                    with path.open("rb") as file:
-                        unpack(file, Path(folder))
-                    path = Path(folder)
-                for one in read_runs(options["from"], path.resolve()):
-                    run, new = bring(project, None, one, options["from"])
-                    told = f"{len(one.points):,} steps" if new else "had been brought in before"
-                    self.stdout.write("\n  ".join([f"Run {run.number}, {run.name}: {told}", *one.remarks]))
+            for one in read_runs(options["from"], path.resolve()):
+                run, new = bring(project, None, one, options["from"])
+                told = f"{len(one.points):,} steps" if new else "had been brought in before"
+                self.stdout.write("\n  ".join([f"Run {run.number}, {run.name}: {told}", *one.remarks]))
         except NotTold as why:
             raise CommandError(str(why)) from None

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from mcp_servers.kit import ServerFailed
 from prove_web.env import envstr
+from training_worker.prove.benchmarks.contamination import Screen
 from training_worker.prove.export.publish import publish
 from training_worker.prove.importers import certify
 from training_worker.prove.importers.formats import FORMATS, make
@@ -41,14 +43,19 @@ class Command(BaseCommand):
         split, replacing, names = options["split"], bool(options["replace"]), [str(name) for name in options["server"]]
         format, checked = FORMATS[str(options["format"])], list[Example]()
         try:
-            asks = asking(names, checked)
-            manifest = make(path, out, format, answers, split, replacing=replacing, servers=names, certify=asks)
+            asks, screen = asking(names, checked), Screen.of_installed(Path(settings.PROVE_DATA) / "benchmarks")
+            manifest = make(
+                path, out, format, answers, split, replacing=replacing, servers=names, certify=asks, screen=screen
+            )
             publish(out)
         except (UnreadableData, folder.Taken) as reason:
             raise CommandError(str(reason)) from None
         except OSError as error:
             raise CommandError(f"{error.filename or out}: {error.strerror or error}.") from error
         self.stdout.write(folder.told(manifest))
+        for benchmark, count in screen.held_out.items():
+            told = f"{count:,} share their words" if count > 1 else "1 shares its words"
+            self.stdout.write(f"{told} with {benchmark}, a benchmark: held out, not in train")
         for side, one in manifest.splits.items():
             for why, count in one.dropped.items():
                 self.stdout.write(f"{count:,} left out: {why}")

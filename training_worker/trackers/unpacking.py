@@ -7,29 +7,34 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from .names import NotTold
+from .kept import NotRead
 
 MOST_FILES = 5_000
 MOST_BYTES = 512 << 20  # of all files together, unpacked
 PIECE = 1 << 20
 
 
-def unpack(file: IO[bytes], folder: Path) -> None:
-    """Raises NotTold; what was unpacked until then stays in the folder."""
+def is_zip(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4).startswith(b"PK")
+
+
+def unpack(file: IO[bytes] | Path, folder: Path) -> None:
+    """Raises NotRead; what was unpacked until then stays in the folder."""
     try:
         with zipfile.ZipFile(file) as packed:
             entries = packed.infolist()
             if len(entries) > MOST_FILES:
-                raise NotTold(
-                    f"The zip has {len(entries):,} files, and {MOST_FILES:,} are the most that are read.", "file"
-                )
+                raise NotRead(f"The zip has {len(entries):,} files, and {MOST_FILES:,} are the most that are read.")
             left = MOST_BYTES
             for entry in entries:
                 left -= unpacked(packed, entry, folder, left)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError) as error:
-        if isinstance(error, NotTold):
+        if isinstance(error, NotRead):
             raise
-        raise NotTold(f"The zip cannot be unpacked: {str(error)[:200]}.", "file") from None
+        raise NotRead(f"The zip cannot be unpacked: {str(error)[:200]}.") from None
 
 
 def unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, most: int) -> int:
@@ -37,9 +42,9 @@ def unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, most
     path = PurePosixPath(entry.filename)
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or "\0" in entry.filename:
-        raise NotTold(f"“{entry.filename[:100]}” in the zip lies outside of it.", "file")
+        raise NotRead(f"“{entry.filename[:100]}” in the zip lies outside of it.")
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise NotTold(f"“{entry.filename[:100]}” in the zip is no plain file.", "file")
+        raise NotRead(f"“{entry.filename[:100]}” in the zip is no plain file.")
     target = folder.joinpath(*path.parts)
     if entry.is_dir():
         target.mkdir(parents=True, exist_ok=True)
@@ -50,6 +55,6 @@ def unpacked(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path, most
         while piece := source.read(PIECE):
             size += len(piece)
             if size > most:
-                raise NotTold(f"The zip holds more than {MOST_BYTES:,} bytes, the most that are read.", "file")
+                raise NotRead(f"The zip holds more than {MOST_BYTES:,} bytes, the most that are read.")
             out.write(piece)
     return size

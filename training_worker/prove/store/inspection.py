@@ -1,0 +1,53 @@
+"""`python -m training_worker.prove.store.inspection FILE`: decode a file of rollouts that a machine far away sent.
+
+The size of a Parquet file says nothing about what it unpacks to, so all of it is decoded once, under limits, before
+any other process opens it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ... import sandbox
+from ..trajectory import UnreadableData
+from . import steps, tokens
+from .folder import step_of
+from .parquet import reading
+
+INSPECTION = "training_worker.prove.store.inspection"
+MOST_BYTES = 256 << 20  # of all columns, decoded
+BATCH = 16  # rows
+MEMORY = 1 << 30  # bytes, so that BATCH rows of any file this size can be decoded
+
+
+def require_decodable(path: Path) -> None:
+    """Have a child decode the file. Raises UnreadableData where it is damaged, too large or of another kind."""
+    sandbox.run(INSPECTION, [str(path.absolute())])
+
+
+def decode(path: Path) -> None:
+    """Decode every column, a few rows in memory at a time. Raises UnreadableData, MemoryError."""
+    known = {field.name: field.type for field in (*steps.SCHEMA, *tokens.SCHEMA)}
+    size = 0
+    with reading(path) as file:
+        for field in file.schema_arrow:
+            if known.get(field.name) != field.type:
+                raise UnreadableData(f"Its column {field.name[:80]!r} ({field.type}) is none of a file of rollouts.")
+        for batch in file.iter_batches(BATCH, use_threads=False):
+            size += batch.nbytes
+            if size > MOST_BYTES:
+                raise UnreadableData(
+                    f"It unpacks to more than {MOST_BYTES:,} bytes, the most that a step's rollouts have."
+                )
+
+
+def is_rollouts(name: str) -> bool:
+    """Whether a file of a job's results is one of rollouts or of their tokens."""
+    file: Any = Path(name)
+    return file.parent.name == "rollouts" and file.suffix == ".parquet" and step_of(file.name) is not None
+
+
+if __name__ == "__main__":
+    sys.exit(sandbox.decode(lambda: decode(Path(sys.argv[1])), memory=MEMORY))

@@ -1,0 +1,105 @@
+"""Child processes that decode files made by strangers, within limits of memory, processor time and output.
+
+The child calls `decode`, which sets the limits first; the parent calls `run`, or `lines` to read what the child prints
+while it works. Memory that a file takes is gone with the child.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from .prove.trajectory import UnreadableData
+
+ROOT = Path(__file__).parents[1]
+PASSED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")  # no secrets
+MEMORY = 2 << 30  # bytes of address space
+SECONDS = 120  # of processor time
+LARGEST_FILE = 4 << 30  # bytes of any file that it writes
+EVERY = 0.5  # seconds between two looks at whether to go on
+REFUSED = 2  # exit status: the last line on standard error says why
+TOO_MUCH = (
+    "Reading it takes more memory or time than a file gets: it unpacks to far more than its size. Give it in parts."
+)
+
+inside = False  # whether this process is such a child
+
+
+def decode(
+    work: Callable[[], None], memory: int = MEMORY, seconds: int = SECONDS, largest_file: int = LARGEST_FILE
+) -> int:
+    """Do the work under limits; the exit status. Only the main of a child calls it."""
+    global inside
+    for limit, most in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, largest_file),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(limit, (most, most))
+    inside = True
+    try:
+        work()
+    except MemoryError:
+        print(TOO_MUCH, file=sys.stderr)
+        return REFUSED
+    except UnreadableData as why:
+        print(why, file=sys.stderr)
+        return REFUSED
+    return 0
+
+
+def run(module: str, words: Sequence[str], poll: Callable[[], None] = lambda: None) -> None:
+    """Wait until a child has done its work; `poll` may raise to end it. Raises UnreadableData."""
+    with tempfile.TemporaryFile() as errors, started(module, words, subprocess.DEVNULL, errors) as child:
+        try:
+            while True:
+                poll()
+                try:
+                    child.wait(EVERY)
+                    break
+                except subprocess.TimeoutExpired:
+                    continue
+        finally:
+            child.kill()
+        require_done(child, errors)
+
+
+def lines(module: str, words: Sequence[str], longest: int) -> Iterator[bytes]:
+    """Each line that a child prints, of at most `longest` bytes. Raises UnreadableData."""
+    with tempfile.TemporaryFile() as errors, started(module, words, subprocess.PIPE, errors) as child:
+        assert child.stdout
+        try:
+            while line := child.stdout.readline(longest + 1):
+                if len(line) > longest:
+                    raise UnreadableData(f"A row of it has more than {longest:,} bytes, which is the most.")
+                yield line
+            child.wait()
+        finally:
+            child.kill()
+        require_done(child, errors)
+
+
+def started(module: str, words: Sequence[str], stdout: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    options: dict[str, Any] = {"cwd": ROOT, "env": environment(), "stdin": subprocess.DEVNULL, "stdout": stdout}
+    return subprocess.Popen([sys.executable, "-m", module, *words], stderr=errors, **options)
+
+
+def environment() -> dict[str, str]:
+    """What a child gets of our environment."""
+    return {name: os.environ[name] for name in PASSED if name in os.environ}
+
+
+def require_done(child: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+    """Raise UnreadableData with the child's own reason; a child that was killed ran into its limits."""
+    if child.returncode == 0:
+        return
+    errors.seek(0)
+    told = errors.read(1 << 20).decode("utf-8", "replace").strip().splitlines()
+    raise UnreadableData(told[-1][:500] if told and child.returncode == REFUSED else TOO_MUCH)
