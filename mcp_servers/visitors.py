@@ -12,12 +12,16 @@ from typing import Any
 
 from .catalogue import TOOLS
 from .faults import Faults
-from .kit import Reply
+from .kit import Reply, ToolError
+from .kit.session import refusal
 from .kit.state import State
 from .world import World
 
 log = logging.getLogger(__name__)
 Clock = Callable[[], float]
+HISTORY_LIMIT = 1  # earlier changes that a session keeps: what a stale answer, a fault on purpose, is read from
+MOST_CHANGES = 20_000  # calls that change a session's world; each may add a row of about a kilobyte
+FULL = f"This session's world was changed {MOST_CHANGES:,} times, the most there may be. Go on in another session."
 
 
 @dataclass(frozen=True)
@@ -59,22 +63,25 @@ class Visitor:
         """The world as new, and no calls yet."""
         self.world: World | None = None
         self.servers: tuple[str, ...] = ()
-        self.calls, self.delay = 0, 0.0
+        self.calls, self.changes, self.delay = 0, 0, 0.0
 
     def within(self, server: str) -> World:
         if self.world is None:
-            self.world = World.open(self.key.seed, (server,), self.key.size, self.faults)
+            self.world = World.open(self.key.seed, (server,), self.key.size, self.faults, HISTORY_LIMIT)
         self.world.join(server)
         self.servers = tuple(self.world.sessions)
         return self.world
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Reply:
-        world = self.within(TOOLS[tool][0].name)
-        before = len(world.injected)
+        world, writes = self.within(TOOLS[tool][0].name), TOOLS[tool][1].writes
         self.calls, self.used = self.calls + 1, self.wall()
+        if writes and self.changes >= MOST_CHANGES:
+            return refusal(ToolError("session_full", FULL))
+        world.injected = ()
         reply = world.call(tool, arguments)
-        self.delay = sum(one.delay for one in world.injected[before:]) / 1000
-        for one in world.injected[before:]:
+        self.changes += writes and reply.ok
+        self.delay = sum(one.delay for one in world.injected) / 1000
+        for one in world.injected:
             log.warning("Fault on purpose: call %d, %s, %s", *one[:3])
         return reply
 

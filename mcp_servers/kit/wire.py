@@ -87,7 +87,7 @@ class Sessions:
 
     def get(self, name: str) -> Session[Any]:
         if name not in self.open:
-            self.open[name] = self.server.open(self.seed, self.size)
+            self.open[name] = self.server.open(self.seed, self.size, history_limit=1)
         self.open.move_to_end(name)
         if len(self.open) > MOST_SESSIONS:
             self.open.popitem(last=False)
