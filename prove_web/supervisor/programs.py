@@ -125,6 +125,7 @@ def gateway(site: Site) -> tuple[str, ...]:
         "port": str(site.mcp_port),
         "secret-file": str(secret_file(site.data)),
         "control": str(socket_path(site.data, "gateway")),
+        "registry": str(registry_file(site.data)),
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     allowed = [word for name in os.environ.get("PROVE_HOSTS", "").split(",") if name for word in ("--allow", name)]
@@ -134,6 +135,11 @@ def gateway(site: Site) -> tuple[str, ...]:
 def secret_file(data: Path) -> Path:
     """What the gateway's addresses are signed with."""
     return data / "mcp_secret"
+
+
+def registry_file(data: Path) -> Path:
+    """What the gateway knows its ended sessions by after a restart."""
+    return data / "gateway" / "sessions.sqlite3"
 
 
 def stopped_file(data: Path) -> Path:
