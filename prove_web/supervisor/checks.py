@@ -35,7 +35,8 @@ def data_folder(data: Path) -> None:
     if free_gb < LEAST_FREE_GB:
         raise Refused(f"{free_gb:.1f} GB free in {data}, needs {LEAST_FREE_GB}: make room, or set PROVE_DATA elsewhere")
     version = data / "version"
-    if version.exists() and (found := version.read_text("utf-8", "replace").strip()) != str(DATA_VERSION):
+    found = version.read_text("utf-8", "replace").strip() if version.exists() else ""
+    if found not in ("", str(DATA_VERSION)):
         raise Refused(newer(data, f"its version file says {found[:20]!r}, this one writes {DATA_VERSION}"))
 
 
@@ -60,12 +61,13 @@ def only_one(data: Path) -> Iterator[Callable[[str], None]]:
             ) from None
 
         def say(url: str) -> None:
-            file.seek(0)
-            file.truncate()
-            file.write(url and f"process {os.getpid()}, {url}")
-            file.flush()
+            with suppress(OSError):  # it is told to whoever starts a second one, and nothing depends on it
+                os.ftruncate(file.fileno(), 0)
+                os.pwrite(file.fileno(), (url and f"process {os.getpid()}, {url}").encode(), 0)
 
-        (data / "version").write_text(f"{DATA_VERSION}\n")
+        version = data / "version"
+        if not (version.exists() and version.read_text()):
+            version.write_text(f"{DATA_VERSION}\n")
         try:
             yield say
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,16 @@ from .output import Console, Output
 from .program import Program, Refused
 
 MOST_DEATHS, WITHIN = 5, 60.0  # so many deaths within so many seconds, before it ever lived longer, are too many
+LEAST_FREE = 50_000_000  # bytes of the disk; with less, that a program dies is no fault of its own
 FIRST_DELAY, LONGEST_DELAY = 0.5, 15.0  # seconds until it is started again
+
+
+def no_room(folder: Path) -> bool:
+    """Whether the disk of a folder is as good as full."""
+    try:
+        return shutil.disk_usage(folder).free < LEAST_FREE
+    except OSError:
+        return False
 
 
 class Process:
@@ -35,7 +45,15 @@ class Process:
     def start(self) -> None:
         self.due, self.started_at = None, time.monotonic()
         self.output.last.clear()
-        self.child = subprocess.Popen(
+        try:
+            self.child = self.started()
+        except OSError as error:  # too many processes or files are open, or memory is short
+            self.due = time.monotonic() + FIRST_DELAY
+            why = f"cannot be started ({error.strerror}); tries again in {FIRST_DELAY:g} s"
+            self.console.say(self.program.name, why)
+
+    def started(self) -> subprocess.Popen[bytes]:
+        child = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), *self.program.command],
             cwd=self.program.folder,
             env=dict(self.program.env),
@@ -44,7 +62,9 @@ class Process:
             stderr=subprocess.STDOUT,
             start_new_session=True,  # Ctrl-C is for the supervisor, which passes it on in order
         )
-        os.set_blocking(self.stdout(), False)
+        assert child.stdout
+        os.set_blocking(child.stdout.fileno(), False)
+        return child
 
     def stdout(self) -> int:
         assert self.child and self.child.stdout
@@ -109,7 +129,8 @@ class Process:
         self.deaths.append(now)
         recent = [death for death in self.deaths if now - death < WITHIN]
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        if len(recent) >= MOST_DEATHS and not self.steady:
+        full = no_room(self.output.path.parent)
+        if len(recent) >= MOST_DEATHS and not self.steady and not full:
             words = " / ".join(self.output.last) or "nothing"
             raise Refused(
                 f"{self.program.name} {how}, the {len(recent)}th time within a minute. "
@@ -117,7 +138,8 @@ class Process:
             )
         delay = min(FIRST_DELAY * 2 ** (len(recent) - 1), LONGEST_DELAY)
         self.due = now + delay
-        self.console.say(self.program.name, f"{how}; starts again in {delay:g} s")
+        room = f"the disk of {self.output.path.parent} is full: make room; " if full else ""
+        self.console.say(self.program.name, f"{how}; {room}starts again in {delay:g} s")
 
     def ask(self) -> None:
         """Ask it to stop."""

@@ -58,6 +58,16 @@ def test_a_data_folder_has_one_master(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_who_holds_the_folder_goes_on_when_its_address_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "version").write_text("")  # left by a disk that was full
+    checks.data_folder(tmp_path)
+    (tmp_path / "serve.lock").symlink_to("/dev/full")
+    with checks.only_one(tmp_path) as say:
+        say("http://here/")
+    assert (tmp_path / "version").read_text() == "1\n"
+
+
 def test_too_little_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "LEAST_FREE_GB", 10**9)
     with pytest.raises(Refused, match=r"GB free in .* make room"):
