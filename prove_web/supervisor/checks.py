@@ -19,6 +19,8 @@ from .program import Refused
 DATA_VERSION = 1  # of the data folder's layout; a folder of a higher one is left alone
 GATEWAY_PORT = 8765
 LEAST_FREE_GB = 0.5
+LEAST_FREE = LEAST_FREE_GB * 1e9  # bytes; with less, the site does not start, and says so while it runs
+FULL = 50_000_000  # bytes; with less, what fails there fails for want of room
 MOST_WORKERS, SETTING = 256, "PROVE_CPU_WORKERS"
 LISTEN = "0A"  # in /proc/net/tcp
 
@@ -38,6 +40,14 @@ def data_folder(data: Path) -> None:
     found = version.read_text("utf-8", "replace").strip() if version.exists() else ""
     if found not in ("", str(DATA_VERSION)):
         raise Refused(newer(data, f"its version file says {found[:20]!r}, this one writes {DATA_VERSION}"))
+
+
+def less_free(folder: Path, size: float) -> bool:
+    """Whether so many bytes are not free on the disk of a folder."""
+    try:
+        return shutil.disk_usage(folder).free < size
+    except OSError:
+        return False
 
 
 def newer(data: Path, why: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,21 +11,12 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-from . import guard
+from . import checks, guard
 from .output import Console, Output
 from .program import Program, Refused
 
 MOST_DEATHS, WITHIN = 5, 60.0  # so many deaths within so many seconds, before it ever lived longer, are too many
-LEAST_FREE = 50_000_000  # bytes of the disk; with less, that a program dies is no fault of its own
 FIRST_DELAY, LONGEST_DELAY = 0.5, 15.0  # seconds until it is started again
-
-
-def no_room(folder: Path) -> bool:
-    """Whether the disk of a folder is as good as full."""
-    try:
-        return shutil.disk_usage(folder).free < LEAST_FREE
-    except OSError:
-        return False
 
 
 class Process:
@@ -129,7 +119,7 @@ class Process:
         self.deaths.append(now)
         recent = [death for death in self.deaths if now - death < WITHIN]
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        full = no_room(self.output.path.parent)
+        full = checks.less_free(self.output.path.parent, checks.FULL)
         if len(recent) >= MOST_DEATHS and not self.steady and not full:
             words = " / ".join(self.output.last) or "nothing"
             raise Refused(

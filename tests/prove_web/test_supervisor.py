@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from prove_web.supervisor import guard, process
+from prove_web.supervisor import checks, guard, process
 from prove_web.supervisor.output import Console, Output
 from prove_web.supervisor.program import Program, Refused, StopAsked
 from prove_web.supervisor.supervisor import ECHO, Supervisor
@@ -370,7 +370,7 @@ def test_a_log_that_cannot_be_written_is_told_once_and_goes_on_when_there_is_roo
 
 def test_a_program_that_dies_for_want_of_room_is_never_given_up(supervisor: Supervisor, monkeypatch) -> None:
     monkeypatch.setattr(process, "FIRST_DELAY", 0.0)
-    monkeypatch.setattr(process, "LEAST_FREE", 10**18)
+    monkeypatch.setattr(checks, "FULL", 10**18)
     supervisor.start(program("raise SystemExit(3)"))
     turns_until(supervisor, lambda: shown(supervisor).count("exit code 3") > process.MOST_DEATHS)
     assert "the disk of" in shown(supervisor) and "is full: make room; starts again in" in shown(supervisor)
