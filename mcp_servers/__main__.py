@@ -84,6 +84,7 @@ def over_http(given: Namespace) -> int:
     from .gateway import Options, serve
     from .ticket import Ticket, secret_of
 
+    os.umask(0o077)  # its secret, its socket and its list of sessions are for this user alone
     try:
         secret = secret_of(given.secret_file) if given.secret_file else b""
         if given.sign:

@@ -50,6 +50,7 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            umask=0o077,
             start_new_session=True,  # Ctrl-C is for the supervisor, which passes it on in order
         )
         assert child.stdout
