@@ -58,11 +58,11 @@ def make_private(data: Path) -> None:
     """Have no other user of this machine read the folder. Raises Refused where it is shared or not ours to change."""
     if not data.stat().st_mode & OTHERS:
         return
-    found = sorted(path.name for path in data.iterdir())
+    found = sorted(path.name for path in data.iterdir() if path.name != "lost+found")
     if found and not OURS & set(found):
         raise Refused(
-            f"{data} is open to other users and holds {found[0]!r}, which is not of a site: set PROVE_DATA to a folder of "
-            f"its own, or make this one private with `chmod 700 {data}`"
+            f"{data} is open to other users and holds {found[0]!r}, which is not of a site: set PROVE_DATA to a "
+            f"folder of its own, or make this one private with `chmod 700 {data}`"
         )
     try:
         for path in (data, *(data / name for name in found)):
