@@ -14,11 +14,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.sharing import dealt_out, shared_folder
+from tests.together import end_together
 
 if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
 
     from tests.prove.serving import Serve
+
+end_together()
 
 # Before Django is set up: tests write to a data folder of their own, and know no broker or database but theirs.
 os.environ["PROVE_DATA"] = tempfile.mkdtemp(prefix="prove-tests-")

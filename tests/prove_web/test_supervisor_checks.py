@@ -134,7 +134,8 @@ print(worker, os.umask(0))
 
 
 def test_what_each_program_writes_is_for_its_user_alone() -> None:
-    said = subprocess.run([sys.executable, "-c", ASKED], cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True, check=True).stdout
+    root = Path(__file__).parents[2]
+    said = subprocess.check_output([sys.executable, "-c", ASKED], cwd=root, text=True)
     assert said.split() == [str(0o077)] * 2
 
 

@@ -32,7 +32,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="which one")
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-        parser.add_argument("--port", type=int, help="of web or gateway (default: PROVE_PORT or 8000, PROVE_MCP_PORT or 8765)")
+        parser.add_argument("--port", type=int, help="of web or gateway (default: PROVE_PORT, PROVE_MCP_PORT)")
 
     def handle(self, *args: object, **options: Any) -> None:
         try:
