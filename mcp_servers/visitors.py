@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .catalogue import TOOLS
-from .faults import Faults
+from .faults import Faults, Injected
 from .kit import Reply, ToolError
 from .kit.session import refusal
 from .kit.state import State
@@ -99,8 +99,9 @@ class Visitor:
         world.injected = ()
         reply = world.call(tool, arguments)
         self.changes += writes and reply.ok
-        self.delay = sum(one.delay for one in world.injected) / 1000
-        for one in world.injected:
+        injected: tuple[Injected, ...] = world.injected
+        self.delay = sum(one.delay for one in injected) / 1000
+        for one in injected:
             log.warning("Fault on purpose: call %d, %s, %s", *one[:3])
         return reply
 
