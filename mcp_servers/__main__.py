@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -34,6 +35,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--sign", metavar="NAME", help="print the path of a session of its own, and leave")
     parser.add_argument("--secret-file", type=Path, help="what signed paths are signed with; made when not there")
     parser.add_argument("--control", type=Path, help="a socket file by which --http tells and ends its sessions")
+    parser.add_argument(
+        "--registry", type=Path, help="a file by which --http knows its ended sessions when it restarts"
+    )
     options = parser.parse_args(argv)
     if options.list:
         return list_servers()
@@ -80,6 +84,7 @@ def over_http(given: Namespace) -> int:
     from .gateway import Options, serve
     from .ticket import Ticket, secret_of
 
+    os.umask(0o077)  # its secret, its socket and its list of sessions are for this user alone
     try:
         secret = secret_of(given.secret_file) if given.secret_file else b""
         if given.sign:
@@ -97,11 +102,12 @@ def over_http(given: Namespace) -> int:
             hosts=tuple(given.allow),
             faults=Faults.parse(given.faults) if given.faults else None,
             control=given.control,
+            registry=given.registry,
         )
         if not given.quiet:
             print(f"MCP is at http://{given.host}:{given.port}/mcp and /mcp/<server>", file=sys.stderr)
         serve(options)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, sqlite3.Error) as error:
         print(f"python -m mcp_servers: {error}", file=sys.stderr)
         return 2
     return 0

@@ -8,17 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from .ticket import Ticket
-from .visitors import Ended, Key, Visitor, Visitors
+from .visitors import NO_NOTE, Ended, Key, Visitor, Visitors
 
 LONGEST = 65_536  # bytes of a line
 PATIENCE = 5.0  # seconds for a line to come
-GONE = "The gateway has no such session any more: it was idle for too long, or the gateway was started anew."
+GONE = "The gateway has no such session any more: it was idle for too long, or the gateway was restarted."
 
 
 class Control:
@@ -55,9 +56,9 @@ class Control:
 
     def done(self, what: str, visitor: Visitor) -> dict[str, Any]:
         if what == "end":
-            self.visitors.end(visitor)
+            visitor = self.visitors.end(visitor)
         elif what == "start":
-            self.visitors.start(visitor)
+            visitor = self.visitors.start(visitor)
         else:
             visitor.reset()
         return {"session": self.told(visitor)}
@@ -67,7 +68,11 @@ class Control:
         try:
             with suppress(OSError, TimeoutError, ValueError, RecursionError):  # a line that is too long, or no JSON
                 line = await asyncio.wait_for(reader.readline(), PATIENCE)
-                writer.write(json.dumps(self.answer(json.loads(line))).encode() + b"\n")
+                try:
+                    answer = self.answer(json.loads(line))
+                except sqlite3.Error as error:
+                    answer = {"error": f"{NO_NOTE} ({error}). Nothing was done."}
+                writer.write(json.dumps(answer).encode() + b"\n")
                 await writer.drain()
         finally:
             writer.close()

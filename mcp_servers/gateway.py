@@ -8,6 +8,7 @@ refused: two clients would share one world without knowing. All servers of a wor
 from __future__ import annotations
 
 import hmac
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -26,19 +27,26 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from .catalogue import SERVERS
+from .complete_request import complete_requests
 from .control import Control
 from .faults import Faults
 from .kit.wire import SESSION, endpoint, named
 from .ticket import Ticket
-from .visitors import Ended, Key, Visitor, Visitors
+from .visitors import NO_NOTE, Ended, Key, Visitor, Visitors
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 LONGEST_CLIENT = 80
 AGAIN = {
-    "ticket": "Ask whoever gave you this address to start it again, or for another one.",
+    "ticket": "Ask whoever gave you this address to start the session again, or for another one.",
     "name": f"Set the request's metadata {SESSION!r} to another name.",
     "legacy": "Connect again: a new connection has a session of its own.",
+}
+WHY = {
+    "stopped": "This session was ended at {when}.",
+    "idle": "This session ended at {when}: nobody had used it for {idle} minutes.",
+    "crowded": "This session ended at {when}: too many were open, and it had not been used for longest.",
+    "restart": "This session ended when the gateway was restarted, at {when}.",
 }
 NAMELESS = (
     f"This call names no session. Set the request's metadata {SESSION!r} to a name of your own, or connect to a signed "
@@ -62,6 +70,7 @@ class Options:
     sessions: int = 10_000
     idle: float = 1800.0
     control: Path | None = None  # where its control plane listens, if it has one
+    registry: Path | None = None  # the file that tells after a restart which sessions there were
 
 
 class Gateway:
@@ -69,7 +78,7 @@ class Gateway:
 
     def __init__(self, options: Options):
         self.options = options
-        self.visitors = Visitors(options.sessions, options.idle, options.faults)
+        self.visitors = Visitors(options.sessions, options.idle, options.faults, file=options.registry)
         about = {"host": options.host, "port": options.port, "idle": options.idle}
         self.control = Control(self.visitors, about, options.secret)
         names = (*LOOPBACK, "[::1]", *options.hosts) if options.host in LOOPBACK else (options.host, *options.hosts)
@@ -87,10 +96,12 @@ class Gateway:
                 json_response=True,
                 security_settings=security,
                 session_idle_timeout=options.idle,
-                max_request_body_size=options.body,
                 max_sessions=options.sessions,
             )
             for name, servers in offered.items()
+        }
+        self.endpoints = {
+            name: complete_requests(manager.handle_request, options.body) for name, manager in self.managers.items()
         }
         routes = [
             Route("/", welcome),
@@ -122,7 +133,7 @@ class Gateway:
             return
         scope.setdefault("state", {})["ticket"] = ticket
         name = server if ticket else first
-        await self.managers[name].handle_request(scope, receive, send)
+        await self.endpoints[name](scope, receive, send)
 
     def turned_away(self, request: Request, ticket: Ticket | None) -> JSONResponse | None:
         """401 for a request that has neither the password, where there is one, nor a signed address."""
@@ -133,13 +144,16 @@ class Gateway:
         return JSONResponse({"error": text}, 401, {"WWW-Authenticate": "Bearer"})
 
     def visitor(self, context: Any) -> Visitor:
-        """Whose request this is. Raises MCPError when it names no session, or one that was ended on purpose."""
+        """Whose request this is. Raises MCPError when it names no session, or one that is over."""
         key = self.key(context)
         try:
-            visitor = self.visitors.get(key)
+            visitor = self.visitors.serve(key)
         except Ended as ended:
             when = datetime.fromtimestamp(ended.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-            raise MCPError(INVALID_PARAMS, f"This session was ended at {when}. {AGAIN[key.kind]}") from None
+            why = WHY[ended.reason].format(when=when, idle=f"{self.options.idle / 60:.0f}")
+            raise MCPError(INVALID_PARAMS, f"{why} Its world is gone. {AGAIN[key.kind]}") from None
+        except sqlite3.Error as error:
+            raise MCPError(INTERNAL_ERROR, f"{NO_NOTE} ({error}), so it opens none. Tell who runs it.") from None
         visitor.client = client_of(context) or visitor.client
         return visitor
 

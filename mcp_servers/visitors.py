@@ -1,23 +1,32 @@
-"""The sessions that a gateway has open: each caller's world, who came last, and which were ended on purpose."""
+"""The sessions that a gateway has open, each with a world of its own; one that is gone is never answered again."""
 
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from .catalogue import TOOLS
-from .faults import Faults
-from .kit import Reply
+from .faults import Faults, Injected
+from .kit import Reply, ToolError
+from .kit.session import refusal
 from .kit.state import State
+from .session_registry import EndedSession, Reason, SessionRegistry
 from .world import World
 
 log = logging.getLogger(__name__)
 Clock = Callable[[], float]
+HISTORY_LIMIT = 1  # earlier changes that a session keeps: what a stale answer, a fault on purpose, is read from
+NO_NOTE = "The gateway cannot write its list of sessions"
+MOST_LISTED = 200  # sessions that ended
+MOST_CHANGES = 20_000  # calls that change a session's world; each may add a row of about a kilobyte
+FULL = f"This session's world was changed {MOST_CHANGES:,} times, the most there may be. Go on in another session."
 
 
 @dataclass(frozen=True)
@@ -32,17 +41,20 @@ class Key:
 
     @property
     def id(self) -> str:
-        """16 hex digits that stand for it where the name itself, which lets in, should not be said."""
-        told = "\0".join((self.kind, self.name, str(self.seed), self.size, self.owner))
-        return blake2b(told.encode(), digest_size=8).hexdigest()
+        """16 hex digits that stand for it where the name itself, which lets in, should not be said.
+
+        Only a ticket says which seed and size: a named session stays the same one in a gateway with another seed.
+        """
+        world = (str(self.seed), self.size, self.owner) if self.kind == "ticket" else ("", "", "")
+        return blake2b("\0".join((self.kind, self.name, *world)).encode(), digest_size=8).hexdigest()
 
 
 class Ended(Exception):
-    """A session was ended on purpose, at this moment of the wall clock, in seconds since 1970."""
+    """A session is over and its world is gone; `at` is in seconds since 1970."""
 
-    def __init__(self, at: float):
-        super().__init__(at)
-        self.at = at
+    def __init__(self, at: float, reason: Reason):
+        super().__init__(at, reason)
+        self.at, self.reason = at, reason
 
 
 class Visitor:
@@ -51,30 +63,45 @@ class Visitor:
     def __init__(self, key: Key, faults: Faults | None = None, wall: Clock = time.time):
         self.key, self.faults, self.wall = key, faults, wall
         self.opened = self.used = wall()
-        self.client = ""
+        self.client, self.reason = "", ""
         self.ended: float | None = None
+        self.served = False  # whether the registry knows it
         self.reset()
+
+    @classmethod
+    def of(cls, gone: EndedSession) -> Visitor:
+        """A session that ended, as it was then."""
+        told = gone.told
+        visitor = cls(Key(told["kind"], told["name"], told["seed"], told["size"], told["owner"]))
+        visitor.servers, visitor.client, visitor.calls = tuple(told["servers"]), told["client"], told["calls"]
+        visitor.opened, visitor.used = told["opened"], told["used"]
+        visitor.ended, visitor.reason = gone.ended, gone.reason
+        return visitor
 
     def reset(self) -> None:
         """The world as new, and no calls yet."""
         self.world: World | None = None
         self.servers: tuple[str, ...] = ()
-        self.calls, self.delay = 0, 0.0
+        self.calls, self.changes, self.delay = 0, 0, 0.0
 
     def within(self, server: str) -> World:
         if self.world is None:
-            self.world = World.open(self.key.seed, (server,), self.key.size, self.faults)
+            self.world = World.open(self.key.seed, (server,), self.key.size, self.faults, HISTORY_LIMIT)
         self.world.join(server)
         self.servers = tuple(self.world.sessions)
         return self.world
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Reply:
-        world = self.within(TOOLS[tool][0].name)
-        before = len(world.injected)
+        world, writes = self.within(TOOLS[tool][0].name), TOOLS[tool][1].writes
         self.calls, self.used = self.calls + 1, self.wall()
+        if writes and self.changes >= MOST_CHANGES:
+            return refusal(ToolError("session_full", FULL))
+        world.injected = ()
         reply = world.call(tool, arguments)
-        self.delay = sum(one.delay for one in world.injected[before:]) / 1000
-        for one in world.injected[before:]:
+        self.changes += writes and reply.ok
+        injected: tuple[Injected, ...] = world.injected
+        self.delay = sum(one.delay for one in injected) / 1000
+        for one in injected:
             log.warning("Fault on purpose: call %d, %s, %s", *one[:3])
         return reply
 
@@ -99,14 +126,15 @@ class Visitor:
             "opened": self.opened,
             "used": self.used,
             "ended": self.ended,
+            "reason": self.reason,
         }
 
 
 class Visitors:
     """The visitors by session. Who is idle for too long goes, and when there are too many, who was idle longest.
 
-    One that was ended is kept, without its world, so that who comes again can be told; it is not idle, but may be
-    too many.
+    A session that made a call and went, or that somebody stopped, is over until it is started again. The registry
+    knows them all, beyond a restart where it has a file.
     """
 
     def __init__(
@@ -116,48 +144,77 @@ class Visitors:
         faults: Faults | None = None,
         clock: Clock = time.monotonic,
         wall: Clock = time.time,
+        file: Path | None = None,
     ):
         self.sessions, self.idle, self.faults, self.clock, self.wall = sessions, idle, faults, clock, wall
         self.seen: OrderedDict[Key, tuple[float, Visitor]] = OrderedDict()
-        self.ended: OrderedDict[Key, Visitor] = OrderedDict()
+        self.registry = SessionRegistry(file, wall)
 
     def get(self, key: Key) -> Visitor:
         """The session's visitor, opened now if there was none. Raises Ended."""
-        if key in self.ended:
-            raise Ended(self.ended[key].ended or 0.0)
         now = self.clock()
         self.forget(now)
-        _, visitor = self.seen.get(key) or (now, Visitor(key, self.faults, self.wall))
+        if key in self.seen:
+            _, visitor = self.seen[key]
+        elif gone := self.registry.find(key.id):
+            raise Ended(gone.ended, gone.reason)
+        else:
+            visitor = Visitor(key, self.faults, self.wall)
         self.seen[key] = (now, visitor)
         self.seen.move_to_end(key)
         if len(self.seen) > self.sessions:
-            self.seen.popitem(last=False)
+            self.drop("crowded")
+        return visitor
+
+    def serve(self, key: Key) -> Visitor:
+        """The session's visitor for a request to its world. Raises Ended, and sqlite3.Error when it cannot be noted."""
+        visitor = self.get(key)
+        if not visitor.served:
+            self.registry.add(key.id, visitor.told())
+            visitor.served = True
         return visitor
 
     def forget(self, now: float) -> None:
         while self.seen and next(iter(self.seen.values()))[0] < now - self.idle:
-            self.seen.popitem(last=False)
+            self.drop("idle")
+
+    def drop(self, reason: Reason) -> None:
+        """Let go of who was idle longest."""
+        key, (_, visitor) = next(iter(self.seen.items()))
+        del self.seen[key]
+        if visitor.served:
+            try:
+                self.registry.end(key.id, visitor.told(), reason)
+            except sqlite3.Error as error:  # it is in there since its first call
+                log.warning("%s (%s): when and why a session ended is not noted.", NO_NOTE, error)
 
     def all(self) -> list[Visitor]:
-        """Those who came last first, then those that were ended last."""
+        """Those who came last first, then those that ended last, as far as somebody can start them again."""
         self.forget(self.clock())
-        return [visitor for _, visitor in reversed(self.seen.values())] + list(reversed(self.ended.values()))
+        gone = [each for each in self.registry.recent(MOST_LISTED) if each.told["kind"] == "ticket" or stopped(each)]
+        return [visitor for _, visitor in reversed(self.seen.values())] + [Visitor.of(each) for each in gone]
 
     def find(self, id: str) -> Visitor | None:
-        return next((visitor for visitor in self.all() if visitor.key.id == id), None)
+        """The session of this id, also one that ended."""
+        self.forget(self.clock())
+        found = next((visitor for _, visitor in self.seen.values() if visitor.key.id == id), None)
+        gone = None if found else self.registry.find(id)
+        return Visitor.of(gone) if gone else found
 
-    def end(self, visitor: Visitor) -> None:
+    def end(self, visitor: Visitor) -> Visitor:
         """Let nobody into this session until it is started again, and keep nothing of its world."""
+        self.registry.end(visitor.key.id, visitor.told(), "stopped")
         self.seen.pop(visitor.key, None)
-        visitor.world = None
-        visitor.ended = visitor.ended or self.wall()
-        self.ended[visitor.key] = visitor
-        if len(self.ended) > self.sessions:
-            self.ended.popitem(last=False)
+        gone = self.registry.find(visitor.key.id)
+        assert gone
+        return Visitor.of(gone)
 
-    def start(self, visitor: Visitor) -> None:
+    def start(self, visitor: Visitor) -> Visitor:
         """Let its clients in again, to a world as new."""
-        self.ended.pop(visitor.key, None)
-        visitor.ended = None
-        visitor.reset()
-        self.seen[visitor.key] = (self.clock(), visitor)
+        self.registry.remove(visitor.key.id)
+        self.seen.pop(visitor.key, None)
+        return self.get(visitor.key)
+
+
+def stopped(gone: EndedSession) -> bool:
+    return gone.reason == "stopped"

@@ -14,36 +14,46 @@ from .kit.arguments import canonical
 from .kit.session import refusal
 
 Arguments = str | dict[str, Any]
+MOST_TRIED = 10_000  # calls whose repetitions a world with a bounded history counts
 
 
 class World:
     """One caller's sessions, by server, and the time it is in all of them.
 
-    With `faults`, calls meet them, and `injected` lists those they met.
+    With `faults`, calls meet them, and `injected` lists those they met. `history_limit` is that of its sessions.
     """
 
-    __slots__ = ("faults", "injected", "now", "seed", "sessions", "size", "tried")
+    __slots__ = ("faults", "history_limit", "injected", "now", "seed", "sessions", "size", "tried", "tries")
 
     def __init__(self, seed: int, size: str, sessions: dict[str, Session[Any]], now: datetime):
         self.seed, self.size, self.sessions, self.now = seed, size, sessions, now
         self.faults: Faults | None = None
+        self.history_limit: int | None = None
         self.injected: tuple[Injected, ...] = ()
-        self.tried: dict[tuple[str, str], int] = {}
+        self.tried: dict[bytes, int] = {}  # how often each call was made that could meet a fault, by its digest
+        self.tries = 0
 
     @classmethod
-    def open(cls, seed: int, servers: tuple[str, ...], size: str = "default", faults: Faults | None = None) -> World:
+    def open(
+        cls,
+        seed: int,
+        servers: tuple[str, ...],
+        size: str = "default",
+        faults: Faults | None = None,
+        history_limit: int | None = None,
+    ) -> World:
         """A new world. Raises KeyError for a server that is not in the catalogue, ValueError when none is named."""
         if not servers:
             raise ValueError("A world has at least one server.")
-        sessions = {name: SERVERS[name].open(seed, size) for name in servers}
+        sessions = {name: SERVERS[name].open(seed, size, history_limit) for name in servers}
         world = cls(seed, size, sessions, max(session.state.now for session in sessions.values()))
-        world.faults = faults
+        world.faults, world.history_limit = faults, history_limit
         return world
 
     def join(self, name: str) -> None:
         """Open one more server in this world, unless it is open. Raises KeyError when it is not in the catalogue."""
         if name not in self.sessions:
-            self.sessions[name] = SERVERS[name].open(self.seed, self.size)
+            self.sessions[name] = SERVERS[name].open(self.seed, self.size, self.history_limit)
             self.now = max(self.now, self.sessions[name].state.now)
 
     def call(self, name: str, arguments: Arguments) -> Reply:
@@ -65,12 +75,10 @@ class World:
             call = (name, canonical(arguments))
         except ToolError:
             return None
-        self.tried[call] = self.tried.get(call, 0) + 1
-        kind, earlier = self.faults.meets(*call, self.tried[call]), session.before_the_last_write()
+        kind, earlier = self.faults.meets(*call, self.count(*call)), session.before_the_last_write()
         if kind is None or (kind == "stale" and (earlier is None or TOOLS[name][1].writes)):
             return None
-        place = sum(self.tried.values())
-        self.injected += (Injected(place, name, kind, self.faults.delay if kind == "slow" else 0),)
+        self.injected += (Injected(self.tries, name, kind, self.faults.delay if kind == "slow" else 0),)
         match kind:
             case "slow":
                 return None
@@ -78,10 +86,20 @@ class World:
                 return session.note(name, arguments, earlier.call(name, arguments, now=self.now))
         return session.note(name, arguments, refused(kind))
 
+    def count(self, name: str, arguments: str) -> int:
+        """Count a call that can meet a fault; returns how often it was made, this time included."""
+        self.tries += 1
+        call = blake2b(f"{name}\0{arguments}".encode(), digest_size=16).digest()
+        times = self.tried[call] = self.tried.pop(call, 0) + 1
+        if self.history_limit is not None and len(self.tried) > MOST_TRIED:
+            del self.tried[next(iter(self.tried))]
+        return times
+
     def fork(self) -> World:
         """Another world that starts where this one is; neither sees what the other does next."""
         twin = World(self.seed, self.size, {name: one.fork() for name, one in self.sessions.items()}, self.now)
-        twin.faults, twin.injected, twin.tried = self.faults, self.injected, self.tried.copy()
+        twin.faults, twin.history_limit = self.faults, self.history_limit
+        twin.injected, twin.tried, twin.tries = self.injected, self.tried.copy(), self.tries
         return twin
 
     def digest(self) -> str:

@@ -32,6 +32,7 @@ PROVE_HSTS_SECONDS  how long browsers are to remember that (default: an hour)
 PROVE_HSTS     subdomains, preload or both: how far that is to reach (default: this name alone)
 """
 
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -45,6 +46,7 @@ from prove_web.env import envbool, envint, envset, envstr
 from prove_web.operations.logs import configuration as logging_configuration
 from prove_web.secret import secret_key
 
+os.umask(0o077)  # what any program of the site writes is for its user alone
 BASE_DIR = Path(__file__).resolve().parent.parent
 PROVE_DATA = Path(envstr("PROVE_DATA", str(BASE_DIR / "data"))).expanduser().resolve()
 PROVE_STORAGE = envstr("PROVE_STORAGE", "")

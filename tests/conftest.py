@@ -16,11 +16,14 @@ from hypothesis import HealthCheck, settings
 
 from tests.order import group_of, place_of
 from tests.sharing import RUN, cached_folder, run_folder, shared_folder
+from tests.together import end_together
 
 if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
 
     from tests.prove.serving import Serve
+
+end_together()
 
 # Before Django is set up: tests write to a data folder of their own, and know no broker or database but theirs.
 IS_FIRST = RUN not in os.environ

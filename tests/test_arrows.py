@@ -18,6 +18,7 @@ OUTSIDE = {
     "mcp_servers.kit": {"pydantic", "pydantic_core", "typing_extensions"},
     "mcp_servers.kit.wire": {"mcp", "mcp_types", "anyio"},
     "mcp_servers.external": {"mcp", "mcp_types", "httpx2"},
+    "mcp_servers.complete_request": {"mcp", "starlette"},
     "mcp_servers.gateway": {"mcp", "mcp_types", "starlette", "uvicorn"},
     "mcp_servers.calendar": {"pydantic", "dateutil"},
     "mcp_servers.maps": {"pydantic", "networkx"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from multiprocessing import get_context
 
 from celery import Celery
@@ -11,6 +12,7 @@ from . import hearts, logs
 from .broker import broker_url, celery_url
 from .jobs.lifeline import die_with_parent
 
+os.umask(0o077)  # what a worker and its jobs write is for their user alone
 app = Celery(
     "training_worker",
     broker=celery_url(broker_url()),

@@ -189,9 +189,9 @@ class Server(Generic[S]):
     def _opening(self, seed: int, size: str) -> S:
         return self.seed(seed, size).settle()
 
-    def open(self, seed: int, size: str = "default") -> Session[S]:
+    def open(self, seed: int, size: str = "default", history_limit: int | None = None) -> Session[S]:
         """A new session in the world of this seed, which is built once per process and shared."""
-        return Session.start(self, self.opening(seed, size))
+        return Session.start(self, self.opening(seed, size), history_limit)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -44,14 +44,18 @@ class Step(Generic[S]):
 class Session(Generic[S]):
     """A caller's world. Steps are never changed in place, so a fork is a reference and the past stays true."""
 
-    __slots__ = ("head", "server")
+    __slots__ = ("head", "history_limit", "server")
 
-    def __init__(self, server: Server[S], head: Step[S]):
-        self.server, self.head = server, head
+    def __init__(self, server: Server[S], head: Step[S], history_limit: int | None = None):
+        """`history_limit` is how many earlier changes of the state are kept; None keeps every step.
+
+        With a limit, a call that changed nothing is forgotten at the next call.
+        """
+        self.server, self.head, self.history_limit = server, head, history_limit
 
     @classmethod
-    def start(cls, server: Server[S], state: S) -> Session[S]:
-        return cls(server, Step(0, "", "{}", None, state, None))
+    def start(cls, server: Server[S], state: S, history_limit: int | None = None) -> Session[S]:
+        return cls(server, Step(0, "", "{}", None, state, None), history_limit)
 
     @property
     def state(self) -> S:
@@ -69,8 +73,7 @@ class Session(Generic[S]):
             reply = Reply(True, text)
         except ToolError as error:
             reply = refusal(error)
-        self.head = Step(self.head.number + 1, name, given, reply, state, self.head)
-        return reply
+        return self._append(name, given, reply, state)
 
     def note(self, name: str, arguments: str | dict[str, Any], reply: Reply) -> Reply:
         """Take down a call that was answered without us and changed nothing."""
@@ -78,7 +81,16 @@ class Session(Generic[S]):
             given = canonical(arguments)
         except ToolError:
             given = "{}"
-        self.head = Step(self.head.number + 1, name, given, reply, self.state, self.head)
+        return self._append(name, given, reply, self.state)
+
+    def _append(self, name: str, arguments: str, reply: Reply, state: S) -> Reply:
+        last: Step[S] = self.head
+        if self.history_limit is not None:
+            if last.previous is not None and last.previous.state is last.state:
+                last = last.previous
+            if state is not last.state:
+                last = shortened(last, self.history_limit)
+        self.head = Step(self.head.number + 1, name, arguments, reply, state, last)
         return reply
 
     def before_the_last_write(self) -> Session[S] | None:
@@ -103,10 +115,10 @@ class Session(Generic[S]):
 
     def fork(self) -> Session[S]:
         """Another session that starts where this one is; neither sees what the other does next."""
-        return Session(self.server, self.head)
+        return Session(self.server, self.head, self.history_limit)
 
     def history(self) -> list[Step[S]]:
-        """All steps, the opening first."""
+        """All steps that are kept, the first of them first."""
         steps: list[Step[S]] = []
         step: Step[S] | None = self.head
         while step is not None:
@@ -120,7 +132,9 @@ class Session(Generic[S]):
         while step is not None and step.number != number:
             step = step.previous
         if step is None:
-            raise IndexError(f"The session has steps 0 to {self.head.number}, not {number}.")
+            first = self.history()[0].number
+            kept = f"keeps step {first} to {self.head.number} alone" if first else f"has steps 0 to {self.head.number}"
+            raise IndexError(f"The session {kept}, not {number}.")
         return step
 
     def reset(self, number: int = 0) -> None:
@@ -133,6 +147,18 @@ class Session(Generic[S]):
 
     def digest(self) -> str:
         return self.state.digest()
+
+
+def shortened(step: Step[S], most: int) -> Step[S]:
+    """A copy of the newest `most` steps up to this one, at least one, without those before them."""
+    newest, earlier = [step], step.previous
+    while earlier is not None and len(newest) < most:
+        newest.append(earlier)
+        earlier = earlier.previous
+    copy = replace(newest.pop(), previous=None)
+    while newest:
+        copy = replace(newest.pop(), previous=copy)
+    return copy
 
 
 def refusal(error: ToolError) -> Reply:

@@ -46,7 +46,8 @@ from .task import example_task
 from .times import minute_text
 
 SESSION = "prove/session"
-MOST_SESSIONS = 1_000
+MOST_SESSIONS, MOST_CLOSED = 1_000, 100_000
+CROWD = f"more than {MOST_SESSIONS:,} others were used since"
 LONGEST_NAME = 200
 PAGE = 50  # tools of one answer to tools/list
 ROWS = 200  # rows of one table that its resource shows
@@ -80,18 +81,26 @@ class Alone:
 
 
 class Sessions:
-    """The sessions of one server by name; the one unused for longest goes when there are too many."""
+    """The sessions of one server by name; the one unused for longest goes when there are too many, and stays gone."""
 
     def __init__(self, server: Server[Any], seed: int, size: str):
         self.server, self.seed, self.size = server, seed, size
         self.open: OrderedDict[str, Session[Any]] = OrderedDict()
+        self.closed: OrderedDict[str, None] = OrderedDict()
 
     def get(self, name: str) -> Session[Any]:
+        """The session of this name, opened now if there was none. Raises MCPError for one that is gone."""
+        if name in self.closed:
+            raise MCPError(
+                INVALID_PARAMS, f"This session was closed, because {CROWD}. Set {SESSION!r} to another name."
+            )
         if name not in self.open:
-            self.open[name] = self.server.open(self.seed, self.size)
+            self.open[name] = self.server.open(self.seed, self.size, history_limit=1)
         self.open.move_to_end(name)
         if len(self.open) > MOST_SESSIONS:
-            self.open.popitem(last=False)
+            self.closed[self.open.popitem(last=False)[0]] = None
+        if len(self.closed) > MOST_CLOSED:
+            self.closed.popitem(last=False)
         return self.open[name]
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, Q
 from django.http import HttpRequest
 
 from prove_web.alerts.counting import open_alerts
+from prove_web.supervisor.checks import LEAST_FREE, less_free
 
 from .models import Organisation, Project
 from .roles import Action, Role
@@ -89,6 +91,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "projects": projects,
         "role": role,
         "may": may,
+        "disk_low": bool(role) and less_free(settings.PROVE_DATA, LEAST_FREE),
         "second_factor_due": due(user, organisation) if role else None,
         "unread": sum(each.unread for each in projects),
         "page": page,

@@ -6,12 +6,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, RawPostDataException
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from prove_web.accounts.second_factor import DO, SecondFactorNeeded
+from prove_web.supervisor.checks import FULL, less_free
 
 log = logging.getLogger(__name__)
 DOCUMENTS = "/api/v1/docs/"
@@ -125,6 +127,9 @@ def of_bug(request: HttpRequest, error: Exception) -> HttpResponse:
     log.error("The API failed", exc_info=error)
     number = getattr(request, "request_id", "")
     do = f"It is a fault of ours. Who runs the site finds it in the log as request {number}."
+    if less_free(settings.PROVE_DATA, FULL):
+        full = "Nothing was done. Send it again once who runs the site has made room."
+        return Refused(507, "The disk of this site is full.", request.path, full).answer()
     return Refused(500, "Something broke on our side.", request.path, do).answer()
 
 

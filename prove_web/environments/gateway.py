@@ -21,7 +21,7 @@ from prove_web.accounts.models import Membership, Organisation, Project, User
 from prove_web.accounts.roles import Action, Role
 from prove_web.broker import socket_path
 from prove_web.env import envint
-from prove_web.supervisor.programs import SUPERVISED, address, secret_file, stopped_file
+from prove_web.supervisor.programs import SUPERVISED, address, registry_file, secret_file, stopped_file
 
 PATIENCE = 1.0  # seconds
 PORT = 8765
@@ -35,7 +35,7 @@ class Away(Exception):
 
 @dataclass(frozen=True)
 class Session:
-    """A session that the gateway has open, or that was ended on purpose."""
+    """A session that the gateway has open, or one that ended."""
 
     id: str
     kind: str
@@ -50,6 +50,14 @@ class Session:
     used: datetime
     ended: datetime | None
     address: str
+    reason: str = ""  # of its end
+
+    @property
+    def why(self) -> str:
+        """Why it ended, as far as nobody stopped it."""
+        return {"idle": "unused for too long", "crowded": "too many were open", "restart": "gateway restarted"}.get(
+            self.reason, ""
+        )
 
     @classmethod
     def read(cls, told: dict[str, Any], base: str) -> Session:
@@ -89,6 +97,7 @@ class Gateway:
         options = {
             "control": socket_path(settings.PROVE_DATA, "gateway"),
             "secret-file": secret_file(settings.PROVE_DATA),
+            "registry": registry_file(settings.PROVE_DATA),
         }
         return "python -m mcp_servers --http " + " ".join(f"--{name} {path}" for name, path in options.items())
 

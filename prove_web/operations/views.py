@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.views.decorators.cache import never_cache
@@ -9,6 +10,7 @@ from django.views.decorators.http import require_safe
 from prometheus_client.exposition import choose_encoder
 
 from prove_web.accounts.permissions import anyone
+from prove_web.supervisor.checks import FULL, less_free
 
 from .admission import refusal
 from .health import checks
@@ -46,6 +48,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """500, with the number under which the log has the cause. It asks nothing of what may be broken."""
+    """500, or 507 on a full disk, with the number under which the log has the cause; it asks no database or broker."""
     context = {"request_id": getattr(request, "request_id", ""), "nonce": str(getattr(request, "csp_nonce", ""))}
-    return HttpResponse(loader.get_template("500.html").render(context), status=500)
+    full = less_free(settings.PROVE_DATA, FULL)
+    page = loader.get_template("500.html").render({**context, "disk_full": full})
+    return HttpResponse(page, status=507 if full else 500)

@@ -22,6 +22,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_servers.catalogue import SERVERS, TOOLS
+from mcp_servers.complete_request import complete_requests
 from mcp_servers.kit import Reply, ToolError
 from mcp_servers.kit.session import refusal
 from mcp_servers.kit.state import State
@@ -154,11 +155,10 @@ class Sessions:
             return
         scope.setdefault("state", {})["visitor"] = Visitor(found)
         server = endpoint(tuple(found.session.servers), found.writes).server
-        manager = StreamableHTTPSessionManager(
-            server, json_response=True, stateless=True, max_request_body_size=LARGEST
-        )  # one a request: it keeps nothing, and needs no process that has said when it begins
+        # One manager a request: it keeps nothing, and needs no process that has said when it begins.
+        manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with manager.run():
-            await manager.handle_request(scope, receive, send)
+            await complete_requests(manager.handle_request, LARGEST)(scope, receive, send)
 
 
 def turned_away(request: Request) -> JSONResponse | None:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import shutil
 import socket
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,24 +20,59 @@ from .program import Refused
 DATA_VERSION = 1  # of the data folder's layout; a folder of a higher one is left alone
 GATEWAY_PORT = 8765
 LEAST_FREE_GB = 0.5
+LEAST_FREE = LEAST_FREE_GB * 1e9  # bytes; with less, the site does not start, and says so while it runs
+FULL = 50_000_000  # bytes; with less, what fails there fails for want of room
 MOST_WORKERS, SETTING = 256, "PROVE_CPU_WORKERS"
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+OURS = {"version", "serve.lock", "prove.sqlite3", "secret_key", "pipeline", "graph", "jobs"}  # of which a site has some
 LISTEN = "0A"  # in /proc/net/tcp
 
 
 def data_folder(data: Path) -> None:
-    """It can be written, there is room in it, and no later version has written it."""
+    """It can be written, is private, has room, and no later version has written it. Raises Refused."""
     try:
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=data):
             pass
     except OSError as error:
         raise Refused(f"cannot write to {data} ({error.strerror}): set PROVE_DATA to a folder of yours") from None
+    make_private(data)
     free_gb = shutil.disk_usage(data).free / 1e9
     if free_gb < LEAST_FREE_GB:
         raise Refused(f"{free_gb:.1f} GB free in {data}, needs {LEAST_FREE_GB}: make room, or set PROVE_DATA elsewhere")
     version = data / "version"
-    if version.exists() and (found := version.read_text("utf-8", "replace").strip()) != str(DATA_VERSION):
+    found = version.read_text("utf-8", "replace").strip() if version.exists() else ""
+    if found not in ("", str(DATA_VERSION)):
         raise Refused(newer(data, f"its version file says {found[:20]!r}, this one writes {DATA_VERSION}"))
+
+
+def less_free(folder: Path, size: float) -> bool:
+    """Whether so many bytes are not free on the disk of a folder."""
+    try:
+        return shutil.disk_usage(folder).free < size
+    except OSError:
+        return False
+
+
+def make_private(data: Path) -> None:
+    """Have no other user of this machine read the folder. Raises Refused where it is shared or not ours to change."""
+    if not data.stat().st_mode & OTHERS:
+        return
+    found = sorted(path.name for path in data.iterdir() if path.name != "lost+found")
+    if found and not OURS & set(found):
+        raise Refused(
+            f"{data} is open to other users and holds {found[0]!r}, which is not of a site: set PROVE_DATA to a "
+            f"folder of its own, or make this one private with `chmod 700 {data}`"
+        )
+    try:
+        for path in (data, *(data / name for name in found)):
+            if not path.is_symlink() and (mode := path.stat().st_mode) & OTHERS:
+                path.chmod(mode & ~OTHERS)
+    except OSError as error:
+        raise Refused(
+            f"{data} is open to other users, and cannot be made private ({error.strerror}): give it to the user that "
+            "runs the site, or set PROVE_DATA to a folder of yours"
+        ) from None
 
 
 def newer(data: Path, why: str) -> str:
@@ -60,12 +96,13 @@ def only_one(data: Path) -> Iterator[Callable[[str], None]]:
             ) from None
 
         def say(url: str) -> None:
-            file.seek(0)
-            file.truncate()
-            file.write(url and f"process {os.getpid()}, {url}")
-            file.flush()
+            with suppress(OSError):  # it is told to whoever starts a second one, and nothing depends on it
+                os.ftruncate(file.fileno(), 0)
+                os.pwrite(file.fileno(), (url and f"process {os.getpid()}, {url}").encode(), 0)
 
-        (data / "version").write_text(f"{DATA_VERSION}\n")
+        version = data / "version"
+        if not (version.exists() and version.read_text()):
+            version.write_text(f"{DATA_VERSION}\n")
         try:
             yield say
         finally:

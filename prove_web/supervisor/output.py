@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import sys
 from collections import deque
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -16,6 +18,7 @@ WIDTH = 10
 LARGEST_LOG = 5_000_000  # bytes; a larger one is put aside at the next start
 TRACEBACK = "Traceback (most recent call last):"
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+FOR_NOW = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EAGAIN)  # why a line is lost though somebody reads
 CONTROL = {code: "?" for code in (*range(9), *range(10, 32), 127)}
 
 
@@ -37,7 +40,9 @@ class Console:
         try:
             told = as_object(name, line) if self.json else f"{prefix} {line.translate(CONTROL)}"
             print(told, file=self.stream, flush=True)
-        except (OSError, ValueError):
+        except OSError as error:
+            self.gone = error.errno not in FOR_NOW
+        except ValueError:
             self.gone = True
 
     def echo(self, name: str, line: str) -> None:
@@ -73,15 +78,31 @@ class Output:
         self.folding = False
         self.held = ""  # the last line of a traceback, until it is known that none follows
         self.last: deque[str] = deque(maxlen=3)
-        if self.path.exists() and self.path.stat().st_size > LARGEST_LOG:
-            self.path.replace(self.path.with_suffix(".log.old"))
+        self.unwritten = 0  # bytes that had no room in the file, or for which it could not be opened
+        with suppress(OSError):
+            if self.path.stat().st_size > LARGEST_LOG:
+                self.path.replace(self.path.with_suffix(".log.old"))
 
     def feed(self, chunk: bytes) -> None:
-        with self.path.open("ab") as file:
-            file.write(chunk)
+        self.write(chunk)
         *lines, self.rest = (self.rest + chunk).split(b"\n")
         for line in lines:
             self.take(line.decode("utf-8", "replace").rstrip())
+
+    def write(self, chunk: bytes) -> None:
+        """Add to the file; while that cannot be done, say so once and go on."""
+        try:
+            with self.path.open("ab") as file:
+                file.write(chunk)
+        except OSError as error:
+            if not self.unwritten:
+                what = f"cannot write {self.path} ({error.strerror}): until it can, what is printed is shown here alone"
+                self.console.say(self.name, what)
+            self.unwritten += len(chunk)
+            return
+        if self.unwritten:
+            self.console.say(self.name, f"writes {self.path} again; {self.unwritten:,} bytes are not in it")
+            self.unwritten = 0
 
     def take(self, line: str) -> None:
         """Show a line, fold it away, or hold it back for a moment."""

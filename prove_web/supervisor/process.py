@@ -11,7 +11,7 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-from . import guard
+from . import checks, guard
 from .output import Console, Output
 from .program import Program, Refused
 
@@ -35,16 +35,27 @@ class Process:
     def start(self) -> None:
         self.due, self.started_at = None, time.monotonic()
         self.output.last.clear()
-        self.child = subprocess.Popen(
+        try:
+            self.child = self.started()
+        except OSError as error:  # too many processes or files are open, or memory is short
+            self.due = time.monotonic() + FIRST_DELAY
+            why = f"cannot be started ({error.strerror}); tries again in {FIRST_DELAY:g} s"
+            self.console.say(self.program.name, why)
+
+    def started(self) -> subprocess.Popen[bytes]:
+        child = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), *self.program.command],
             cwd=self.program.folder,
             env=dict(self.program.env),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            umask=0o077,
             start_new_session=True,  # Ctrl-C is for the supervisor, which passes it on in order
         )
-        os.set_blocking(self.stdout(), False)
+        assert child.stdout
+        os.set_blocking(child.stdout.fileno(), False)
+        return child
 
     def stdout(self) -> int:
         assert self.child and self.child.stdout
@@ -109,7 +120,8 @@ class Process:
         self.deaths.append(now)
         recent = [death for death in self.deaths if now - death < WITHIN]
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        if len(recent) >= MOST_DEATHS and not self.steady:
+        full = checks.less_free(self.output.path.parent, checks.FULL)
+        if len(recent) >= MOST_DEATHS and not self.steady and not full:
             words = " / ".join(self.output.last) or "nothing"
             raise Refused(
                 f"{self.program.name} {how}, the {len(recent)}th time within a minute. "
@@ -117,7 +129,8 @@ class Process:
             )
         delay = min(FIRST_DELAY * 2 ** (len(recent) - 1), LONGEST_DELAY)
         self.due = now + delay
-        self.console.say(self.program.name, f"{how}; starts again in {delay:g} s")
+        room = f"the disk of {self.output.path.parent} is full: make room; " if full else ""
+        self.console.say(self.program.name, f"{how}; {room}starts again in {delay:g} s")
 
     def ask(self) -> None:
         """Ask it to stop."""

@@ -15,6 +15,7 @@ from .program import Program
 OWNER_PASSWORD = "PROVE_OWNER_PASSWORD"
 MCP_TOKEN = "PROVE_MCP_TOKEN"
 CPU_WORKERS = "PROVE_CPU_WORKERS"
+PROXIES = "FORWARDED_ALLOW_IPS"  # uvicorn's variable
 SUPERVISED = "PROVE_SUPERVISED"  # by which the site's pages know that somebody heeds their wishes
 # What no worker of the engine gets to see: three secrets, and what would have Celery load Django.
 WEB_ALONE = {"DATABASE_URL", "SECRET_KEY", "PROVE_METRICS_TOKEN", "PROVE_OIDC_SECRET", "DJANGO_SETTINGS_MODULE"}
@@ -115,7 +116,9 @@ def uvicorn(site: Site) -> tuple[str, ...]:
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     quiet = ("--no-access-log", "--no-server-header")
-    return (sys.executable, "-m", "uvicorn", "prove_web.asgi:application", *quiet, *words)
+    # uvicorn's own default believes every program of this machine when it says whom it asks for.
+    alone = () if os.environ.get(PROXIES) else ("--no-proxy-headers",)
+    return (sys.executable, "-m", "uvicorn", "prove_web.asgi:application", *quiet, *alone, *words)
 
 
 def gateway(site: Site) -> tuple[str, ...]:
@@ -125,6 +128,7 @@ def gateway(site: Site) -> tuple[str, ...]:
         "port": str(site.mcp_port),
         "secret-file": str(secret_file(site.data)),
         "control": str(socket_path(site.data, "gateway")),
+        "registry": str(registry_file(site.data)),
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     allowed = [word for name in os.environ.get("PROVE_HOSTS", "").split(",") if name for word in ("--allow", name)]
@@ -134,6 +138,11 @@ def gateway(site: Site) -> tuple[str, ...]:
 def secret_file(data: Path) -> Path:
     """What the gateway's addresses are signed with."""
     return data / "mcp_secret"
+
+
+def registry_file(data: Path) -> Path:
+    """What the gateway knows its ended sessions by after a restart."""
+    return data / "gateway" / "sessions.sqlite3"
 
 
 def stopped_file(data: Path) -> Path:

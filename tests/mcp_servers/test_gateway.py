@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,7 @@ from mcp_servers.ticket import Ticket
 from mcp_servers.visitors import Key, Visitors
 from mcp_servers.world import World
 from tests.mcp_servers.visiting import META, SECRET, Running, accounts, move_money, refused, visit
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -188,3 +191,19 @@ def test_who_is_idle_for_too_long_and_who_is_too_many_goes() -> None:
     assert visitors.get(first) is not opened and len(visitors.seen) == 1
     kept = [visitors.get(key) for key in others]
     assert len(visitors.seen) == 3 and visitors.get(others[0]) is kept[0]
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+def test_a_client_that_hangs_up_in_the_middle_of_its_request_is_one_line_in_the_log(
+    version: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    headers = f"Host: localhost\r\nMCP-Protocol-Version: {version}\r\nContent-Type: application/json\r\n"
+    headers += "Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n"
+    with Running() as running, socket.create_connection(("127.0.0.1", running.port)) as client:
+        client.sendall(f"POST /mcp/banking HTTP/1.1\r\n{headers}\r\n{{".encode())
+        eventually(lambda: running.server.server_state.tasks, "the request")
+        client.close()
+        eventually(lambda: not running.server.server_state.tasks, "its end")
+    told = [record for record in caplog.records if record.levelno > logging.INFO or "hung up" in record.message]
+    assert [record.getMessage() for record in told] == ["A client hung up in the middle of its request."]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 from record import record
 
 from mcp_servers.catalogue import SERVERS
@@ -106,10 +107,12 @@ def test_a_call_that_names_no_session_is_in_the_default_one():
 
 def test_when_there_are_too_many_sessions_the_one_unused_for_longest_goes():
     sessions = Sessions(SERVERS["banking"], 7, "small")
-    first, second = sessions.get("first"), sessions.get("second")
+    first = sessions.get("first")
+    sessions.get("second")
     for number in range(MOST_SESSIONS - 1):
         sessions.get("first")
         sessions.get(str(number))
     assert sessions.get("first") is first
-    assert sessions.get("second") is not second
+    with pytest.raises(MCPError, match=r"was closed, because more than 1,000 others were used since\. Set"):
+        sessions.get("second")
     assert len(sessions.open) == MOST_SESSIONS

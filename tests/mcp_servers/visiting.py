@@ -28,8 +28,9 @@ class Running:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        app = Gateway(Options(port=self.port, size="small", seed=7, secret=SECRET, **options)).app
-        self.server = uvicorn.Server(uvicorn.Config(app, port=self.port, log_level="error"))
+        gateway = Gateway(Options(port=self.port, size="small", seed=7, secret=SECRET, **options))
+        self.visitors = gateway.visitors
+        self.server = uvicorn.Server(uvicorn.Config(gateway.app, port=self.port, log_level="error"))
         self.thread = threading.Thread(target=self.server.run)
 
     @property

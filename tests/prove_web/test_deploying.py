@@ -14,6 +14,8 @@ from django.core.management import CommandError, get_commands, load_command_clas
 from prove_web import settings as settings_module
 from prove_web.operations import ask
 from prove_web.operations.management.commands.program import wanted
+from prove_web.supervisor import checks
+from prove_web.supervisor.program import Refused
 from prove_web.supervisor.programs import WEB_ALONE
 
 yaml = pytest.importorskip("yaml", reason="PyYAML comes with the trainer's packages")
@@ -131,6 +133,18 @@ def test_a_program_that_is_none_is_told_which_there_are(settings: Any) -> None:
         wanted("wirter", "127.0.0.1")
     with pytest.raises(CommandError, match="set REDIS_URL"):
         wanted("writer", "127.0.0.1")
+
+
+def test_the_port_of_a_program_can_be_chosen(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.REDIS_URL = "redis://somewhere/0"
+    port = str(checks.free_port("127.0.0.1", 0))
+    for name in ("web", "gateway"):
+        command = wanted(name, "127.0.0.1", int(port)).command
+        assert command[command.index("--port") + 1] == port
+    with pytest.raises(CommandError, match="writer listens on no port: leave out --port"):
+        wanted("writer", "127.0.0.1", 8001)
+    with pytest.raises(Refused, match="99999 is not a port: choose one from 1024 to 65535 with --port"):
+        wanted("web", "127.0.0.1", 99999)
 
 
 def test_a_program_becomes_what_the_site_starts_it_by(tmp_path: Path) -> None:

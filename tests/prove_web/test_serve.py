@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import uvicorn
 from mcp import Client
 
 from mcp_servers.catalogue import SERVERS
@@ -286,6 +287,31 @@ def test_there_are_as_many_cpu_workers_as_are_asked_for_and_their_jobs_know_it(a
         return one.command[one.command.index("--concurrency") + 1], one.env["PROVE_CPU_WORKERS"]
 
     assert [asked_for(number) for number in (1, 3)] == [("1", "1"), ("3", "3")]
+
+
+def answered_as(site: Site, sent: str) -> tuple[str, str]:
+    """Who the web program takes a request for that comes from this machine, and by which scheme."""
+    told: list[tuple[str, str]] = []
+
+    async def pages(scope: dict, receive: object, send: object) -> None:
+        told.append((scope["client"][0], scope["scheme"]))
+
+    given = uvicorn.main.make_context("uvicorn", list(programs(site)[0].command[3:])).params
+    config = uvicorn.Config(pages, lifespan="off", proxy_headers=given["proxy_headers"], log_config=None)
+    config.load()
+    headers = [(b"x-forwarded-for", sent.encode()), (b"x-forwarded-proto", b"https")]
+    scope = {"type": "http", "client": ("127.0.0.1", 5), "scheme": "http", "headers": headers}
+    asyncio.run(config.loaded_app(scope, None, None))
+    return told[0]
+
+
+def test_who_asks_is_believed_of_a_proxy_that_is_configured_and_of_nobody_else(a_site: Site, monkeypatch) -> None:
+    monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
+    assert answered_as(a_site, "9.9.9.9") == ("127.0.0.1", "http")
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "10.0.0.5")
+    assert answered_as(a_site, "9.9.9.9") == ("127.0.0.1", "http")
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "127.0.0.1")
+    assert answered_as(a_site, "9.9.9.9") == ("9.9.9.9", "https")
 
 
 def test_the_address_is_one_that_a_browser_can_open(a_site: Site) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from prove_web.supervisor import guard, process
+from prove_web.supervisor import checks, guard, process
 from prove_web.supervisor.output import Console, Output
 from prove_web.supervisor.program import Program, Refused, StopAsked
 from prove_web.supervisor.supervisor import ECHO, Supervisor
@@ -333,6 +333,58 @@ def test_a_terminal_that_is_gone_is_a_request_to_stop(tmp_path: Path) -> None:
         stream.close()
         supervisor.say("anybody there?")
         supervisor.keep()  # returns
+
+
+FULL = Path("/dev/full")  # every write fails as on a full disk
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+
+
+@needs_full
+def test_a_full_disk_ends_neither_the_supervisor_nor_its_programs(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "stand-in.log").symlink_to(FULL)
+    alive = tmp_path / "alive"
+    terminal = FULL.open("w")
+    with Supervisor(Console(terminal), tmp_path / "logs") as supervisor:
+        supervisor.start(program(f"import time; print('x' * 9000); open({str(alive)!r}, 'w'); time.sleep(600)"))
+        turns_until(supervisor, lambda: supervisor.processes[0].output.unwritten)
+        supervisor.say("still here")
+        assert supervisor.processes[0].alive and not supervisor.asked
+    with contextlib.suppress(OSError):
+        terminal.close()
+
+
+@needs_full
+def test_a_log_that_cannot_be_written_is_told_once_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    out, stream = output(tmp_path)
+    out.path.symlink_to(FULL)
+    out.feed(b"first\n")
+    out.feed(b"second\n")
+    out.path.unlink()
+    out.feed(b"third\n")
+    lines = [line.partition("| ")[2] for line in stream.getvalue().splitlines()]
+    wrong = f"cannot write {out.path} (No space left on device): until it can, what is printed is shown here alone"
+    assert lines == [wrong, "first", "second", f"writes {out.path} again; 13 bytes are not in it", "third"]
+    assert out.path.read_text() == "third\n"
+
+
+def test_a_program_that_dies_for_want_of_room_is_never_given_up(supervisor: Supervisor, monkeypatch) -> None:
+    monkeypatch.setattr(process, "FIRST_DELAY", 0.0)
+    monkeypatch.setattr(checks, "FULL", 10**18)
+    supervisor.start(program("raise SystemExit(3)"))
+    turns_until(supervisor, lambda: shown(supervisor).count("exit code 3") > process.MOST_DEATHS)
+    assert "the disk of" in shown(supervisor) and "is full: make room; starts again in" in shown(supervisor)
+
+
+def test_a_program_that_cannot_be_started_for_now_is_tried_again(supervisor: Supervisor, monkeypatch) -> None:
+    def refuse(*rest: object, **given: object) -> None:
+        monkeypatch.undo()
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(process.subprocess, "Popen", refuse)
+    supervisor.start(program("print('here', flush=True); import time; time.sleep(600)"))
+    turns_until(supervisor, lambda: "here" in shown(supervisor))
+    assert "cannot be started (Resource temporarily unavailable); tries again in 0.5 s" in shown(supervisor)
 
 
 def test_what_is_stopped_on_purpose_stays_stopped_until_somebody_wants_it_again(supervisor, tmp_path: Path) -> None:

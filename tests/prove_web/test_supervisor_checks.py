@@ -4,6 +4,8 @@ import io
 import os
 import signal
 import socket
+import stat
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,6 +58,85 @@ def test_a_data_folder_has_one_master(tmp_path: Path) -> None:
             pass
     with checks.only_one(tmp_path):
         pass
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_who_holds_the_folder_goes_on_when_its_address_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "version").write_text("")  # left by a disk that was full
+    checks.data_folder(tmp_path)
+    (tmp_path / "serve.lock").symlink_to("/dev/full")
+    with checks.only_one(tmp_path) as say:
+        say("http://here/")
+    assert (tmp_path / "version").read_text() == "1\n"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_data_folder_that_others_can_read_is_made_private_with_what_is_in_it(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "logs").mkdir()
+    for name, before in (("version", 0o644), ("prove.sqlite3", 0o664), ("elsewhere", 0o644)):
+        (data / name).write_text("" if name == "version" else "x")
+        (data / name).chmod(before)
+    (tmp_path / "graph").mkdir(mode=0o755)
+    (data / "graph").symlink_to(tmp_path / "graph")
+    for folder in (data, data / "logs", tmp_path / "graph"):
+        folder.chmod(0o755)
+    checks.data_folder(data)
+    assert mode(data) == mode(data / "logs") == 0o700
+    assert mode(data / "prove.sqlite3") == mode(data / "elsewhere") == 0o600
+    assert mode(tmp_path / "graph") == 0o755, "what a link leads to is not the folder's own"
+
+
+def test_a_new_data_folder_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        checks.data_folder(tmp_path / "new" / "data")
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "new" / "data") == 0o700
+
+
+def test_a_folder_that_others_use_is_no_data_folder(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").touch()
+    tmp_path.chmod(0o755)
+    with pytest.raises(Refused, match=r"open to other users and holds .*thesis\.tex.*PROVE_DATA.*chmod 700"):
+        checks.data_folder(tmp_path)
+    assert mode(tmp_path) == 0o755
+    tmp_path.chmod(0o700)
+    checks.data_folder(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_private_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*rest: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    tmp_path.chmod(0o755)
+    monkeypatch.setattr(Path, "chmod", refuse)
+    with pytest.raises(Refused, match=r"open to other users, and cannot be made private \(Operation not permitted\)"):
+        checks.data_folder(tmp_path)
+
+
+ASKED = """
+import os
+os.umask(0o022)
+os.environ["REDIS_URL"] = "unix:///nowhere"
+import training_worker.app
+worker = os.umask(0o022)
+os.environ["DJANGO_SETTINGS_MODULE"] = "prove_web.settings"
+from django.conf import settings
+settings.DEBUG
+print(worker, os.umask(0))
+"""
+
+
+def test_what_each_program_writes_is_for_its_user_alone() -> None:
+    root = Path(__file__).parents[2]
+    said = subprocess.check_output([sys.executable, "-c", ASKED], cwd=root, text=True)
+    assert said.split() == [str(0o077)] * 2
 
 
 def test_too_little_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,8 @@ class Broker:
             data_dir=self.folder / "data",
             persist=True,
             unix_socket_path=self.socket,
-            config={"appendonly": "yes", "appendfsync": "everysec"},
+            # With a title of its own it would write over the mark by which it ends with this test run.
+            config={"appendonly": "yes", "appendfsync": "everysec", "set-proc-title": "no"},
         )
         self.server.start()
 

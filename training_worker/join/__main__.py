@@ -44,11 +44,12 @@ def main() -> int:
     if given.slots < 1:
         parser.error("--slots must be at least 1.")
     data = (given.data or Path(os.environ.get("PROVE_DATA") or FOLDER)).expanduser().resolve()
+    os.umask(0o077)  # tokens, checkpoints and logs are for this user alone
     closing = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *rest: closing.set())
     try:
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.environ["PROVE_DATA"] = str(data)  # by which the child finds its models
         os.environ.pop("REDIS_URL", None)
         line = Line(given.url, given.token)

@@ -122,7 +122,7 @@ def extract(tar: tarfile.TarFile, member: tarfile.TarInfo, staging: Path) -> Mem
         raise BackupFailed(f"{member.name} in the backup is no plain file: it is not of ours")
     if member.size > shutil.disk_usage(staging).free:
         raise BackupFailed(f"there is no room for {member.name} ({member.size / 1e9:.1f} GB): make room and try again")
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     read = Digest(file)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -131,7 +131,7 @@ def extract(tar: tarfile.TarFile, member: tarfile.TarInfo, staging: Path) -> Mem
     with os.fdopen(descriptor, "wb") as target:
         while chunk := read.read(CHUNK):
             target.write(chunk)
-        os.fchmod(target.fileno(), member.mode & 0o755 | 0o600)
+        os.fchmod(target.fileno(), member.mode & 0o700 | 0o600)
         os.utime(target.fileno(), (member.mtime, member.mtime))
     return read.told()
 

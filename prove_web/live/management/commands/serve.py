@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import ArgumentParser
+from contextlib import suppress
 from dataclasses import replace
 
 from django.conf import settings
@@ -76,7 +77,8 @@ def serve(host: str, port: int, mcp_port: int | None, cpu_workers: int) -> None:
             start(supervisor, site, embedded)
             supervisor.keep()
             supervisor.say(f"stopping; a run gets {CHECKPOINT_GRACE:.0f} s for a checkpoint, Ctrl-C again ends it now")
-    print("Stopped. `make run` goes on from here.")
+    with suppress(OSError):
+        print("Stopped. `make run` goes on from here.", flush=True)
 
 
 def start(supervisor: Supervisor, site: Site, embedded: bool) -> None:

@@ -13,9 +13,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.broker import embedded_url
 from prove_web.env import envint
+from prove_web.supervisor import checks
 from prove_web.supervisor.checks import GATEWAY_PORT
-from prove_web.supervisor.program import Program
+from prove_web.supervisor.program import Program, Refused
 from prove_web.supervisor.programs import Site, programs
+
+LISTENING = ("web", "gateway")
 
 
 class Command(BaseCommand):
@@ -29,29 +32,38 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="which one")
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+        parser.add_argument("--port", type=int, help="of web or gateway (default: PROVE_PORT, PROVE_MCP_PORT)")
 
     def handle(self, *args: object, **options: Any) -> None:
         try:
-            become(wanted(options["name"], options["host"]))
-        except ImproperlyConfigured as error:
+            become(wanted(options["name"], options["host"], options["port"]))
+        except (ImproperlyConfigured, Refused) as error:
             raise CommandError(str(error)) from None
 
 
-def wanted(name: str, host: str) -> Program:
-    """The program of this name. Raises CommandError when there is none, or no broker of its own to talk to."""
-    known = {program.name: program for program in programs(site(host))}
+def wanted(name: str, host: str, port: int | None = None) -> Program:
+    """The program of this name, on a port where one is given.
+
+    Raises CommandError when there is none, or no broker of its own to talk to, and Refused for a port that is not free.
+    """
+    known = {program.name: program for program in programs(site(host, port))}
     if name not in known:
         raise CommandError(f"there is no program {name!r}: choose one of {', '.join(known)}")
     if name != "gateway" and embedded_url(settings.PROVE_DATA) == settings.REDIS_URL:
         raise CommandError("set REDIS_URL to a broker that all programs reach; only `serve` starts one by itself")
+    if port is not None and name not in LISTENING:
+        raise CommandError(f"{name} listens on no port: leave out --port, which is for {' and '.join(LISTENING)}")
+    if port is not None:
+        checks.free_port(host, port, "--port")
     return known[name]
 
 
-def site(host: str) -> Site:
+def site(host: str, port: int | None = None) -> Site:
     """The site as the environment says it is."""
     cpu_workers = envint("PROVE_CPU_WORKERS", max(1, (os.cpu_count() or 1) // 2))
-    ports = envint("PROVE_PORT", 8000), settings.REDIS_URL, envint("PROVE_MCP_PORT", GATEWAY_PORT)
-    return Site(settings.BASE_DIR, settings.PROVE_DATA, host, *ports, cpu_workers)
+    pages, mcp = envint("PROVE_PORT", 8000), envint("PROVE_MCP_PORT", GATEWAY_PORT)
+    ours = (pages, mcp) if port is None else (port, port)
+    return Site(settings.BASE_DIR, settings.PROVE_DATA, host, ours[0], settings.REDIS_URL, ours[1], cpu_workers)
 
 
 def become(program: Program) -> None:
