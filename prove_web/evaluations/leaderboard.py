@@ -113,7 +113,8 @@ def headings(columns: Sequence[str], sort: str) -> list[dict[str, Any]]:
 
 
 def sorted_rows(rows: Sequence[paper.Row], sort: str) -> list[paper.Row]:
-    """The paper's rows by the same column, if they have it; else in the paper's order."""
+    """Order the paper's rows by the same column, by the overall score if none is named; what lacks it comes last."""
+    sort = sort or f"-{paper.OVERALL}"
     name = sort.removeprefix("-")
     there = [one for one in rows if name in one.scores]
     there.sort(key=lambda one: one.scores[name], reverse=sort.startswith("-"))

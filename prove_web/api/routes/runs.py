@@ -39,6 +39,7 @@ Launch = body_of(
     "Launch",
     without=("dataset",),
     optional=True,
+    policy=(str | None, Field(None, description="A value that GET /policies lists with `trains`; warm, if left out.")),
     dataset=(int | None, Field(None, description="The number of a finished data set.")),
     clone=(int | None, Field(None, description="The number of a run whose settings this one begins with.")),
 )
