@@ -13,6 +13,7 @@ from training_worker.prove.metrics import BY_NAME, Metric, Unit
 from .baseline import Baseline, baseline
 from .charts import CHARTS, named
 from .models import Run
+from .points import number
 
 __all__ = ["CHARTS", "WINDOW", "Tile", "tiles", "written"]
 
@@ -135,7 +136,8 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
         )
         for name in (*SUPERVISED, *TILES, *own)
     }
-    curve = list(run.held_out.values_list("metrics__reward", flat=True)) or [None]
+    rewards = run.held_out.values_list("metrics__reward", flat=True)
+    curve = [value if number(value) else None for value in rewards] or [None]
     measured = Tile(BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None)))
     found["held_out"] = told(measured, broken_now(run.held_out.all()).get("reward"))
     lead = () if found[FIRST].told else SUPERVISED
@@ -169,5 +171,5 @@ def broken_now(table: QuerySet) -> dict[str, tuple[str, int]]:
 
 
 def mean_of(metric: str, lines: Sequence[dict[str, float]]) -> float | None:
-    values = [line[metric] for line in lines if line.get(metric) is not None]
+    values = [line[metric] for line in lines if number(line.get(metric))]
     return sum(values) / len(values) if values else None

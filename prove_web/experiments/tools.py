@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from mcp_servers.catalogue import TOOLS as CATALOGUE
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.event_data import readable_metric
 from training_worker.prove.metrics import TOOLS
 
 from .detail import run_of
@@ -70,7 +71,8 @@ class Count:
 
 def tools_of(run: Run) -> list[Tool]:
     """A line for every tool that was called, and for what was no call of an offered tool."""
-    told = list(run.points.filter(metrics__has_key=TOOLS).values_list(f"metrics__{TOOLS}", flat=True))
+    stored = run.points.filter(metrics__has_key=TOOLS).values_list(f"metrics__{TOOLS}", flat=True)
+    told = [one for one in stored if readable_metric(TOOLS, one)]
     size = max(1, len(told) // PART)
     whole, first, newest = count(told), count(told[:size]), count(told[-size:])
     return [

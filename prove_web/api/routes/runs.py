@@ -23,6 +23,7 @@ from prove_web.experiments.table import rows
 from prove_web.experiments.table.asked import asked
 from prove_web.experiments.table.columns import column
 from prove_web.live.jobs import request_stop
+from training_worker.prove.event_data import readable
 
 from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
 from ..posted import body_of
@@ -185,4 +186,4 @@ def resume_run(request: Any, run: Number) -> Any:
 def read_evaluation(request: Any, run: Number) -> Any:
     """What the evaluation that ends a run measured; empty before it has ended."""
     result = run_of(request.project, run).job.result
-    return {"result": result, "outcomes": outcomes(result)}
+    return {"result": result, "outcomes": outcomes(readable(result))}

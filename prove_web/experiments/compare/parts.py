@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Avg, Max, Q
 
+from training_worker.prove.event_data import readable
 from training_worker.prove.metrics import TOOLS
 
 from ..evaluation import PARTS
@@ -65,7 +66,7 @@ def components(runs: Sequence[Run], base: Run | None) -> Parts:
 
 
 def final_means(run: Run) -> Mapping[str, Any]:
-    lines = getattr(run, "lines_after", None) or []
+    lines = readable({"after": getattr(run, "lines_after", None)}).get("after", [])
     return next((line["means"] for line in lines if line["steps"] == "all"), {})
 
 
