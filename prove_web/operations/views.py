@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.views.decorators.cache import never_cache
@@ -10,6 +12,7 @@ from prometheus_client.exposition import choose_encoder
 
 from prove_web.accounts.permissions import anyone
 
+from . import busy
 from .admission import refusal
 from .health import checks
 from .state import Everything
@@ -46,6 +49,12 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """500, with the number under which the log has the cause. It asks nothing of what may be broken."""
+    """Answer 500 with the number under which the log has the cause, or 503 where the database is locked.
+
+    It asks nothing of what may be broken. Django calls it while it handles the error.
+    """
     context = {"request_id": getattr(request, "request_id", ""), "nonce": str(getattr(request, "csp_nonce", ""))}
+    if busy.is_busy(sys.exc_info()[1]):
+        page = loader.get_template("503.html").render(context | {"sentence": busy.SENTENCE})
+        return HttpResponse(page, status=503, headers={"Retry-After": str(busy.RETRY_AFTER)})
     return HttpResponse(loader.get_template("500.html").render(context), status=500)
