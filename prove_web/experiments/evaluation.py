@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from .chance import verdict
+
 PARTS = ("reward", "validity", "coverage", "efficiency", "name", "arguments")
 MODES = (("sampled", "Sampled at temperature 1"), ("greedy", "Greedy"))
 MARGIN = 0.15  # of the picture of an interval, beyond what has to be in it
@@ -47,7 +49,7 @@ class Gain:
 
     @property
     def verdict(self) -> str:
-        return "better" if self.low > 0 else "worse" if self.high < 0 else "no clear difference"
+        return verdict(self.low, self.high, self.examples)
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def told(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
         found.select_related("job", "dataset", "project__organisation")
         .defer("job__spec", "job__result", "notes")
         .annotate(
-            **{f"held_{name}": sampled(name) for name in ("before", "after", "difference", "low", "high")},
+            **{f"held_{name}": sampled(name) for name in ("before", "after", "difference", "low", "high", "examples")},
             lines_after=KeyTransform("after", "job__result"),
             **{f"made_{name}": KeyTransform(name, manifest) for name in MADE},
         )
