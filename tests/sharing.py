@@ -16,7 +16,7 @@ import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX, OWNER = "prove-tests-", "owner"
-RUN = "PROVE_TEST_RUN"  # set for all processes of the run: the folder that holds its temporary files
+RUN = "PROVE_TEST_FOLDER"  # set for all processes of the run: the folder that holds its temporary files
 SEEN_BY_PYTEST = ROOT / ".pytest_cache" / "prove"
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, RawPostDataException
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from prove_web.accounts.second_factor import DO, SecondFactorNeeded
+from prove_web.operations.busy import RETRY_AFTER, SENTENCE, is_busy
 from prove_web.supervisor.checks import FULL, less_free
 
 log = logging.getLogger(__name__)
@@ -123,6 +125,13 @@ def of_refused(request: HttpRequest, error: Refused) -> HttpResponse:
     return error.answer()
 
 
+def of_database(request: HttpRequest, error: OperationalError) -> HttpResponse:
+    if not is_busy(error):
+        return of_bug(request, error)
+    do = f"Send the request again in {RETRY_AFTER} seconds."
+    return Refused(503, SENTENCE, request.path, do, headers={"Retry-After": str(RETRY_AFTER)}).answer()
+
+
 def of_bug(request: HttpRequest, error: Exception) -> HttpResponse:
     log.error("The API failed", exc_info=error)
     number = getattr(request, "request_id", "")
@@ -137,6 +146,7 @@ def explain(api: NinjaAPI) -> None:
     """Have the API answer so whatever is raised."""
     for kind, handler in (
         (Exception, of_bug),
+        (OperationalError, of_database),
         (Refused, of_refused),
         (ValidationError, of_validation),
         (HttpError, of_http),

@@ -10,6 +10,7 @@ from django.conf import settings
 
 from prove_web.accounts.models import Project
 from prove_web.experiments.forms import usable
+from prove_web.experiments.starting import PolicyField
 from training_worker.prove.benchmarks.known import KNOWN, Known, Option
 from training_worker.prove.benchmarks.reach import ENDPOINTS, URL, leads_out
 
@@ -30,7 +31,7 @@ class EvaluationForm(forms.Form):
     """Of one benchmark: its categories and options are fields."""
 
     benchmark = forms.ChoiceField(choices=[(one.name, one.title) for one in KNOWN.values()], widget=forms.RadioSelect)
-    policy = forms.ChoiceField(
+    policy = PolicyField(
         help_text="A model of the configured folders, what a run of this project left, or what an endpoint serves."
     )
     endpoint = forms.ChoiceField(

@@ -12,13 +12,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.experiments.chance import Difference, of_scores
 from prove_web.experiments.listing import column
 from training_worker.prove.benchmarks import paper
+from training_worker.prove.benchmarks.intervals import Score
 from training_worker.prove.benchmarks.known import KNOWN
 
 from .models import Evaluation
 from .reports import title_of
-from .standings import Board, Standing, boards, cell, ended
+from .standings import Board, Cell, Standing, boards, cell, ended
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,16 @@ class Slope:
     before: float
     after: float
     url: str = ""
+    difference: Difference | None = None
 
     @property
     def change(self) -> float:
         return round(self.after - self.before, 1)
+
+    @property
+    def tone(self) -> str:
+        """Whether it is better or worse after training, beyond chance."""
+        return self.difference.tone() if self.difference else "even"
 
     @property
     def low(self) -> float:
@@ -113,7 +121,8 @@ def headings(columns: Sequence[str], sort: str) -> list[dict[str, Any]]:
 
 
 def sorted_rows(rows: Sequence[paper.Row], sort: str) -> list[paper.Row]:
-    """The paper's rows by the same column, if they have it; else in the paper's order."""
+    """Order the paper's rows by the same column, by the overall score if none is named; what lacks it comes last."""
+    sort = sort or f"-{paper.OVERALL}"
     name = sort.removeprefix("-")
     there = [one for one in rows if name in one.scores]
     there.sort(key=lambda one: one.scores[name], reverse=sort.startswith("-"))
@@ -137,9 +146,16 @@ def ours(path: Any, shown: Sequence[Board]) -> list[Slope]:
         if one.overall and one.base and one.base.scored:
             url = reverse("evaluation-compare", args=[*path, one.evaluation.number])
             name = f"{one.evaluation.run}, {one.evaluation.checkpoint}"
-            before = cell(one.base.scored).accuracy
-            slopes.append(Slope(name, before, one.overall.accuracy, f"{url}?with={one.base.number}"))
+            before = cell(one.base.scored)
+            difference = of_scores(score_of(before), score_of(one.overall), one.run)
+            url = f"{url}?with={one.base.number}"
+            slopes.append(Slope(name, before.accuracy, one.overall.accuracy, url, difference))
     return slopes
+
+
+def score_of(one: Cell) -> Score:
+    low, high = (one.accuracy if end is None else end for end in (one.low, one.high))
+    return Score(one.accuracy, low, high)
 
 
 def papers(benchmark: str) -> list[Slope]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from prove_web.experiments.chance import tone, verdict
 from prove_web.experiments.evaluation import Scale
 from training_worker.prove.benchmarks.compare import Paired, mean, paired
 from training_worker.prove.benchmarks.protocol import Result, task_of
@@ -45,13 +46,11 @@ class Pair:
 
     @property
     def verdict(self) -> str:
-        if self.p >= CLEAR:
-            return "no clear difference"
-        return "better" if self.difference > 0 else "worse"
+        return verdict(self.low, self.high) if self.p < CLEAR else "no clear difference"
 
     @property
     def tone(self) -> str:
-        return {"better": "good", "worse": "bad"}.get(self.verdict, "even")
+        return tone(self.low, self.high) if self.p < CLEAR else "even"
 
     @property
     def parts(self) -> list[tuple[str, str, int, float]]:

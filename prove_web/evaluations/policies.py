@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
-from prove_web.experiments.starting import WARM, left_choices, policy_choices
+from prove_web.experiments.starting import WARM, flat, left_choices, policy_choices
 from training_worker.prove.benchmarks.reach import endpoints
 from training_worker.prove.models import BEST, OF_RUN, best_of
 
@@ -42,10 +42,6 @@ def choices(project: Project, wanted: str = "") -> list[tuple[str, object]]:
     if run and not any(wanted == name for name, _ in flat(found)):
         found.append((f"Run {run.number}", left_choices(run)))
     return [*found, ("To see that the benchmark is sound", BASELINES)]
-
-
-def flat(groups: list[tuple[str, object]]) -> list[tuple[str, object]]:
-    return [one for name, inner in groups for one in (inner if isinstance(inner, list) else [(name, inner)])]
 
 
 def of_run(project: Project, number: str, checkpoint: str) -> str:

@@ -133,13 +133,16 @@ def best(rows: list[Standing]) -> Standing:
 
 
 def ranked(rows: list[Standing]) -> list[Standing]:
-    """By overall score; one of fewer items has no rank, since it is on others. Baselines come last."""
+    """Order standings by overall score, those with a rank first.
+
+    A baseline has no rank, and neither has one that ran fewer items, since it is on others.
+    """
     most = max(one.asked for one in rows)
     fit = [one for one in rows if one.overall and one.run == one.asked == most and not one.baseline]
     fit.sort(key=lambda one: -one.overall.accuracy)
     ranks = {one.evaluation.pk: 1 + sum(other.overall.accuracy > one.overall.accuracy for other in fit) for one in fit}
     rest = [one for one in rows if one.evaluation.pk not in ranks]
-    rest.sort(key=lambda one: (one.baseline, -(one.overall.accuracy if one.overall else -1.0)))
+    rest.sort(key=lambda one: (-(one.overall.accuracy if one.overall else -1.0), one.baseline))
     return [replace(one, rank=ranks.get(one.evaluation.pk)) for one in (*fit, *rest)]
 
 

@@ -12,6 +12,7 @@ from prove_web.whole import whole
 
 from .keeping import in_sight
 from .models import Run
+from .points import number
 
 OFFERED = 50  # runs that can be chosen on the page
 NONE = "none"
@@ -65,5 +66,5 @@ def baseline(run: Run, base: Run | None, last: int, window: int) -> Baseline | N
 
 def measured(run: Run, base: Run) -> tuple[float, float] | None:
     ours, theirs = (dict(one.held_out.values_list("step", "metrics__reward")) for one in (run, base))
-    both = [step for step in ours.keys() & theirs.keys() if ours[step] is not None and theirs[step] is not None]
+    both = [step for step in ours.keys() & theirs.keys() if number(ours[step]) and number(theirs[step])]
     return (ours[max(both)], theirs[max(both)]) if both else None

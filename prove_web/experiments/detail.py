@@ -17,6 +17,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.evaluations.rows import listed
 from prove_web.live.advice import advice
 from prove_web.whole import whole
+from training_worker.prove.event_data import readable
 
 from . import configured, evaluation
 from .baseline import choices, chosen
@@ -84,7 +85,10 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
 
 def environment(told: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Where and with what its newest attempt computed, as that told when it began; label and value."""
-    known = told.get("environment") or {}
+    if not isinstance(told, Mapping):
+        return []  # of a machine, from before its events were checked
+    known = told.get("environment")
+    known = known if isinstance(known, Mapping) else {}
     labels = {"python": "Python", "system": "System", "cores": "Cores", "code": "Code"}
     found = [("Machine", told.get("host")), ("Device", told.get("device"))]
     found += [(labels.get(name, name), known[name]) for name in known]
@@ -92,7 +96,7 @@ def environment(told: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def moving(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
-    result, kept = run.job.result, checkpoints(run.job)
+    result, kept = readable(run.job.result), checkpoints(run.job)
     base = chosen(run, query.get("base", ""))
     shown, against = figures(run, base)
     return {

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from .chance import verdict
+
 PARTS = ("reward", "validity", "coverage", "efficiency", "name", "arguments")
 MODES = (("sampled", "Sampled at temperature 1"), ("greedy", "Greedy"))
 MARGIN = 0.15  # of the picture of an interval, beyond what has to be in it
@@ -47,7 +49,7 @@ class Gain:
 
     @property
     def verdict(self) -> str:
-        return "better" if self.low > 0 else "worse" if self.high < 0 else "no clear difference"
+        return verdict(self.low, self.high, self.examples)
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ class Row:
 
 
 def gains(result: dict[str, Any]) -> list[Gain]:
-    return [gain(title, result[mode]) for mode, title in MODES if isinstance(result.get(mode), dict)]
+    """The comparisons of a readable result that have all their numbers."""
+    told = ((title, result.get(mode)) for mode, title in MODES)
+    return [gain(title, one) for title, one in told if one and None not in one.values()]
 
 
 def gain(title: str, paired: dict[str, Any]) -> Gain:
@@ -77,7 +81,7 @@ def rows(result: dict[str, Any]) -> list[Row]:
     return [
         Row(label(line["steps"]), line["examples"], cells(line["means"], after[line["steps"]]["means"]))
         for line in result.get("before", [])
-        if line["steps"] in after
+        if line["steps"] in after and None not in (*line["means"].values(), *after[line["steps"]]["means"].values())
     ]
 
 
@@ -99,8 +103,9 @@ def outcomes(result: dict[str, Any]) -> list[dict[str, Any]]:
         told = whole[mode]
         pairs = [("Success rate", (told["before"][-1], told["after"][-1]))]
         pairs += [(f"pass^{k}", told[f"pass_{k}"]) for k in (1, 2, 4) if mode == "sampled" and f"pass_{k}" in told]
-        state = result[mode].get("state", (None, None))
-        pairs += [("Final state reached", state)] if None not in state else []
-        lines = [(name, before, after, after - before) for name, (before, after) in pairs]
+        pairs += [("Final state reached", result.get(mode, {}).get("state", (None, None)))]
+        lines = [
+            (name, before, after, after - before) for name, (before, after) in pairs if None not in (before, after)
+        ]
         found.append({"title": title, "lines": lines, "low": told["success"][1], "high": told["success"][2]})
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from django.db.models import Q, QuerySet
 
@@ -11,13 +12,16 @@ from prove_web.live.templatetags.kit import MINUS, compact, duration
 from training_worker.prove.metrics import BY_NAME, Metric, Unit
 
 from .baseline import Baseline, baseline
+from .chance import Difference, Tone, of_means
 from .charts import CHARTS, named
 from .models import Run
+from .points import number
 
 __all__ = ["CHARTS", "WINDOW", "Tile", "tiles", "written"]
 
 WINDOW = 10  # steps at the start and at the end of a run that a change is measured over; at most half of it
 FIRST = "reward"
+Values = Sequence[float]
 MOST_LOOKED = 5_000  # steps back that what is no number now is followed
 MOST_OWN = 6  # tiles of metrics that only the program of a run trained elsewhere knows
 SUPERVISED = ("loss", "token_accuracy")  # what leads where there is no reward
@@ -31,8 +35,10 @@ TILES = (
 class Tile:
     """A metric now and at the start; both None before the first step.
 
-    `base` is the baseline's value at the newest step that both runs have, and `then` this run's value there.
-    Where its newest value is none, `odd` is NaN or Infinity, and it was no number ever `since` that step.
+    `base` is the baseline's value at the newest step that both runs have, and `then` this run's value there. `moved` is
+    the change since the start and `against` the difference to the baseline, each with its interval where there are
+    enough steps: what is not beyond chance has no colour. Where its newest value is none, `odd` is NaN or Infinity,
+    and it was no number ever `since` that step.
     """
 
     metric: Metric
@@ -42,6 +48,8 @@ class Tile:
     base: float | None = None
     odd: str = ""
     since: int = 0
+    moved: Difference | None = None
+    against: Difference | None = None
 
     @property
     def text(self) -> str:
@@ -73,8 +81,8 @@ class Tile:
 
     @property
     def trend(self) -> str:
-        """Whether the change is good, bad, or neither."""
-        return self.judged(self.direction)
+        """Whether the change is good, bad, or neither, as within chance."""
+        return self.judged(self.moved, self.direction == "equal")
 
     @property
     def base_text(self) -> str:
@@ -87,15 +95,13 @@ class Tile:
 
     @property
     def beside(self) -> str:
-        """Whether it is good, bad or neither to lie where it does beside the baseline, as far as digits tell."""
-        if not self.base_text or written(self.then or 0.0, self.metric.unit) == self.base_text:
-            return "even"
-        return self.judged("up" if self.ahead > 0 else "down")
+        """Whether it is good, bad or neither to lie where it does beside the baseline, as within chance."""
+        same = not self.base_text or written(self.then or 0.0, self.metric.unit) == self.base_text
+        return self.judged(self.against, same)
 
-    def judged(self, direction: str) -> str:
-        if not self.metric.better or direction == "equal":
-            return "even"
-        return "good" if (direction == "up") == (self.metric.better == "more") else "bad"
+    def judged(self, difference: Difference | None, same: bool) -> Tone:
+        """`same` where its digits show no difference."""
+        return "even" if same or difference is None else difference.tone(self.metric.better)
 
 
 def written(value: float, unit: Unit) -> str:
@@ -130,12 +136,11 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
     against = baseline(run, base, last, window)
     ours, theirs = (against.ours, against.theirs) if against else ((), ())
     found = {
-        name: told(
-            Tile(named(name), *(mean_of(name, lines) for lines in (newest, start, ours, theirs))), broken.get(name)
-        )
+        name: told(tile(name, *(values_of(name, lines) for lines in (newest, start, ours, theirs))), broken.get(name))
         for name in (*SUPERVISED, *TILES, *own)
     }
-    curve = list(run.held_out.values_list("metrics__reward", flat=True)) or [None]
+    rewards = run.held_out.values_list("metrics__reward", flat=True)
+    curve = [value if number(value) else None for value in rewards] or [None]
     measured = Tile(BY_NAME["held_out"], curve[-1], curve[0], *((against and against.held_out) or (None, None)))
     found["held_out"] = told(measured, broken_now(run.held_out.all()).get("reward"))
     lead = () if found[FIRST].told else SUPERVISED
@@ -168,6 +173,10 @@ def broken_now(table: QuerySet) -> dict[str, tuple[str, int]]:
     return found
 
 
-def mean_of(metric: str, lines: Sequence[dict[str, float]]) -> float | None:
-    values = [line[metric] for line in lines if line.get(metric) is not None]
-    return sum(values) / len(values) if values else None
+def tile(name: str, newest: Values, start: Values, ours: Values, theirs: Values) -> Tile:
+    means = (fmean(values) if values else None for values in (newest, start, ours, theirs))
+    return Tile(named(name), *means, moved=of_means(start, newest), against=of_means(theirs, ours))
+
+
+def values_of(metric: str, lines: Sequence[dict[str, float]]) -> Values:
+    return [line[metric] for line in lines if number(line.get(metric))]

@@ -26,7 +26,7 @@ from .recipes import TITLES
 from .reward_fields import RewardFields
 from .scored import short
 from .sections import SECTIONS, Section
-from .starting import Choices, policy_choices
+from .starting import Choices, PolicyField, policy_choices
 
 __all__ = ["CORES", "DEFAULTS", "RunForm", "copied", "usable"]
 
@@ -83,7 +83,7 @@ class RunForm(RewardFields, GRPOFields, MachineFields, EvaluateFields):
         empty_label=None,
         help_text="Its training conversations are asked, its held-out ones measured. Only finished ones are listed.",
     )
-    policy = forms.ChoiceField(
+    policy = PolicyField(
         label="Policy to start from",
         initial="warm",
         help_text="The shipped one, a model of the configured folders, or what a run of this project left.",

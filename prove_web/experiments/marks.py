@@ -24,6 +24,8 @@ def of_events(told: Iterable[Told]) -> list[Mark]:
     """What stands once all is told: going back voids what came after that step, and a thing told again is one thing."""
     found: dict[tuple[str, int], str] = {}
     for attempt, kind, step in told:
+        if not isinstance(step, int):
+            continue  # of a machine, from before its events were checked
         if kind == "rewound":
             found = {key: text for key, text in found.items() if key[1] <= step}
             if attempt > 1:

@@ -11,6 +11,7 @@ from .checkpoints import Checkpoint, checkpoints
 from .exports import Export, adapted
 from .lineage import begin_here
 from .models import Run
+from .points import number
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ def shelf(run: Run, found: list[Checkpoint] | None = None) -> list[Shelved]:
     """Newest first. The best is the one that scored highest on held-out worlds, of those that are kept."""
     kept = checkpoints(run.job) if found is None else found
     measured = run.held_out.filter(step__in=[one.step for one in kept]).values_list("step", "metrics__reward")
-    rewards = {step: reward for step, reward in measured if reward is not None}
+    rewards = {step: reward for step, reward in measured if number(reward)}
     best = max(rewards, key=lambda step: (rewards[step], -step), default=None)
     return [
         Shelved(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from training_worker.prove.event_data import readable, readable_metric
+
 from .evaluation import Scale, label
 from .models import Run
 
@@ -65,8 +67,8 @@ def cuts(run: Run, mode: str = "sampled") -> list[Cut]:
 
     Empty before the first look, and for runs that were not measured in slices.
     """
-    told = run.job.result.get("slices")
-    lines = [of_comparison(line, mode) for line in told if line["by"] != "all"] if told else watched(run)
+    told = readable(run.job.result).get("slices")
+    lines = [of_comparison(line, mode) for line in told if measured(line, mode)] if told else watched(run)
     found = []
     for key, title in CUTS:
         mine = [one for by, one in lines if (key == "knob") == (by in KNOBS) and by in (key, *KNOBS)]
@@ -74,6 +76,12 @@ def cuts(run: Run, mode: str = "sampled") -> list[Cut]:
             any_interval, any_passed = any(one.low is not None for one in mine), any(one.passed for one in mine)
             found.append(Cut(key, title, placed(mine), any_interval, any_passed))
     return found
+
+
+def measured(line: dict[str, Any], mode: str) -> bool:
+    """Whether it is a slice, not the whole, whose reward and successes are known on both sides."""
+    ends = (line[mode][side][part] for side in ("before", "after") for part in (0, -1))
+    return line["by"] != "all" and None not in (*ends, *line[mode].get("pass_4", ()))
 
 
 def of_comparison(line: dict[str, Any], mode: str) -> tuple[str, Slice]:
@@ -90,7 +98,10 @@ def of_comparison(line: dict[str, Any], mode: str) -> tuple[str, Slice]:
 
 def watched(run: Run) -> list[tuple[str, Slice]]:
     """The slices of the first look and of the newest."""
-    looks = [line for line in run.held_out.values_list("metrics__slices", flat=True) if line]
+    told = run.held_out.values_list("metrics__slices", flat=True)
+    looks = [
+        line for line in told if readable_metric("slices", line) and None not in (end for one in line for end in one)
+    ]
     if not looks:
         return []
     first = {(by, name): numbers for by, name, *numbers in looks[0]}

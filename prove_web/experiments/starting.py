@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django import forms
 from django.conf import settings
 
 from prove_web.accounts.models import Project
@@ -18,6 +20,7 @@ from .models import Run
 
 WARM = "warm"
 AUDIT = "audit.json"  # beside a model; `manage.py audit_template --json` writes it
+MOST_SHOWN = 100  # characters of an unknown policy that its error repeats
 MOST_RUNS = 30  # the newest that left a policy are offered
 LARGEST_AUDIT = 1_000_000  # bytes
 Choices = list[tuple[str, Any]]
@@ -45,6 +48,25 @@ class Audit:
     @property
     def failed(self) -> list[Check]:
         return [check for check in self.checks if not check.ok]
+
+
+class PolicyField(forms.ChoiceField):
+    """A policy among those of a project; the error of another value lists the possible ones."""
+
+    def validate(self, value: str) -> None:
+        if value and not self.valid_value(value):
+            known = ", ".join(str(name) for name, _ in flat(self.choices))
+            raise forms.ValidationError(
+                'There is no policy "%(value)s" here. Possible values: %(known)s.',
+                code="invalid_choice",
+                params={"value": value[:MOST_SHOWN], "known": known},
+            )
+        super().validate(value)
+
+
+def flat(groups: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Choices without their groups."""
+    return [one for name, inner in groups for one in (inner if isinstance(inner, list | tuple) else [(name, inner)])]
 
 
 def policy_choices(project: Project) -> Choices:

@@ -12,8 +12,11 @@ from django.views.decorators.http import require_safe
 
 from mcp_servers.catalogue import TOOLS as CATALOGUE
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from training_worker.prove.benchmarks.intervals import wilson
+from training_worker.prove.event_data import readable_metric
 from training_worker.prove.metrics import TOOLS
 
+from .chance import Difference, of_scores
 from .detail import run_of
 from .models import Run
 
@@ -42,6 +45,7 @@ class Tool:
     failures: int
     first: float | None
     newest: float | None
+    moved: Difference | None = None
 
     @property
     def share(self) -> float:
@@ -50,6 +54,11 @@ class Tool:
     @property
     def change(self) -> float | None:
         return None if self.first is None or self.newest is None else self.newest - self.first
+
+    @property
+    def tone(self) -> str:
+        """Whether it fails less or more often than at first, beyond chance."""
+        return self.moved.tone("less") if self.moved else "even"
 
 
 class Count:
@@ -67,14 +76,29 @@ class Count:
     def rate(self, name: str) -> float | None:
         return self.failures[name] / self.calls[name] if self.calls.get(name) else None
 
+    def against(self, other: Count, name: str) -> Difference | None:
+        """The failure rate less another's, with its interval; None where one of them did not call the tool."""
+        scores = [wilson(one.rate(name) or 0.0, one.calls.get(name, 0)) for one in (other, self)]
+        count = min(one.calls.get(name, 0) for one in (other, self))
+        return of_scores(scores[0], scores[1], count) if scores[0] and scores[1] else None
+
 
 def tools_of(run: Run) -> list[Tool]:
     """A line for every tool that was called, and for what was no call of an offered tool."""
-    told = list(run.points.filter(metrics__has_key=TOOLS).values_list(f"metrics__{TOOLS}", flat=True))
+    stored = run.points.filter(metrics__has_key=TOOLS).values_list(f"metrics__{TOOLS}", flat=True)
+    told = [one for one in stored if readable_metric(TOOLS, one)]
     size = max(1, len(told) // PART)
     whole, first, newest = count(told), count(told[:size]), count(told[-size:])
     return [
-        Tool(name, server_of(name), calls, whole.failures[name], first.rate(name), newest.rate(name))
+        Tool(
+            name,
+            server_of(name),
+            calls,
+            whole.failures[name],
+            first.rate(name),
+            newest.rate(name),
+            newest.against(first, name),
+        )
         for name, calls in whole.calls.items()
     ]
 

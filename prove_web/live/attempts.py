@@ -31,6 +31,8 @@ def attempts(job: Job) -> list[Attempt]:
 
 
 def tell(attempt: Attempt, kind: str, at: datetime, data: dict[str, Any]) -> None:
+    if not isinstance(data, dict):
+        return  # of a machine, from before its events were checked
     if kind == "started":
         attempt.started_at, attempt.host, attempt.device = at, data.get("host", ""), data.get("device", "")
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
@@ -12,6 +14,7 @@ from prometheus_client.exposition import choose_encoder
 from prove_web.accounts.permissions import anyone
 from prove_web.supervisor.checks import FULL, less_free
 
+from . import busy
 from .admission import refusal
 from .health import checks
 from .state import Everything
@@ -48,8 +51,15 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def broken(request: HttpRequest) -> HttpResponse:
-    """500, or 507 on a full disk, with the number under which the log has the cause; it asks no database or broker."""
+    """Answer 500 with the number under which the log has the cause, 503 where the database is locked, or 507 where
+    the disk is full.
+
+    It asks nothing of what may be broken. Django calls it while it handles the error.
+    """
     context = {"request_id": getattr(request, "request_id", ""), "nonce": str(getattr(request, "csp_nonce", ""))}
+    if busy.is_busy(sys.exc_info()[1]):
+        page = loader.get_template("503.html").render(context | {"sentence": busy.SENTENCE})
+        return HttpResponse(page, status=503, headers={"Retry-After": str(busy.RETRY_AFTER)})
     full = less_free(settings.PROVE_DATA, FULL)
     page = loader.get_template("500.html").render({**context, "disk_full": full})
     return HttpResponse(page, status=507 if full else 500)

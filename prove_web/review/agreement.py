@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 from django.utils import timezone
 
-from .answers import Answers, Facet, Unit
-from .coefficients import Counts, Estimate, ac1, alpha, kappa, percent, reading
+from .answers import NO, Answers, Facet, Unit
+from .coefficients import Counts, Estimate, ac1, alpha, kappa, percent, reading, varied
 
 ENOUGH = 10  # units below which a figure would say next to nothing
 
@@ -20,7 +20,8 @@ ENOUGH = 10  # units below which a figure would say next to nothing
 class Figures:
     """Agreement over `units` that at least two people answered, in `answers` by `people`.
 
-    The four estimates are None where there are too few units, or where they are not defined.
+    The four estimates are None where there are too few units, or where they are not defined. Where all answers are
+    the same, nothing shows whether people can tell the cases apart: all four are None and `unmeasurable` says why.
     """
 
     units: int
@@ -30,6 +31,7 @@ class Figures:
     kappa: Estimate | None = None
     alpha: Estimate | None = None
     ac1: Estimate | None = None
+    unmeasurable: str = ""
 
     @property
     def enough(self) -> bool:
@@ -70,6 +72,8 @@ def figures(answers: Answers, units: Iterable[Unit] | None = None) -> Figures:
     if len(shared) < ENOUGH:
         return Figures(**seen)
     counts = counted(taken.values(), len(answers.facet.values))
+    if why := without_variation(counts, answers.facet):
+        return Figures(**seen, unmeasurable=why)
     level = answers.facet.level
     return Figures(
         **seen,
@@ -78,6 +82,16 @@ def figures(answers: Answers, units: Iterable[Unit] | None = None) -> Figures:
         ac1=ac1(counts),
         kappa=lights(shared, answers.facet),
     )
+
+
+def without_variation(counts: Counts, facet: Facet) -> str:
+    """Return why agreement cannot be measured where all answers are the same; nothing where they vary."""
+    if varied(counts):
+        return ""
+    answer = facet.values[int(counts.sum(axis=0).argmax())]
+    if facet.tag:
+        return "Not measurable: nobody ticked it." if answer == NO else "Not measurable: everybody always ticked it."
+    return f"Not measurable: every answer is “{answer}”."
 
 
 def counted(given: Iterable[Mapping[int, int]], size: int) -> Counts:
@@ -125,6 +139,8 @@ def of_pair(table: Counts, facet: Facet) -> Figures:
     unit = np.eye(size, dtype=np.int64)
     rows, columns = np.nonzero(table)
     counts = np.repeat(unit[rows] + unit[columns], table[rows, columns], axis=0)
+    if why := without_variation(counts, facet):
+        return Figures(**seen, unmeasurable=why)
     return Figures(
         **seen,
         percent=percent(counts),

@@ -59,10 +59,11 @@ def agreement(request: ProjectRequest) -> HttpResponse:
     chosen = next((one for one in found if one.facet.key == request.GET.get("question")), found[0] if found else None)
     by = by if (by := request.GET.get("by", "")) in START else "week"
     statistic = named if (named := request.GET.get("as", "")) in STATISTICS else "ac1"
+    rows = summary(found)
     context: dict[str, Any] = {
         "queues": request.project.queues.all(),
         "queue": queue,
-        "rows": summary(found),
+        "rows": rows,
         "facets": [each.facet for each in found],
         "chosen": chosen.facet if chosen else None,
         "by": by,
@@ -74,7 +75,7 @@ def agreement(request: ProjectRequest) -> HttpResponse:
     if chosen:
         periods = over_time(chosen, by)[-MOST_PERIODS:]
         context |= {"matrix": matrix(pairs(chosen), statistic), "periods": periods, "plot": course(periods)}
-        context |= disagreement(chosen)
+        context |= disagreement(chosen) | {"unmeasurable": dict(rows)[chosen.facet].unmeasurable}
     return render(request, "review/agreement.html", context)
 
 
@@ -123,7 +124,7 @@ def cell(figures: Figures | None, statistic: str) -> Cell:
 
 def course(periods: Sequence[Period]) -> Plot | None:
     """Percent and AC1 over time; None unless two periods have enough."""
-    known = [(place, each) for place, each in enumerate(periods) if each.figures.enough]
+    known = [(place, each) for place, each in enumerate(periods) if each.figures.ac1]
     if len(known) < 2:
         return None
     ends = [end for _, each in known for one in (each.figures.ac1, each.figures.percent) for end in ends_of(one)]

@@ -66,7 +66,8 @@ class Annotator:
     """One part of the reward beside people: over so many units, of which people accepted so many.
 
     `auc` is the chance that an accepted unit scores higher than another, ties half (the area under the ROC curve);
-    `best` is the cut of the highest AC1 on these same units. All None where there are too few.
+    `best` is the cut of the highest AC1 on these same units. All None where there are too few, or where people
+    accepted all or none of them.
     """
 
     part: str
@@ -87,6 +88,13 @@ class Annotator:
     @property
     def enough(self) -> bool:
         return self.units >= ENOUGH
+
+    @property
+    def unmeasurable(self) -> str:
+        """Why agreement cannot be measured although there are enough units: people decided all of them alike."""
+        if not self.enough or 0 < self.accepted < self.units:
+            return ""
+        return f"Not measurable: people accepted {'all' if self.accepted else 'none'} of them."
 
 
 def judged(
@@ -146,7 +154,7 @@ def annotator(units: Sequence[Judged], part: str = "reward") -> Annotator:
     people = np.array([one.accepted for one in having], dtype=bool)
     scores = np.array([one.scores[part] for one in having], dtype=np.float64)
     seen: dict[str, Any] = {"part": part, "units": len(having), "accepted": int(people.sum())}
-    if len(having) < ENOUGH:
+    if len(having) < ENOUGH or people.all() or not people.any():
         return Annotator(**seen)
     cuts = tuple(cut(people, scores, float(each)) for each in thresholds(scores))
     return Annotator(**seen, auc=auc(people, scores), cuts=cuts)

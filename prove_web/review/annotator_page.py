@@ -82,7 +82,7 @@ def reward_annotator(request: ProjectRequest) -> HttpResponse:
         "differ": len(differ),
         "page": Paginator([(one, one.scores[asked.part]) for one in differ], ROWS).get_page(request.GET.get("page")),
         "enough": ENOUGH,
-        **(pictures(chosen, threshold) if chosen.enough else {}),
+        **(pictures(chosen, threshold) if chosen.cuts else {}),
     }
     return render(request, "review/annotator.html", context)
 

@@ -40,6 +40,11 @@ def pairable(counts: Counts) -> Counts:
     return counts[counts.sum(axis=1) >= 2]
 
 
+def varied(counts: Counts) -> bool:
+    """Return whether at least two different answers occur among the units that two people or more answered."""
+    return bool(np.count_nonzero(pairable(counts).sum(axis=0)) > 1)
+
+
 def shares(counts: Counts) -> Floats:
     """Of each unit, the share of pairs of its answers that are equal (Gwet 2014, p_a|i)."""
     answers = counts.sum(axis=1)
@@ -69,7 +74,7 @@ def alpha(counts: Counts, level: Level = "nominal") -> Estimate | None:
     from krippendorff import alpha as krippendorffs
 
     counts = pairable(counts)
-    if not len(counts) or np.count_nonzero(counts.sum(axis=0)) < 2:
+    if not varied(counts):
         return None
     value = float(krippendorffs(value_counts=counts, level_of_measurement=level))
     if (shares(counts) == 1).all():

@@ -42,9 +42,7 @@ def earned(evidence: Evidence, *, abstains: bool) -> Iterator[Chip]:
         return
     yield Chip(f"Step {evidence.step + 1}", "good", "The ground-truth step that this call was matched to")
     if evidence.in_order is None:
-        yield Chip(
-            "Order unknown", "plain", "Which steps this one depends on is unknown, so order does not count"
-        )
+        yield Chip("Order unknown", "plain", "Which steps this one depends on is unknown, so order does not count")
     elif evidence.in_order:
         yield Chip("In order", "good", "All steps that this one depends on came before")
     else:

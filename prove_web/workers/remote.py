@@ -30,6 +30,7 @@ from prove_web.live.record import record
 from prove_web.space import low
 from training_worker import facts, hearts
 from training_worker.join.speech import DIFFERS, MOST_SKEW, SKEWED, differences, skew, versions
+from training_worker.prove.event_data import InvalidEvent
 from training_worker.prove.events import now
 
 from .carrying import ADAPTER_CONFIG, PIECE, NotTaken, base_of, keep, needed, path_of, source, take
@@ -61,6 +62,8 @@ def enrolled(view: Answer) -> Answer:
         request.enrolment = found
         try:
             return view(request)
+        except InvalidEvent as error:
+            return JsonResponse({"error": str(error)}, status=400)
         except UNREADABLE as error:
             return JsonResponse({"error": f"This could not be read: {error}"}, status=400)
         except messages.UNREACHABLE:

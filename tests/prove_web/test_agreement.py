@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prove_web.accounts.models import Project, User
-from prove_web.review.agreement import ENOUGH, figures, over_time, pairs, summary
-from prove_web.review.answers import Answers, collected
+from prove_web.review.agreement import ENOUGH, Figures, figures, over_time, pairs, summary
+from prove_web.review.answers import Answers, Facet, collected
 from prove_web.review.coefficients import (
     Counts,
     Estimate,
@@ -214,9 +214,46 @@ def test_complete_reviews_that_do_not_adjudicate_are_counted_question_by_questio
     assert (verdict.units, verdict.answers, verdict.people) == (24, 48, 2)
     assert verdict.percent.value == pytest.approx(0.75)
     assert told["quality"].alpha.value == pytest.approx(1)
-    assert told["faults:wrong tool"].percent.value == 0 and told["faults:wrong order"].percent.value == 1
+    assert told["faults:wrong tool"].percent.value == 0 and told["faults:wrong order"].percent is None
     assert told["right"].units == 24, "only the first call was answered by both"
     assert len(told) == 2 + len(PLAIN.questions[1].choices) + 1
+
+
+def of_two(answer: Callable[[int], int], facet: Facet) -> Answers:
+    """Twelve units that two people answered alike."""
+    return Answers(facet, {(unit, ""): {1: answer(unit), 2: answer(unit)} for unit in range(12)})
+
+
+TAG = Facet("faults", "What is wrong", "tags", "trajectory", ("no", "yes"), tag="wrong order")
+CHOICE = Facet("verdict", "Verdict", "choice", "trajectory", ("accept", "reject"))
+
+
+def test_answers_that_are_all_the_same_measure_no_agreement() -> None:
+    for facet, answer, why in (
+        (TAG, 0, "Not measurable: nobody ticked it."),
+        (TAG, 1, "Not measurable: everybody always ticked it."),
+        (
+            CHOICE,
+            1,
+            "Not measurable: every answer is “reject”.",
+        ),
+    ):
+        answers = of_two(lambda unit, same=answer: same, facet)
+        for found in (figures(answers), pairs(answers)[0].figures):
+            assert found == Figures(units=12, answers=24, people=2, unmeasurable=why) and not found.word
+    varied = figures(of_two(lambda unit: unit % 2, TAG))
+    assert varied.word == "almost perfect" and not varied.unmeasurable
+
+
+@pages
+def test_the_page_does_not_praise_a_tag_that_nobody_ticked(reviewed: Project, victor: User, as_user: SignIn) -> None:
+    text = as_user(victor).get(reverse("agreement", args=reviewed.path), {"question": "faults:wrong order"})
+    text = text.content.decode()
+    row = text.split("wrong order</a>", 1)[1].split("</tr>", 1)[0]
+    assert "Not measurable: nobody ticked it." in row and "perfect" not in row and "1.00" not in row
+    pairs, people = (text.split(f'id="{part}"')[1].split("</section>")[0] for part in ("by-pair", "apart"))
+    assert "not measurable, n 24" in pairs and "1.00" not in pairs
+    assert "Not measurable: nobody ticked it." in people and "1.00" not in people
 
 
 @pages

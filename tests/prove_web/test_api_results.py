@@ -10,6 +10,7 @@ from django.test import Client
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.alerts.models import Alert, Rule
+from prove_web.api.api import document
 from prove_web.experiments.models import Run
 from prove_web.live.models import Job, State
 from prove_web.sharing.models import Share
@@ -79,6 +80,27 @@ class TestEvaluations:
         assert told["gained"][0]["before"] < told["gained"][0]["after"]
         same = maries.get(f"/evaluations/{after.number}/compare/{after.number}", 409)
         assert "one and the same" in same["error"]
+
+    def test_the_policies_that_a_run_or_an_evaluation_takes_are_listed_and_named_where_another_is_given(
+        self, project: Project, maries: Program
+    ) -> None:
+        listed = {one["policy"]: one for one in maries.get("/policies")}
+        assert listed["warm"] == {
+            "policy": "warm",
+            "title": "The shipped warm policy",
+            "group": "",
+            "trains": True,
+            "evaluates": True,
+        }
+        assert not listed["source:oracle"]["trains"] and listed["source:oracle"]["evaluates"]
+        wrong = maries.post("/evaluations", {"benchmark": "bfcl", "policy": "gpt"}, 422)
+        told = {one["where"]: one["error"] for one in wrong["faults"]}["body.policy"]
+        assert told.startswith('There is no policy "gpt" here. Possible values: warm') and "source:oracle" in told
+        wrong = maries.post("/runs", {"policy": "gpt"}, 422)
+        told = {one["where"]: one["error"] for one in wrong["faults"]}["body.policy"]
+        assert "Possible values: warm" in told and "source:oracle" not in told
+        for body in ("Launch", "LaunchEvaluation"):
+            assert "/policies" in document()["components"]["schemas"][body]["properties"]["policy"]["description"]
 
     def test_a_leaderboard_has_them_in_order_beside_the_papers_rows(self, project: Project, maries: Program) -> None:
         worse = evaluation_of(project, saying(fails_on(1, 2, 3), "worse"), benchmark=Look())

@@ -146,6 +146,9 @@ class TestAgreement:
         assert [(one["one"], one["other"]) for one in told["pairs"]] == [("alice", "bob")]
         assert told["pairs"][0]["figures"]["ac1"] == verdict["figures"]["ac1"]
         assert [one["figures"]["units"] for one in told["periods"]] == [12]
+        tag = next(one["figures"] for one in told["questions"] if one["key"] == "faults:wrong tool")
+        assert tag["unmeasurable"] == "Not measurable: nobody ticked it."
+        assert [tag[name] for name in ("percent", "kappa", "alpha", "ac1")] == [None] * 4
         assert maries.get("/review/agreement?question=colour", 404)["error"] == "Nobody was asked this question."
         assert maries.get("/review/agreement?queue=9", 404)["error"]
 

@@ -357,3 +357,16 @@ def test_twenty_long_runs_cost_as_few_questions_as_two_and_a_bounded_answer(
         with django_assert_max_num_queries(most):
             answer = victors.get(address(project, *runs, part=part, group="seed"))
         assert answer.status_code == 200 and len(answer.content) < 900_000
+
+
+def test_the_baseline_is_the_run_that_the_others_declare(project: Project) -> None:
+    first, second, third = (trained_run(project, name, steps=5) for name in ("First", "Second", "Third"))
+    Run.objects.filter(pk=third.pk).update(base=first)
+    for numbers in permutations((1, 2, 3)):
+        asked = chosen(project, QueryDict(urlencode([("run", number) for number in numbers])))
+        assert asked.base == first and "base=" not in asked.address
+        assert asked.against(second).address.endswith("base=2"), "who chooses another one has it"
+        assert chosen(project, QueryDict(asked.against(second).address)).base == second
+        assert asked.without(first).base == asked.without(first).runs[0], "nobody declares one of these"
+    Run.objects.filter(pk=second.pk).update(pinned=True)
+    assert chosen(project, QueryDict("run=3&run=2")).base == second, "a pinned one is next"

@@ -448,7 +448,20 @@ def test_the_best_of_each_model_stands_and_only_the_same_tasks_are_ranked(projec
     (one,) = boards(ended(project, "look"))
     told = {row.evaluation: (row.rank, row.of, row.asked) for row in one.standings}
     assert told == {best: (1, 2, 12), few: (None, 1, 4), cut: (None, 1, 12), truth: (None, 1, 12)}
-    assert one.standings[0].evaluation == best and one.standings[-1].baseline
+    assert [row.evaluation for row in one.standings] == [best, cut, few, truth]
+
+
+def test_models_without_a_rank_stand_in_the_order_of_their_scores(project: Project, victors: Client) -> None:
+    """Whether they are baselines or ran fewer tasks; and so do the paper's rows."""
+    for wrong, source in (((0, 1, 2), "folder"), ((), "oracle"), ((0,), "folder")):
+        evaluation_of(project, saying(fails_on(*wrong), f"fails-{len(wrong)}"), limit=2, spec={"source": source})
+    whole = evaluation_of(project, saying(fails_on(0, 2, 4), "whole"))
+    (one,) = boards(ended(project, "look"))
+    assert one.standings[0].evaluation == whole and [row.rank for row in one.standings] == [1, None, None, None]
+    scores = [row.overall.accuracy for row in one.standings[1:]]
+    assert scores == sorted(scores, reverse=True) and scores[0] > scores[-1]
+    rows = [each["row"].overall for each in board(victors, project, "bfcl").context["rows"]]
+    assert rows == sorted(rows, reverse=True)
 
 
 @pytest.mark.parametrize("sort", ["even", "-even", "odd", "-odd", "overall", "-overall", "model", "-model"])

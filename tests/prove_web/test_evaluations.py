@@ -145,8 +145,8 @@ def test_the_worker_is_asked_only_what_it_knows(project: Project, alices: Client
     ("name", "nonsense", "said"),
     [
         ("benchmark", "bfcl", "bfcl is not installed in "),
-        ("policy", "/etc/passwd", "Select a valid choice"),
-        ("policy", "run:00000000-0000-4000-8000-000000000000", "Select a valid choice"),
+        ("policy", "/etc/passwd", "There is no policy"),
+        ("policy", "run:00000000-0000-4000-8000-000000000000", "There is no policy"),
         ("policy", "source:endpoint", "This site knows no endpoint: its operator sets PROVE_LLM_URL"),
         ("name", "x" * 81, "at most 80 characters"),
         ("limit", "0", "greater than or equal to 1"),

@@ -311,7 +311,6 @@ STRANGE = (
     *(event(1, "ended", state="queued", error="", result={}), event(1, "ended", state="done", error=None)),
     *(event(1, "step", step=10**30, reward=1.0), event(1, "step", step="x"), event(1, "rewound", step=None)),
     event(1, "progress", done="x", total=1, line=1, seconds_left=0),
-    {**event(1, "started"), "at": "0001-01-01T00:00:00+23:59"},
     {**event(1, "started"), "seq": float("inf")},
     event(1, "rollouts", **FILE | {"groups": [], "digest": "../*"}),
     event(1, "rollouts", **FILE | {"groups": [], "tokens_digest": "*"}),

@@ -148,7 +148,7 @@ def test_every_setting_has_a_line_of_help_and_one_place() -> None:
         ("limit_turn", "2000", "A turn (2000) cannot have more tokens than its rollout (1024)."),
         ("loss", "ppo", "Select a valid choice"),
         ("kind", "dpo", "Select a valid choice"),
-        ("policy", "/etc/passwd", "Select a valid choice"),
+        ("policy", "/etc/passwd", "There is no policy"),
         ("reward_preset", "mine", "Select a valid choice"),
         ("reward_validity", "-1", "greater than or equal to 0"),
         ("dataset", "999999", "Select a valid choice"),

@@ -140,6 +140,12 @@ def test_a_silent_run_is_lost_and_goes_on_once_it_is_heard_of(api: Client) -> No
     assert Job.objects.get(pk=run.job_id).error == ""
 
 
+def test_an_end_whose_evaluation_pages_could_not_read_is_refused_and_names_the_field(api: Client) -> None:
+    run = made(api)
+    assert end(api, run, state="done", result={"sampled": {"difference": "much"}}) == 422
+    assert end(api, run, state="done", result={"before": [], "note": "much"}) == 200
+
+
 def test_a_run_that_was_asked_to_stop_is_told_so_and_stopped_once_it_is_silent(
     api: Client, as_user: Callable[[User], Client], mary: User
 ) -> None:

@@ -24,9 +24,10 @@ from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation
 from prove_web.experiments import configured
 from prove_web.experiments.baseline import chosen
+from prove_web.experiments.chance import Difference
 from prove_web.experiments.configured import as_command, as_json, as_toml, lines
 from prove_web.experiments.exports import Export, make
-from prove_web.experiments.figures import BY_NAME, Tile, figures, mean_of, tiles, written
+from prove_web.experiments.figures import BY_NAME, Tile, figures, tiles, values_of, written
 from prove_web.experiments.heading import title, waiting_before
 from prove_web.experiments.lineage import lineage
 from prove_web.experiments.marks import KINDS, Told, marks, of_events
@@ -94,9 +95,11 @@ def test_a_figure_below_zero_has_the_minus_of_changes(value: float) -> None:
 
 
 def test_less_is_better_of_what_should_be_little() -> None:
-    assert Tile(BY_NAME["tool_failures"], now=0.1, then=0.1, base=0.3).beside == "good"
-    assert Tile(BY_NAME["reward"], now=0.1, then=0.1, base=0.3).beside == "bad"
-    assert Tile(BY_NAME["entropy"], now=0.1, then=0.1, base=0.3).beside == "even"
+    less = Difference(-0.2, -0.3, -0.1, 10)
+    assert Tile(BY_NAME["tool_failures"], now=0.1, then=0.1, base=0.3, against=less).beside == "good"
+    assert Tile(BY_NAME["reward"], now=0.1, then=0.1, base=0.3, against=less).beside == "bad"
+    assert Tile(BY_NAME["entropy"], now=0.1, then=0.1, base=0.3, against=less).beside == "even"
+    assert Tile(BY_NAME["reward"], now=0.1, then=0.1, base=0.3).beside == "even", "a single value tells nothing"
     assert Tile(BY_NAME["reward"], now=0.1).base_text == ""
 
 
@@ -371,7 +374,7 @@ def test_a_metric_that_is_no_number_is_left_out_of_its_tile_and_its_curve(projec
     lines = [{"reward": 0.5, "kl": None}, {"reward": None, "kl": None}, {"reward": 0.7, "kl": None}]
     Point.objects.bulk_create(Point(run=run, step=step, metrics=one) for step, one in enumerate(lines, 1))
     assert [tile.metric.name for tile in tiles(run)] == ["reward"]
-    assert mean_of("kl", lines) is None
+    assert values_of("kl", lines) == []
     assert snapshot(run)["points"]["series"] == {"reward": {"at": [0, 2], "values": [0.5, 0.7]}}
     assert victors.get(run.get_absolute_url()).status_code == 200
 

@@ -15,6 +15,10 @@ class Evaluations(Asking):
         """With its report, once it is done."""
         return dict(self.get(f"/evaluations/{number}"))
 
+    def policies(self) -> list[Json]:
+        """What `policy` takes when a run or an evaluation is launched."""
+        return list(self.get("/policies"))
+
     def launch_evaluation(self, benchmark: str, policy: str, **fields: Any) -> Json:
         return self.post("/evaluations", {"benchmark": benchmark, "policy": policy, **fields})
 

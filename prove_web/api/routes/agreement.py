@@ -40,7 +40,8 @@ class EstimateOut(Schema):
 
 
 class FiguresOut(Schema):
-    """Agreement over the units that two people or more answered; null where they are too few, or it has no meaning."""
+    """Agreement over the units that two people or more answered; null where they are too few, or where
+    all answers are the same: then `unmeasurable` says why."""
 
     units: int
     answers: int
@@ -49,6 +50,7 @@ class FiguresOut(Schema):
     kappa: EstimateOut | None
     alpha: EstimateOut | None
     ac1: EstimateOut | None
+    unmeasurable: str
 
 
 class QuestionOut(Schema):
@@ -101,6 +103,7 @@ class AnnotatorOut(Schema):
     accepted: int
     auc: EstimateOut | None
     best: CutOut | None
+    unmeasurable: str
 
 
 class Disagree(Strict):
@@ -163,7 +166,7 @@ def blind_of(request: Any) -> Blind:
 
 
 def row(one: Annotator) -> dict[str, Any]:
-    known = {name: getattr(one, name) for name in ("part", "units", "accepted")}
+    known = {name: getattr(one, name) for name in ("part", "units", "accepted", "unmeasurable")}
     return known | {"auc": asdict(one.auc) if one.auc else None, "best": asdict(one.best) if one.best else None}
 
 

@@ -35,7 +35,7 @@ Launch = body_of(
     "LaunchEvaluation",
     optional=True,
     benchmark=(str, Field(max_length=40, description=f"One of {', '.join(KNOWN)}.")),
-    policy=(str, Field(max_length=400, description=str(EvaluationForm.base_fields["policy"].help_text))),
+    policy=(str, Field(max_length=400, description="Any value that GET /policies lists; it says what each is.")),
     options=(dict[str, str], Field({}, max_length=40, description="The benchmark's own, by name.")),
 )
 

@@ -23,6 +23,7 @@ from prove_web.experiments.table import rows
 from prove_web.experiments.table.asked import asked
 from prove_web.experiments.table.columns import column
 from prove_web.live.jobs import request_stop
+from training_worker.prove.event_data import readable
 
 from ..paging import Cursor, Limit, Number, Piece, by_key, by_place
 from ..posted import body_of
@@ -39,6 +40,7 @@ Launch = body_of(
     "Launch",
     without=("dataset",),
     optional=True,
+    policy=(str | None, Field(None, description="A value that GET /policies lists with `trains`; warm, if left out.")),
     dataset=(int | None, Field(None, description="The number of a finished data set.")),
     clone=(int | None, Field(None, description="The number of a run whose settings this one begins with.")),
 )
@@ -184,4 +186,4 @@ def resume_run(request: Any, run: Number) -> Any:
 def read_evaluation(request: Any, run: Number) -> Any:
     """What the evaluation that ends a run measured; empty before it has ended."""
     result = run_of(request.project, run).job.result
-    return {"result": result, "outcomes": outcomes(result)}
+    return {"result": result, "outcomes": outcomes(readable(result))}

@@ -9,7 +9,7 @@ from ninja import Query, Router, Schema
 
 from prove_web.accounts.roles import Action
 from prove_web.evaluations.comparing import comparison_of
-from prove_web.evaluations.leaderboard import entry, names_of
+from prove_web.evaluations.leaderboard import entry, names_of, sorted_rows
 from prove_web.evaluations.paired import Flip
 from prove_web.evaluations.relatives import evaluation_of
 from prove_web.evaluations.reports import title_of
@@ -182,7 +182,12 @@ def read_leaderboard(
         }
         for one in boards(found, sort)
     ]
-    return {"benchmark": benchmark, "title": title_of(benchmark), "boards": shown, "paper": paper.rows(benchmark)}
+    return {
+        "benchmark": benchmark,
+        "title": title_of(benchmark),
+        "boards": shown,
+        "paper": sorted_rows(paper.rows(benchmark), sort),
+    }
 
 
 def standing(one: Standing) -> dict[str, Any]:

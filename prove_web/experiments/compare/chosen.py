@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
@@ -63,7 +64,7 @@ class Chosen:
     def address(self) -> str:
         """The query string that says the same; what is as usual is left out."""
         pairs = [("run", str(run.number)) for run in self.runs]
-        pairs += [("base", str(self.base.number))] if self.base and self.base != self.runs[0] else []
+        pairs += [("base", str(self.base.number))] if self.base and self.base != declared_base(self.runs) else []
         pairs += [("metric", name) for name in self.metrics] if self.metrics != USUAL else []
         pairs += [("axis", self.axis)] if self.axis != "step" else []
         pairs += [("group", "seed")] if self.grouped else []
@@ -83,7 +84,7 @@ class Chosen:
 
     def without(self, run: Run) -> Chosen:
         runs = tuple(one for one in self.runs if one != run)
-        return replace(self, runs=runs, base=self.base if self.base != run else next(iter(runs), None))
+        return replace(self, runs=runs, base=self.base if self.base != run else declared_base(runs))
 
     def moved(self, run: Run, by: int) -> Chosen:
         """With a run so many places further on, the baseline staying what it is."""
@@ -110,7 +111,7 @@ def chosen(project: Project, query: QueryDict) -> Chosen:
     band = query.get("band", "sd")
     return Chosen(
         runs=runs,
-        base=next((run for run in runs if str(run.number) == base), next(iter(runs), None)),
+        base=next((run for run in runs if str(run.number) == base), declared_base(runs)),
         missing=tuple(number for number in numbers if number not in found),
         metrics=metrics or USUAL,
         axis=query.get("axis", "") if query.get("axis") in AXES else "step",
@@ -118,6 +119,12 @@ def chosen(project: Project, query: QueryDict) -> Chosen:
         band="" if band == "none" else band if band in KINDS else "sd",
         all=query.get("all") == "1",
     )
+
+
+def declared_base(runs: Sequence[Run]) -> Run | None:
+    """Return the run that most of the others declare as their baseline, else a pinned one, else the first."""
+    declared = Counter(run.base_id for run in runs if run.base_id != run.pk)
+    return max(runs, key=lambda run: (declared[run.pk], run.pinned), default=None)
 
 
 def told(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
@@ -128,7 +135,7 @@ def told(project: Project, numbers: Sequence[int]) -> Sequence[Run]:
         found.select_related("job", "dataset", "project__organisation")
         .defer("job__spec", "job__result", "notes")
         .annotate(
-            **{f"held_{name}": sampled(name) for name in ("before", "after", "difference", "low", "high")},
+            **{f"held_{name}": sampled(name) for name in ("before", "after", "difference", "low", "high", "examples")},
             lines_after=KeyTransform("after", "job__result"),
             **{f"made_{name}": KeyTransform(name, manifest) for name in MADE},
         )

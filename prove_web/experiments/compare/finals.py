@@ -9,6 +9,7 @@ from typing import Any
 
 from training_worker.prove.benchmarks.intervals import bootstrapped
 
+from .. import chance
 from ..evaluation import Scale
 from ..models import Run
 from .kept import NotKept, shorts
@@ -32,11 +33,11 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        return "better" if self.low > 0 else "worse" if self.high < 0 else "no clear difference"
+        return chance.verdict(self.low, self.high, self.count)
 
     @property
     def tone(self) -> str:
-        return {"better": "good", "worse": "bad"}.get(self.verdict, "even")
+        return chance.tone(self.low, self.high, count=self.count)
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def final(run: Run, base: Run | None) -> Final:
     told: Any = run
     gain = None
     if told.held_difference is not None:
-        gain = Difference(told.held_difference, told.held_low, told.held_high, 0)
+        gain = Difference(told.held_difference, told.held_low, told.held_high, int(told.held_examples or 0))
     against, why = None, ""
     if base is not None and run != base:
         try:

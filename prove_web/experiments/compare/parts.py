@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import Avg, Max, Q
 
+from training_worker.prove.event_data import readable
 from training_worker.prove.metrics import TOOLS
 
+from ..chance import Difference, Tone
 from ..evaluation import PARTS
 from ..models import Point, Run
 from ..tools import Count as Calls
@@ -23,12 +25,16 @@ SHOWN = 25  # tools, until all are asked for
 
 @dataclass(frozen=True)
 class Cell:
-    """A value and its difference to the baseline's; None where it is not known of one of them. `heat` is 0 to 1."""
+    """A value and its difference to the baseline's; None where it is not known of one of them. `heat` is 0 to 1.
+
+    `tone` is even unless the difference is known to be beyond chance.
+    """
 
     value: float | None
     delta: float | None
     heat: float = 0.0
     count: int = 0
+    tone: Tone = "even"
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ def components(runs: Sequence[Run], base: Run | None) -> Parts:
 
 
 def final_means(run: Run) -> Mapping[str, Any]:
-    lines = getattr(run, "lines_after", None) or []
+    lines = readable({"after": getattr(run, "lines_after", None)}).get("after", [])
     return next((line["means"] for line in lines if line["steps"] == "all"), {})
 
 
@@ -100,7 +106,17 @@ def tools(runs: Sequence[Run], base: Run | None) -> Tools:
     counts = {key: count(made) for key, made in told.items()}
     names = sorted({name for one in counts.values() for name in one.calls})
     rates = [
-        row(name, server_of(name), [counts[run.pk].rate(name) for run in runs], runs, base, called(counts, name, runs))
+        toned(
+            row(
+                name,
+                server_of(name),
+                [counts[run.pk].rate(name) for run in runs],
+                runs,
+                base,
+                called(counts, name, runs),
+            ),
+            [counts[run.pk].against(counts[base.pk], name) if base in runs else None for run in runs],
+        )
         for name in names
     ]
     calls = [
@@ -108,6 +124,12 @@ def tools(runs: Sequence[Run], base: Run | None) -> Tools:
         for name in names
     ]
     return Tools(ordered(rates), ordered(calls), {run.number: len(told[run.pk]) for run in runs})
+
+
+def toned(row: Row, differences: Sequence[Difference | None]) -> Row:
+    """The row of a rate of failures, each difference coloured where it is beyond chance."""
+    pairs = zip(row.cells, differences, strict=True)
+    return replace(row, cells=tuple(replace(cell, tone=one.tone("less")) if one else cell for cell, one in pairs))
 
 
 def called(counts: Mapping[int, Calls], name: str, runs: Sequence[Run]) -> list[int]:
@@ -142,7 +164,7 @@ def ordered(rows: Sequence[Row]) -> list[Row]:
         Row(
             one.name,
             one.server,
-            tuple(Cell(c.value, c.delta, abs(c.delta or 0.0) / most, c.count) for c in one.cells),
+            tuple(replace(cell, heat=abs(cell.delta or 0.0) / most) for cell in one.cells),
         )
         for one in rows
     ]

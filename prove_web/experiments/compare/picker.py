@@ -12,7 +12,7 @@ from prove_web.accounts.models import Project
 from prove_web.whole import whole
 
 from ..models import Run
-from .chosen import MOST, Chosen
+from .chosen import MOST, Chosen, declared_base
 from .groups import alone, groups
 
 FOUND = 12
@@ -75,13 +75,14 @@ def about(word: str) -> Q:
 def added(asked: Chosen, runs: Sequence[Run]) -> str:
     """The address with these runs, too; "" where there is no room for them."""
     whole = (*asked.runs, *runs)
-    return replace(asked, runs=whole, base=asked.base or whole[0]).address if len(whole) <= MOST else ""
+    base = asked.base if asked.base != declared_base(asked.runs) else declared_base(whole)
+    return replace(asked, runs=whole, base=base).address if len(whole) <= MOST else ""
 
 
 def suggested(project: Project) -> list[tuple[str, str]]:
     """Comparisons that may be wanted, as (title, query string): the newest runs, and those of the newest sweep."""
     runs = Run.objects.filter(project=project, deleted_at=None, archived_at=None).only(
-        "number", "sweep_id", "project_id"
+        "number", "sweep_id", "project_id", "base_id", "pinned"
     )
     newest = list(runs.order_by("-number")[:3])[::-1]
     found = [(f"The newest {len(newest)} runs", added(Chosen(), newest))] if len(newest) > 1 else []

@@ -18,6 +18,7 @@ from prove_web.live import messages
 from prove_web.live.jobs import locked
 from prove_web.live.models import Job, State, StopLevel
 from prove_web.live.record import pass_on, store
+from training_worker.prove.event_data import InvalidEvent, check_result
 from training_worker.prove.finite import apart, spelled
 from training_worker.prove.metrics import METRICS
 
@@ -129,9 +130,13 @@ def put(job: Job, events: Sequence[dict[str, Any]]) -> None:
 
 
 def end(run: Run, state: State, error: str = "", result: Mapping[str, Any] | None = None) -> None:
-    """How it ended; said twice it changes nothing. Raises NotOutside."""
+    """Store how it ended; said twice it changes nothing. Raises NotOutside and NotTold."""
     if run.kind != RunKind.OUTSIDE:
         raise NotOutside(f"Run {run.number} is trained here, and only its worker tells of it.")
+    try:
+        check_result("The end", result or {})
+    except InvalidEvent as why:
+        raise NotTold(str(why), "result") from None
     with transaction.atomic():
         job = locked(run.job_id)
         if job.state == state and job.error == error:

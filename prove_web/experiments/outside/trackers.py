@@ -16,6 +16,7 @@ from django.db import transaction
 from prove_web.accounts.models import Project, User
 from prove_web.live.models import Job, State
 from training_worker import sandbox
+from training_worker.prove.event_data import without_malformed
 from training_worker.prove.metrics.names import fitted
 from training_worker.trackers.kept import SOURCES, Kept, from_json
 
@@ -125,7 +126,7 @@ def fill(run: Run, one: Kept, timed: bool) -> None:
                 Told(row["step"], row["metrics"], moment(row["time"]) if timed else None) for row in rows[at:][:BATCH]
             ]
             tell(run, {source: told})
-    end(run, ENDS.get(one.state, State.DONE), result=one.result)
+    end(run, ENDS.get(one.state, State.DONE), result=without_malformed(one.result))
 
 
 def moment(seconds: float) -> datetime:

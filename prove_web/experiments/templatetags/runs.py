@@ -8,9 +8,10 @@ from django import template
 from django.template.defaultfilters import date
 from django.utils.safestring import SafeString
 
-from prove_web.experiments import keeping
+from prove_web.experiments import chance, keeping
 from prove_web.experiments.heat import TITLES, share_text
 from prove_web.experiments.models import Run
+from prove_web.experiments.points import number
 from prove_web.experiments.sweep_form import VARIABLE
 from prove_web.experiments.table.columns import Measure
 from prove_web.experiments.table.grouping import Summed
@@ -45,10 +46,16 @@ def signed(value: float | None, places: int = 3) -> str:
 
 @register.filter
 def tone(value: float | None, places: int = 3) -> str:
-    """Whether a change of a reward is good, bad, or neither as far as its digits tell."""
+    """Whether a change of a reward that no chance is in is good, bad, or neither as far as its digits tell."""
     if value is None or not round(value, places):
         return "even"
     return "good" if value > 0 else "bad"
+
+
+@register.simple_tag
+def chance_tone(low: Any, high: Any) -> str:
+    """Whether a difference of this 95 % interval is good, bad, or within chance; without an interval it is neither."""
+    return chance.tone(low, high) if number(low) and number(high) else "even"
 
 
 @register.filter

@@ -17,6 +17,7 @@ from ..defaults import REWARD
 from ..inputs import plain
 from ..models import Run, RunKind
 from ..reward_fields import RewardFields
+from ..reward_scale import written
 from .of_dataset import DatasetSource
 from .of_run import RunSource
 from .source import Source
@@ -53,11 +54,6 @@ class Asked:
         told |= {"accept": plain(self.accept)} if self.accept != ACCEPT else {}
         told |= {name: written(value) for name, value in after.items() if value != before[name]}
         return urlencode({name: value for name, value in told.items() if value is not None})
-
-
-def written(value: Any) -> str:
-    """A weight so that it reads back as the same number; "none" for a share that does not move."""
-    return "none" if value is None else str(value).removesuffix(".0")
 
 
 def asked(project: Project, given: Mapping[str, str]) -> Asked:

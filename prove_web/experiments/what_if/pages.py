@@ -25,10 +25,11 @@ from training_worker.prove.trajectory import UnreadableData
 
 from ..models import SavedReward
 from ..reward_fields import RewardFields
+from ..reward_scale import written
 from ..rollouts import NoRollouts
 from ..saved_rewards import save
 from ..scored import said, short
-from .asked import MOST, WHOLE, Asked, asked, datasets, runs, within, written
+from .asked import MOST, WHOLE, Asked, asked, datasets, runs, within
 from .compared import Compared, compared
 from .lot import Floats, Lot, Row
 from .of_run import RunSource
