@@ -196,6 +196,27 @@ def test_log_probabilities_of_groups_are_those_of_separate_rows(
         assert (entropy[i, here] > 0).all() and not found[i, len(one.completion_ids) :].any()
 
 
+def test_what_is_held_for_the_backward_pass_does_not_grow_with_the_groups(taught: Qwen3ForCausalLM) -> None:
+    def held(groups: int) -> int:
+        """Bytes of the tensors that a forward pass leaves for the backward pass, but for the model's own."""
+        own = {weight.data_ptr() for weight in taught.parameters()}
+        sizes: dict[int, int] = {}
+
+        def note(tensor: torch.Tensor) -> torch.Tensor:
+            if tensor.data_ptr() not in own:
+                sizes[tensor.data_ptr()] = tensor.nbytes
+            return tensor
+
+        prompts = [[5 + number, 6, 7] for number in range(groups) for _ in range(4)]
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            logprobs, _ = group_logprobs(taught, prompts, [[8, 9, 10, 11]] * len(prompts), temperature=1.0)
+        assert logprobs.requires_grad
+        return sum(sizes.values())
+
+    hidden = taught.config.hidden_size * 4 * 4 * 4  # one hidden state of one group: rows, tokens, bytes
+    assert held(9) - held(1) < 8 * hidden
+
+
 def test_the_cheaper_update_is_the_one_trl_makes(run: GRPORun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(8):  # what is drawn differs a little from one kind of processor to another
         run = replace(run, max_steps=1, prompts=16, credit="rollout", seed=seed, out=tmp_path / f"cheap-{seed}")
