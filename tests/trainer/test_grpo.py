@@ -278,6 +278,35 @@ def test_the_advantages_that_are_kept_are_those_that_trl_trains_with(
     assert sorted(one.advantage or 0.0 for one in kept) == pytest.approx(sorted(used), abs=1e-5)
 
 
+@pytest.mark.parametrize("credit", ["branch", "rollout"])
+def test_what_each_token_was_trained_with_is_recorded(
+    credit: Any, run: GRPORun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[float] = []
+    loss = GroupedTrainer._compute_loss
+
+    def watched(self: GroupedTrainer, model: Any, inputs: dict[str, Any]) -> Any:
+        advantages = inputs["advantages"].reshape(len(inputs["advantages"]), -1)
+        used.extend((advantages * inputs["completion_mask"] * inputs["tool_mask"]).flatten().tolist())
+        return loss(self, model, inputs)
+
+    monkeypatch.setattr(GroupedTrainer, "_compute_loss", watched)
+    train(replace(run, max_steps=1, prompts=4, credit=credit), lambda event: None, attempt=Bank)
+    folder = run.out / "rollouts"
+    recorded, kept = [], read_summaries(folder / step_name(1))
+    for one in kept:
+        row = read_tokens(folder / tokens_name(1), one.index)
+        assert row
+        trained = [token.advantage or 0.0 for token in row.completion]
+        recorded += trained
+        if credit == "branch":
+            assert one.advantage == pytest.approx(sum(trained), abs=1e-4)
+        else:
+            assert all(value in (0.0, pytest.approx(one.advantage, abs=1e-5)) for value in trained)
+    assert any(recorded)
+    assert sorted(filter(None, recorded)) == pytest.approx(sorted(filter(None, used)), abs=1e-5)
+
+
 def test_the_tokens_of_the_last_step_are_kept_as_they_were_sampled(run: GRPORun) -> None:
     told: list[Event] = []
     train(replace(run, max_steps=2), told.append, attempt=Bank)
