@@ -24,7 +24,8 @@ class GRPOFields(forms.Form):
         "Credit",
         "credit",
         (("branch", "At the branches"), ("rollout", "To the whole rollout")),
-        "Where a group's rollouts part, or all their tokens alike as in the paper.",
+        "Not plain GRPO by default: only tokens at which a group's rollouts part are trained. Choose the whole rollout "
+        "for GRPO as in the paper (credit=rollout).",
     )
     scale_rewards = choice(
         "Scale advantages",

@@ -20,7 +20,7 @@ from prove_web.accounts.models import Organisation, Project
 from prove_web.live.templatetags.kit import compact, duration
 from prove_web.workers.working import serving, workers
 from training_worker.prove.benchmarks.intervals import Score, wilson
-from training_worker.prove.footprint import GB, Plan, footprint, on_disk, shapes
+from training_worker.prove.footprint import GB, PROCESS, Plan, footprint, on_disk, shapes
 from training_worker.prove.models import OF_RUN, left_by, model_folders
 
 from .defaults import LIMITS, START
@@ -144,15 +144,17 @@ def percents(score: Score) -> str:
 
 def machine(project: Project, kind: str, spec: dict[str, Any], size: int, pace: Pace | None) -> Iterator[Figure]:
     """Memory and disk, from the sizes of the model's weights."""
-    there = memory_there(str(spec.get("device", "auto")), project.organisation)
+    there, on_gpu = memory_there(str(spec.get("device", "auto")), project.organisation)
     found = needed(folder_of(project, str(spec["policy"])), kind, spec, there)
     if found is None:
         yield Figure("Memory", "not known", "the weights of this policy cannot be read from here")
         return
     need, disk = found
     of = f" of {there:.0f} GB" if there else ""
-    too_much = bool(there) and need.total > (there or 0) * GB
-    yield Figure("Memory", f"at least {written(need.total)}{of}", parts_of(need), too_much)
+    process = 0.0 if on_gpu else PROCESS
+    total = need.total + process
+    too_much = bool(there) and total > (there or 0) * GB
+    yield Figure("Memory", f"at least {written(total)}{of}", parts_of(need, process), too_much)
     kept = pace.size * size * spec["max_steps"] if pace and pace.size else 0.0
     source = f"checkpoints {written(disk)}" + (f", rollouts {written(kept)}" if kept else "")
     yield Figure("Disk", f"about {written(disk + kept)}", source)
@@ -171,8 +173,9 @@ def needed(folder: Path | None, kind: str, spec: dict[str, Any], there: float | 
     return footprint(weights, plan, model, (there or 16.0) * GB), on_disk(weights, plan)
 
 
-def parts_of(need: Any) -> str:
-    told = ", ".join(f"{name} {written(value)}" for name, value in vars(need).items() if value)
+def parts_of(need: Any, process: float) -> str:
+    parts = {"Python and its libraries": process, **vars(need)}
+    told = ", ".join(f"{name} {written(value)}" for name, value in parts.items() if value)
     return f"{told}; activations come on top"
 
 
@@ -206,9 +209,9 @@ def plan_of(kind: str, spec: dict[str, Any], size: int) -> Plan:
     )
 
 
-def memory_there(device: str, organisation: Organisation) -> float | None:
-    """Gigabytes of the largest GPU, or of the largest machine, among the workers that train; None without any."""
+def memory_there(device: str, organisation: Organisation) -> tuple[float | None, bool]:
+    """Gigabytes of the largest GPU, or else machine, among the workers that train (None without any); whether a GPU."""
     told = [one.told for one in serving(workers(organisation) or [], "training")]
     gpus = [gpu.get("memory_gb", 0) for one in told for gpu in one.get("gpus") or []] if device != "cpu" else []
     machines = [one.get("memory_gb", 0) for one in told]
-    return max(gpus or machines, default=None) or None
+    return max(gpus or machines, default=None) or None, bool(gpus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Any
@@ -62,10 +63,16 @@ def part(row: TokenRow, after: int) -> dict[str, Any]:
         "prompt_count": len(row.prompt),
         "count": len(row.completion),
         "spoken": len(spoken),
+        "trained": sum(bool(token.advantage) for token in spoken) if any_recorded(spoken) else None,
         "mean": sum(token.logprob for token in spoken) / len(spoken) if spoken else None,
         "tokens": [shown(token) for token in row.completion[after : after + AT_ONCE]],
         "next": after + AT_ONCE if after + AT_ONCE < len(row.completion) else None,
     }
+
+
+def any_recorded(tokens: Sequence[Token]) -> bool:
+    """Whether the run recorded what its tokens were trained with; older runs did not."""
+    return any(token.advantage is not None for token in tokens)
 
 
 def shown(token: Token) -> Shown:

@@ -15,6 +15,7 @@ from django.views.decorators.vary import vary_on_headers
 from prove_web.accounts.going_back import going_back
 from prove_web.accounts.permissions import Action, in_project
 from prove_web.whole import whole
+from training_worker.jobs.console import LOG
 
 from .advice import advice
 from .attempts import attempts
@@ -74,7 +75,7 @@ def job(request: Any, job: UUID) -> HttpResponse:
 def job_log(request: Any, job: UUID) -> HttpResponse:
     """Its end; with `?log=` and `?log_level=` the lines that hold these words, with `?at=` a line in its place."""
     found = one_of(request.project, job)
-    path, asked = found.folder / "log.txt", request.GET
+    path, asked = found.folder / LOG, request.GET
     words, level = asked.get("log", "")[:WORDS], asked.get("log_level", "")
     context = {"job": found, "words": words, "level": level, "most": LINES}
     if (at := whole(asked.get("at", ""), OFFSET)) is not None:

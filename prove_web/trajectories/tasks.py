@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,7 @@ from prove_web.live.messages import broker
 from prove_web.live.models import CURATE, FILES, Job, State
 from prove_web.live.record import record
 from prove_web.space import NoRoom, room_for
+from training_worker.jobs import console
 from training_worker.prove.events import now
 from training_worker.prove.trajectory import UnreadableData
 from training_worker.waiting import in_turn
@@ -33,10 +35,11 @@ class Stopped(Exception):
 
 
 class Telling:
-    """Tells how an attempt at a job goes, as a worker's events do, but straight to the database."""
+    """Reports how an attempt at a job goes, as a worker's events do, straight to the database and the job's log."""
 
     def __init__(self, job: Job):
         self.job, self.seq, self.told_at = job, 0, -OFTEN
+        self.report = console.Report()
         self.pace = Pace(passes(job.spec))
 
     def __call__(self, kind: str, **data: Any) -> None:
@@ -44,8 +47,15 @@ class Telling:
         self.seq += 1
         event = {"seq": self.seq, "at": now(), "kind": kind, "data": data}
         job = record(str(self.job.pk), self.job.attempt, [event])
+        self.note(kind, data)
         if job is None or job.attempt != self.job.attempt or job.stop:
             raise Stopped
+
+    def note(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Append the event's line to the job's log."""
+        if line := self.report.line_of(kind, data):
+            level = "ERROR" if data.get("state") == State.FAILED else "INFO"
+            console.write(self.job.folder, line, level)
 
     def progress(self, done: int, total: int, line: str) -> None:
         """Raises Stopped, NoRoom."""
@@ -134,6 +144,8 @@ def work(job: Job, worker: str = "files-worker") -> None:
 
     tell, dataset = Telling(job), Dataset.objects.select_related("job", "parent__job", "project").get(job=job)
     try:
+        job.folder.mkdir(parents=True, exist_ok=True)
+        console.write(job.folder, f"attempt {job.attempt} at {job.kind} begins")
         tell("started", host="web", worker=worker)
         with beating(job):
             result = fill(dataset, tell.progress)
@@ -147,10 +159,12 @@ def work(job: Job, worker: str = "files-worker") -> None:
         over = {"state": State.FAILED, "error": told, "result": {}}
     except Exception as error:
         log.exception("The job %s failed", job.pk)
+        console.write(job.folder, traceback.format_exc(), "ERROR")
         over = {"state": State.FAILED, "error": fault(error), "result": {}}
     if over["state"] != State.DONE and Job.objects.filter(pk=job.pk, attempt=job.attempt).exists():
         clear(dataset)
         for half in job.out.glob("*.partial"):
             half.unlink(missing_ok=True)
     tell.seq += 1
+    tell.note("ended", over)
     record(str(job.pk), job.attempt, [{"seq": tell.seq, "at": now(), "kind": "ended", "data": over}])

@@ -16,6 +16,7 @@ from django.conf import settings
 from prove_web.experiments.outlook import folder_of
 from prove_web.experiments.starting import WARM
 from prove_web.live.models import Job, Kind
+from training_worker.jobs.console import LOG
 from training_worker.prove.benchmarks.known import KNOWN
 from training_worker.prove.benchmarks.results import IDENTITY, ITEMS, folders_of
 from training_worker.prove.graph import graph_path
@@ -26,7 +27,7 @@ from training_worker.prove.trajectory import UnreadableData
 PIECE = 4 << 20  # bytes sent at a time
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
 DEEPEST = 6
-LOG, OUT, PARTIAL = "log.txt", "out", ".partial"
+OUT, PARTIAL = "out", ".partial"
 ADAPTER_CONFIG, GONE = "adapter_config.json", "policy-that-is-gone"
 LARGEST_CONFIG = 1_000_000  # bytes
 MOST_LAYERS = 16  # of adapters on top of each other

@@ -216,10 +216,13 @@ def test_the_log_is_shown_to_its_end(
     alice: User, project: Project, as_user: As, settings: LazySettings, tmp_path: Path
 ) -> None:
     settings.PROVE_DATA = tmp_path
-    job = job_of(project)
+    job = job_of(project, state=State.DONE)
     url = reverse("job-log", args=[*project.path, job.pk])
     assert b"No log was found" in as_user(alice).get(url).content
     job.folder.mkdir(parents=True)
+    (job.folder / "log.txt").touch()
+    Job.objects.filter(pk=job.pk).update(state=State.RUNNING)
+    assert b"The log has no lines yet" in as_user(alice).get(url).content
     (job.folder / "log.txt").write_bytes(b"step 1\n\x1b[31m<b>red</b>\x1b[0m \xff\n")
     page = as_user(alice).get(url).content.decode()
     assert "step 1" in page and "&lt;b&gt;red&lt;/b&gt; �" in page

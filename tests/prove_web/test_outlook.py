@@ -96,6 +96,15 @@ def test_memory_that_is_not_there_is_a_worry(project: Project, spec: dict[str, A
     assert not memory.worry and memory.value.endswith("of 150 GB")
 
 
+def test_the_memory_of_the_small_policy_on_a_cpu_is_foreseen_as_it_was_measured(
+    project: Project, spec: dict[str, Any]
+) -> None:
+    [memory] = [each for each in figures(project, "grpo", {**spec, "device": "cpu"}, None) if each.label == "Memory"]
+    assert "Python and its libraries" in memory.source
+    assert memory.value.startswith("at least ")
+    assert 0.8 < float(memory.value.split()[2]) < 1.2, "0.95 GB were measured, see docs/benchmarks.md"
+
+
 def test_adapters_take_less_memory_and_disk_and_a_reference_model_more() -> None:
     weights, model = {"layer.weight": (1000, 1000)}, {"num_hidden_layers": 1, "hidden_size": 1000}
     whole, adapters = Plan(tokens=10, rows=2), Plan(tokens=10, rows=2, lora_rank=8)

@@ -15,6 +15,7 @@ from prove_web.live.reconcile import reconcile
 from prove_web.trajectories import picking, tasks, versions
 from prove_web.trajectories.models import Dataset, Trajectory
 from prove_web.trajectories.versions import NotMade, make_version
+from training_worker.jobs.console import LOG
 from training_worker.prove.curation.files import write_streamed
 from training_worker.prove.synthesis import folder
 from training_worker.prove.trajectory import Example, loads
@@ -115,6 +116,8 @@ class TestMany:
         job = Job.objects.get(pk=made.job_id)
         assert job.state == State.DONE and records(made) == records(source)
         assert (job.out / "train.parquet").exists() and (job.out / "README.md").exists()
+        lines = (job.folder / LOG).read_text().splitlines()
+        assert "attempt 1 at" in lines[0] and lines[-1].endswith("INFO done")
         tasks.curate(str(made.job_id), 1)
         assert made.trajectories.count() == HELD
 
@@ -154,6 +157,8 @@ class TestMany:
         job = Job.objects.get(pk=made.job_id)
         assert job.state == State.FAILED and "(KeyError)" in job.error and "log" in job.error
         assert any(record.exc_info for record in caplog.records if str(job.pk) in record.getMessage())
+        text = (job.folder / LOG).read_text()
+        assert "Traceback" in text and text.endswith(f"ERROR failed: {job.error}\n")
 
     def test_it_gives_signs_of_life_while_it_has_nothing_to_tell(self, source: Dataset, mary: User) -> None:
         made = made_of(source, mary)

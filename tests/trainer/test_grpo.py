@@ -196,6 +196,27 @@ def test_log_probabilities_of_groups_are_those_of_separate_rows(
         assert (entropy[i, here] > 0).all() and not found[i, len(one.completion_ids) :].any()
 
 
+def test_what_is_held_for_the_backward_pass_does_not_grow_with_the_groups(taught: Qwen3ForCausalLM) -> None:
+    def held(groups: int) -> int:
+        """Bytes of the tensors that a forward pass leaves for the backward pass, but for the model's own."""
+        own = {weight.data_ptr() for weight in taught.parameters()}
+        sizes: dict[int, int] = {}
+
+        def note(tensor: torch.Tensor) -> torch.Tensor:
+            if tensor.data_ptr() not in own:
+                sizes[tensor.data_ptr()] = tensor.nbytes
+            return tensor
+
+        prompts = [[5 + number, 6, 7] for number in range(groups) for _ in range(4)]
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            logprobs, _ = group_logprobs(taught, prompts, [[8, 9, 10, 11]] * len(prompts), temperature=1.0)
+        assert logprobs.requires_grad
+        return sum(sizes.values())
+
+    hidden = taught.config.hidden_size * 4 * 4 * 4  # one hidden state of one group: rows, tokens, bytes
+    assert held(9) - held(1) < 8 * hidden
+
+
 def test_the_cheaper_update_is_the_one_trl_makes(run: GRPORun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(8):  # what is drawn differs a little from one kind of processor to another
         run = replace(run, max_steps=1, prompts=16, credit="rollout", seed=seed, out=tmp_path / f"cheap-{seed}")
@@ -255,6 +276,35 @@ def test_the_advantages_that_are_kept_are_those_that_trl_trains_with(
     kept = read_summaries(run.out / "rollouts" / step_name(1))
     assert any(used) and len({one.group for one in kept}) == 4
     assert sorted(one.advantage or 0.0 for one in kept) == pytest.approx(sorted(used), abs=1e-5)
+
+
+@pytest.mark.parametrize("credit", ["branch", "rollout"])
+def test_what_each_token_was_trained_with_is_recorded(
+    credit: Any, run: GRPORun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[float] = []
+    loss = GroupedTrainer._compute_loss
+
+    def watched(self: GroupedTrainer, model: Any, inputs: dict[str, Any]) -> Any:
+        advantages = inputs["advantages"].reshape(len(inputs["advantages"]), -1)
+        used.extend((advantages * inputs["completion_mask"] * inputs["tool_mask"]).flatten().tolist())
+        return loss(self, model, inputs)
+
+    monkeypatch.setattr(GroupedTrainer, "_compute_loss", watched)
+    train(replace(run, max_steps=1, prompts=4, credit=credit), lambda event: None, attempt=Bank)
+    folder = run.out / "rollouts"
+    recorded, kept = [], read_summaries(folder / step_name(1))
+    for one in kept:
+        row = read_tokens(folder / tokens_name(1), one.index)
+        assert row
+        trained = [token.advantage or 0.0 for token in row.completion]
+        recorded += trained
+        if credit == "branch":
+            assert one.advantage == pytest.approx(sum(trained), abs=1e-4)
+        else:
+            assert all(value in (0.0, pytest.approx(one.advantage, abs=1e-5)) for value in trained)
+    assert any(recorded)
+    assert sorted(filter(None, recorded)) == pytest.approx(sorted(filter(None, used)), abs=1e-5)
 
 
 def test_the_tokens_of_the_last_step_are_kept_as_they_were_sampled(run: GRPORun) -> None:

@@ -1,28 +1,32 @@
 """The child that does one attempt at one job: `python -m training_worker.jobs FOLDER --attempt N`.
 
-FOLDER is the job's; its spec.json says what is asked. What happens is told event by event in events-N.jsonl; what the
-libraries print goes to log.txt. The first SIGTERM asks to stop after the present step.
+FOLDER is the job's; its spec.json says what is asked. What happens is reported event by event in events-N.jsonl. Log
+lines of those events, warnings and all output go to standard error, which the parent has made log.txt. The first
+SIGTERM asks to stop after the present step.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import socket
 import sys
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..trainer.stopping import on_signals
+from . import console
 from .environment import environment
 from .launch import FIRST, is_first, launch, processes
 from .lifeline import die_with_parent
 from .machine import machine_of
 from .spool import ENDED, SpoolWriter, spool_path
 from .work import FAILED, SPEC, STOPPED, WORKER, Refused, Result, Stopped, Tell
+
+log = logging.getLogger("training_worker.jobs")
 
 
 def main() -> int:
@@ -32,6 +36,7 @@ def main() -> int:
     parser.add_argument("--parent", type=int, help="the process to die with (default: whoever is the parent now)")
     given = parser.parse_args()
     die_with_parent(given.parent)
+    console.configure(logging.INFO if is_first() else logging.WARNING)  # of several processes the first reports
     with on_signals() as stop:
         if processes(given.folder) > 1:
             return launch(given.folder, given.attempt, stop)
@@ -42,8 +47,9 @@ def main() -> int:
         spool = SpoolWriter(spool_path(told, given.attempt))
         device = machine_of(order(given.folder), given.folder)
         about = {"device": device, "worker": os.environ.get(WORKER, ""), "environment": environment()}
-        spool.tell("started", host=socket.gethostname(), pid=os.getpid(), **about)
-        return attempt(given.folder, Tell(spool, stop, given.attempt))
+        tell = Tell(spool, stop, given.attempt)
+        tell("started", host=socket.gethostname(), pid=os.getpid(), **about)
+        return attempt(given.folder, tell)
 
 
 def order(folder: Path) -> dict[str, Any]:
@@ -68,7 +74,8 @@ def attempt(folder: Path, tell: Tell) -> int:
     except (Stopped, KeyboardInterrupt):
         return STOPPED
     except Exception as error:
-        traceback.print_exc()
+        if not isinstance(error, Refused):  # whose message says it all
+            log.exception("The work failed")
         tell(ENDED, state="failed", error=explain(error, folder), result={})
         return FAILED
 

@@ -18,6 +18,8 @@ from celery import Celery
 
 from ..prove.events import Ended, Event, now
 from ..stages import StageFailed, only_one
+from . import console
+from .console import LOG
 from .delivery import Delivery
 from .failure import CLOSED, explain, killed
 from .spool import ENDED, SpoolReader, SpoolWriter, spool_path
@@ -112,7 +114,8 @@ class Attempt:
     def start(self) -> subprocess.Popen[bytes]:
         (self.folder / SPEC).write_text(json.dumps(self.work_order), "utf-8")
         options = [f"--attempt={self.attempt}", f"--parent={os.getpid()}"]
-        with (self.folder / "log.txt").open("ab") as log:
+        console.write(self.folder, f"attempt {self.attempt} at {self.work_order['kind']} begins")
+        with (self.folder / LOG).open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "training_worker.jobs", str(self.folder), *options],
                 cwd=ROOT,
@@ -127,6 +130,7 @@ class Attempt:
         """Until the child ends; True when a later attempt has taken over."""
         while child.poll() is None:
             self.delivery.pass_on()
+            console.trim(self.folder / LOG)
             word = self.delivery.word()
             if word and word.attempt > self.attempt:
                 return True
@@ -159,13 +163,14 @@ class Attempt:
         return "failed", explain(None, self.folder) or f"The process ended with exit code {code}. {last}".strip()
 
     def last_line(self) -> str:
-        with (self.folder / "log.txt").open("rb") as log:
+        with (self.folder / LOG).open("rb") as log:
             log.seek(max(0, os.fstat(log.fileno()).st_size - 4_000))
             lines = log.read().decode("utf-8", "replace").strip().splitlines()
         return f"The last line of its log: {lines[-1][:300]}" if lines else ""
 
     def tell_end(self, state: Ended, error: str) -> None:
         data = {"state": state, "error": error, "result": {}}
+        console.write(self.folder, console.describe(ENDED, data), "ERROR" if state in ("failed", "lost") else "INFO")
         try:
             SpoolWriter(self.reader.path).tell(ENDED, **data)
         except OSError:  # a full disk; the web side hears it all the same

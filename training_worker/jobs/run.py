@@ -87,7 +87,7 @@ def tell_history(config: GRPORun | SupervisedRun, watch: Watch, tell: Tell) -> i
     tell("rewound", step=step)
     for line in folder.lines() if folder.metrics.exists() else ():
         if line["step"] <= step:
-            tell("step", **line)
+            tell.spool.tell("step", **line)  # which the log has from the attempt before
     watch.rewind(step)
     if start:
         tell("checkpoint", step=step, bytes=size_of(start.folder))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from ..prove.events import Kind
 from ..space import kept_gb, room_for
 from ..trainer.stopping import Stop
+from .console import Report
 from .spool import SpoolWriter
 
 SPEC = "spec.json"  # in the job's folder: what is asked
@@ -16,6 +18,7 @@ WORKER = "PROVE_WORKER"  # in the child's environment: the name of the worker th
 FAILED, STOPPED = 1, 75  # the child's exit codes; that it was stopped is told by the parent, who knows why
 OFTEN = 1.0  # seconds between two reports of progress
 Result = dict[str, Any]
+log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
@@ -35,10 +38,14 @@ class Tell:
     def __init__(self, spool: SpoolWriter, stop: Stop, attempt: int, clock: Callable[[], float] = time.monotonic):
         self.spool, self.stop, self.attempt, self.clock = spool, stop, attempt, clock
         self.reported_at, self.reached = -OFTEN, 0.0  # `reached`: the last `done` that was all there was to do
+        self.report = Report()
         self.beside: dict[str, Any] = {}  # what else every report of progress has
 
     def __call__(self, kind: Kind, **data: Any) -> None:
+        """Store the event for the site, and log it. Raises OSError when the disk is full."""
         self.spool.tell(kind, **data)
+        if line := self.report.line_of(kind, data):
+            log.log(logging.ERROR if data.get("state") == "failed" else logging.INFO, "%s", line)
 
     def progress(self, done: float, total: float, line: str, seconds_left: float | None = None) -> None:
         """Report how far it is, if a report is due or all is done; a total of 0 is unknown. Raises Stopped, NoRoom."""

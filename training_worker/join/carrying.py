@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..jobs.console import LOG
 from ..jobs.policies import policy_folder
 from ..jobs.work import Refused as NotHere
 from .line import Away, Line, NotTaken, Refused
 
-LOG, OUT = "log.txt", "out"
+OUT = "out"
 LAST = "progress.json"  # of a checkpoint, which counts once this is there
 HIDDEN = (".partial", ".tmp")
 EVERY = 5.0  # seconds between two looks at what is new

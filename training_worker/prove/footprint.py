@@ -2,7 +2,8 @@
 
 Per parameter: the weights; for those that are trained a gradient and AdamW's two moments in fp32; with a KL term and
 full training a reference model. Beside them, where a run has rollouts, the keys and values of those that generate
-together, at their longest. Activations come on top.
+together, at their longest. A process on a CPU also holds Python and its libraries. Activations come on top: those of
+one group of rollouts at a time.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 GB = 1e9
+PROCESS = 0.55 * GB  # Python, torch and the libraries of training once they are imported (measured; docs/benchmarks.md)
 MOST_ROWS = 64
 LONGEST_HEADER = 100_000_000  # bytes
 EVERYTHING = ("weights", "gradients", "optimizer", "reference")

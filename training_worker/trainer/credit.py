@@ -5,6 +5,8 @@ meet the same world, so a group is a tree of tokens, and a token's own advantage
 the rollouts that chose this token, less the mean of all that came to the choice. Summed over the rollouts at a choice
 this is the leave-one-out policy gradient (Kool et al. 2019) with a baseline of that very state, so its expectation is
 the same and its noise is less; a token that only one rollout came to has nothing to be compared with and gets none.
+
+The second is the default here (`credit="branch"`) and no part of GRPO; `credit="rollout"` is plain GRPO.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from transformers import Qwen3ForCausalLM
 from .qwen3 import FORBIDDEN, forbidden_from, heads_of, hidden_states, padded, rotary
 
 GROWTH = 128
+TOGETHER = 2_048  # tokens of prompts, padding included, that are read at once: their activations are held until then
 
 
 class Decoder:
@@ -115,10 +116,19 @@ class Decoder:
         return self.lengths.repeat_interleave(self.samples)
 
     def _prefill(self, prompts: Sequence[Sequence[int]], longest: int) -> Tensor:
+        """The last hidden state of each prompt; their keys and values go into `prefix`."""
+        shape = (len(prompts), self.kv_heads, longest, self.dim)
+        layers = int(self.model.config.num_hidden_layers or 0)
+        self.prefix = [(torch.empty(shape), torch.empty(shape)) for _ in range(layers)]
+        size = max(1, TOGETHER // longest)
+        return torch.cat([self._read(prompts, longest, slice(i, i + size)) for i in range(0, len(prompts), size)])
+
+    def _read(self, prompts: Sequence[Sequence[int]], longest: int, rows: slice) -> Tensor:
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            self.prefix.append((k.contiguous(), v.contiguous()))
+            keys, values = self.prefix[layer]
+            keys[rows], values[rows] = k, v
             return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
 
-        positions = torch.arange(longest).expand(len(prompts), -1)
-        hidden = hidden_states(self.model, padded(prompts, longest), positions, self.angles, attend)
-        return hidden[torch.arange(len(prompts)), self.lengths - 1]
+        ids = padded(prompts[rows], longest)
+        hidden = hidden_states(self.model, ids, torch.arange(longest).expand(len(ids), -1), self.angles, attend)
+        return hidden[torch.arange(len(ids)), self.lengths[rows] - 1]

@@ -1,4 +1,8 @@
-"""Log-probabilities of whole groups with gradients: the prompt a group shares is read once, not once per rollout."""
+"""Log-probabilities of whole groups with gradients: the prompt a group shares is read once, not once per rollout.
+
+Activations are those of one group at a time: the backward pass computes each group again (activation checkpointing,
+Chen et al. 2016), so memory does not grow with the number of groups. Attention never holds a matrix of weights.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 from torch.nn.functional import pad, scaled_dot_product_attention
+from torch.utils.checkpoint import checkpoint
 from transformers import Qwen3ForCausalLM
 
-from .qwen3 import FORBIDDEN, forbidden_from, heads_of, hidden_states, padded, rotary
+from .qwen3 import FORBIDDEN, hidden_states, padded, rotary
 
 
 def group_logprobs(
@@ -24,7 +29,18 @@ def group_logprobs(
     for i, prompt in enumerate(prompts):
         groups.setdefault(tuple(prompt), []).append(i)
     longest = max(map(len, completions))
-    parts = [read_group(model, p, [completions[i] for i in rows], temperature) for p, rows in groups.items()]
+    parts = [
+        checkpoint(
+            read_group,
+            model,
+            p,
+            [completions[i] for i in rows],
+            temperature,
+            use_reentrant=False,
+            preserve_rng_state=False,
+        )
+        for p, rows in groups.items()
+    ]
     order = torch.tensor([i for rows in groups.values() for i in rows]).argsort()
     said, entropy = (
         torch.cat([pad(part[which], (0, longest - part[which].shape[1])) for part in parts])[order] for which in (0, 1)
@@ -38,10 +54,10 @@ def read_group(
     """The same of the completions of one prompt."""
     size, longest = len(completions), max(map(len, completions))
     angles = rotary(model, len(prompt) + longest)
-    last, prefix = read_prompts(model, [prompt], angles)
+    last, prefix = read_prompt(model, prompt, angles)
     ids = padded(completions, longest)
-    own = read_completions(model, ids, torch.tensor([len(prompt)]), size, prefix, angles)
-    hidden = torch.cat([last.repeat_interleave(size, 0)[:, None], own[:, :-1]], 1)  # (samples, longest, width)
+    own = read_completions(model, ids, len(prompt), prefix, angles)
+    hidden = torch.cat([last.expand(size, -1)[:, None], own[:, :-1]], 1)  # (samples, longest, width)
     real = torch.arange(longest) < torch.tensor([len(completion) for completion in completions])[:, None]
     spread = torch.log_softmax(model.lm_head(hidden[real]).float() / temperature, -1)
     said = spread.gather(1, ids[real][:, None])[:, 0]
@@ -51,46 +67,37 @@ def read_group(
     return blank.index_put((real,), said), blank.index_put((real,), entropy)
 
 
-def read_prompts(
-    model: Qwen3ForCausalLM, prompts: Sequence[Sequence[int]], angles: tuple[Tensor, Tensor]
+def read_prompt(
+    model: Qwen3ForCausalLM, prompt: Sequence[int], angles: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-    """The last hidden state of each prompt (prompts, width), and keys and values of every layer."""
+    """The last hidden state of a prompt (width,), and keys and values (1, kv heads, tokens, dim) of every layer."""
     prefix: list[tuple[Tensor, Tensor]] = []
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         prefix.append((k, v))
         return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
 
-    lengths, longest = [len(prompt) for prompt in prompts], max(map(len, prompts))
-    positions = torch.arange(longest).expand(len(prompts), -1)
-    hidden = hidden_states(model, padded(prompts, longest), positions, angles, attend)
-    return hidden[torch.arange(len(prompts)), torch.tensor(lengths) - 1], prefix
+    hidden = hidden_states(model, torch.tensor([prompt]), torch.arange(len(prompt))[None], angles, attend)
+    return hidden[0, -1], prefix
 
 
 def read_completions(
     model: Qwen3ForCausalLM,
     ids: Tensor,
-    lengths: Tensor,
-    size: int,
+    after: int,
     prefix: Sequence[tuple[Tensor, Tensor]],
     angles: tuple[Tensor, Tensor],
 ) -> Tensor:
-    """Hidden states (samples, T, width) of completions, `size` of them after each prompt of these lengths."""
-    (rows, time), groups = ids.shape, len(lengths)
-    heads, kv, dim = heads_of(model)
-    total = prefix[0][0].shape[2]
-    unread = forbidden_from(lengths, total)[:, None, None]
-    later = torch.full((time, time), FORBIDDEN).triu(1)
+    """Hidden states (samples, T, width) of completions, all of them after one prompt of so many tokens."""
+    rows, time = ids.shape
+    unseen = torch.full((time, time), FORBIDDEN).triu(1)
+    mask = torch.cat([torch.zeros(time, after), unseen], 1)
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        past_k, past_v = prefix[layer]
-        q = (q * dim**-0.5).view(groups, size, kv, heads // kv, time, dim).transpose(1, 2)
-        k, v = (x.view(groups, size, kv, 1, time, dim).transpose(1, 2) for x in (k, v))
-        past = (q.reshape(groups, kv, -1, dim) @ past_k.mT + unread).view(*q.shape[:-1], total)
-        weights = torch.cat([past, q @ k.mT + later], -1).softmax(-1)
-        old, new = weights[..., :total], weights[..., total:]
-        mixed: Tensor = (old.reshape(groups, kv, -1, total) @ past_v).view(q.shape) + new @ v
-        return mixed.transpose(1, 2).reshape(rows, heads, time, dim)
+        k, v = (
+            torch.cat([past.expand(rows, -1, -1, -1), own], 2) for past, own in zip(prefix[layer], (k, v), strict=True)
+        )
+        return scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
 
-    positions = lengths.repeat_interleave(size)[:, None] + torch.arange(time)
+    positions = (after + torch.arange(time)).expand(rows, -1)
     return hidden_states(model, ids, positions, angles, attend)

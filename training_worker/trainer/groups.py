@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from statistics import fmean, pstdev
 from time import perf_counter
 
+import torch
+
 from ..prove.advantage import advantages, component_advantages
 from ..prove.reward.success import is_success
 from ..prove.trajectory import Example
+from .credit import branch_advantages
 from .grpo_run import GRPORun
 from .metrics import EQUAL, invalid, reward_of
 from .parts import parts_of, weights_of
@@ -45,6 +48,31 @@ def advantages_of(groups: Sequence[Group], config: GRPORun) -> list[float | None
         return component_advantages(parts, weights_of(config.reward), config.group)
     rewards = [None if reward is None else reward.total for reward in told]
     return advantages(rewards, config.group, config.scale_rewards)
+
+
+def token_advantages(groups: Sequence[Group], config: GRPORun) -> list[list[float]]:
+    """The advantage that the update trains each completion token with, rollout by rollout.
+
+    0 where a token is not in the loss: those of tools and users, of void groups, and of masked truncated rollouts.
+    """
+    flat = [one for members in groups for one in members]
+    known = torch.tensor([value or 0.0 for value in advantages_of(groups, config)])
+    if config.credit == "branch" and flat:
+        table = branch_advantages([one.completion_ids for one in flat], known, config.group).tolist()
+    else:
+        table = [[value] * len(one.completion_ids) for value, one in zip(known.tolist(), flat, strict=True)]
+    return [
+        [
+            value if spoken and not is_muted(one, config) else 0.0
+            for value, spoken in zip(row, one.env_mask, strict=False)
+        ]
+        for row, one in zip(table, flat, strict=True)
+    ]
+
+
+def is_muted(one: Sample, config: GRPORun) -> bool:
+    """Whether no token of this rollout is in the loss because the token limit cut it."""
+    return config.mask_truncated and one.rollout.end == "tokens"
 
 
 def pass_rate(members: Sequence[Sample]) -> float:

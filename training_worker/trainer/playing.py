@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
-from math import isnan
+from math import fsum, isnan
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from .backends import Backend, backend_for
 from .backends.vllm import VLLMBackend
 from .conversation import prompt_ids
 from .families import family_of
-from .groups import Collected, Group, advantages_of, apart, collect, has_signal, pass_rate
+from .groups import Collected, Group, advantages_of, apart, collect, has_signal, pass_rate, token_advantages
 from .grpo_run import GRPORun
 from .meter import rolled
 from .metrics import Metrics, invalid
@@ -103,9 +103,18 @@ class Player:
         wasted = [members for part in found for members in part.wasted]
         samples = list(chain.from_iterable([*groups, *wasted]))
         if ranks.is_first():
-            earned = [*advantages_of(groups, config), *[None] * (len(wasted) * config.group)]
-            piece = piece_of(self.tokenizer)
-            self.folder.keep_rollouts(step, samples, earned, config.group, tokens=config.keep_tokens, piece=piece)
+            earned, by_token = advantages_of(groups, config), token_advantages(groups, config)
+            if config.credit == "branch":  # then a rollout has no one advantage: what its tokens got adds up to it
+                earned = [None if one is None else fsum(row) for one, row in zip(earned, by_token, strict=True)]
+            self.folder.keep_rollouts(
+                step,
+                samples,
+                [*earned, *[None] * (len(samples) - len(earned))],
+                [*by_token, *([0.0] * len(one.completion_ids) for one in samples[len(earned) :])],
+                config.group,
+                tokens=config.keep_tokens,
+                piece=piece_of(self.tokenizer),
+            )
             self.watch.kept(samples)
         line = rolled(samples, config.group, seconds, len(found))
         if config.zero_variance != "keep":

@@ -126,12 +126,16 @@ class RunFolder:
         step: int,
         samples: Sequence[Sample],
         advantages: Sequence[float | None],
+        by_token: Sequence[Sequence[float]],
         group: int,
         *,
         tokens: KeepTokens = "last",
         piece: Callable[[int], str] = str,
     ) -> None:
-        """Keep the rollouts of a step, groups of this size; `piece` tells a token's text. Raises OSError."""
+        """Keep the rollouts of a step, groups of this size, with the advantages that they were trained with.
+
+        `by_token` has those of completion tokens; `piece` gives a token's text. Raises OSError.
+        """
         kept = [
             Kept(
                 rollout=one.rollout,
@@ -142,8 +146,9 @@ class RunFolder:
                     completion_ids=one.completion_ids,
                     env_mask=one.env_mask,
                     logprobs=one.logprobs,
+                    advantages=trained,
                 ),
             )
-            for place, (one, advantage) in enumerate(zip(samples, advantages, strict=True))
+            for place, (one, advantage, trained) in enumerate(zip(samples, advantages, by_token, strict=True))
         ]
         self.on_kept(self.store.keep(step, kept, tokens, piece))

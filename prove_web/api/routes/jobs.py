@@ -16,6 +16,7 @@ from prove_web.live.log import tail
 from prove_web.live.models import Job, JobEvent, State
 from prove_web.live.queueing import move
 from prove_web.live.views import one_of
+from training_worker.jobs.console import LOG
 
 from ..paging import Cursor, Limit, Piece, Told, by_place
 from ..refusals import Refused
@@ -68,7 +69,7 @@ def read_job(request: Any, job: UUID) -> Any:
 @in_project(Action.VIEW)
 def read_log(request: Any, job: UUID) -> Any:
     """The last lines of a job's log."""
-    return {"text": tail(one_of(request.project, job).folder / "log.txt")}
+    return {"text": tail(one_of(request.project, job).folder / LOG)}
 
 
 @router.get(f"{JOB}/events", response=Piece[EventOut])

@@ -17,19 +17,23 @@ COMPONENTS = tuple(one.name for one in fields(Reward) if one.type == "float" and
 class Tokens:
     """A rollout as the trainer saw it. `env_mask` is 1 where the model spoke; `logprobs` are 0 elsewhere.
 
-    All but `prompt_ids` have one entry per completion token; a log-probability is the sampler's, in nats.
+    All but `prompt_ids` have one entry per completion token; a log-probability is the sampler's, in nats. `advantages`
+    are those of the update, 0 for a token that is not in the loss; None where nobody recorded them.
     """
 
     prompt_ids: Sequence[int]
     completion_ids: Sequence[int]
     env_mask: Sequence[int]
     logprobs: Sequence[float]
+    advantages: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
     """One rollout of a step. `group` counts the step's groups from 1; a void group's advantages are None.
 
+    `advantage` is what the rollout was trained with: of all its tokens alike, or, where credit goes to the tokens at
+    which a group's rollouts part (trainer/credit.py), the sum over its tokens.
     `seconds` is how long it took, where the engine tells rollouts apart. `tokens` is None where a program of somebody
     else made it; then `model_tokens` is how many the model wrote, where that was told.
     """

@@ -23,6 +23,7 @@ SCHEMA = pa.schema(
         ("completion_ids", IDS),
         ("env_mask", pa.list_(pa.bool_())),
         ("logprobs", pa.list_(pa.float32())),
+        ("advantages", pa.list_(pa.float32())),  # lacks in files of before it was recorded
     ]
 )
 PIECES = b"pieces"
@@ -30,12 +31,16 @@ PIECES = b"pieces"
 
 @dataclass(frozen=True)
 class Token:
-    """One token: its id and text, whether the model wrote it, and then the log-probability it had, in nats."""
+    """One token: its id and text, whether the model wrote it, and then the log-probability it had, in nats.
+
+    `advantage` is what the update trained it with; None where that was not recorded.
+    """
 
     id: int
     text: str
     model: bool = False
     logprob: float | None = None
+    advantage: float | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ def write_tokens(path: Path, rollouts: Sequence[Kept], piece: Callable[[int], st
         "completion_ids": [one.completion_ids for one in tokens],
         "env_mask": [[bool(flag) for flag in one.env_mask] for one in tokens],
         "logprobs": [one.logprobs for one in tokens],
+        "advantages": [one.advantages for one in tokens],
     }
     return write(path, pa.table(columns, SCHEMA.with_metadata({PIECES: pieces})), ROWS, ["prompt_ids.list.element"])
 
@@ -63,15 +69,20 @@ def write_tokens(path: Path, rollouts: Sequence[Kept], piece: Callable[[int], st
 def read_tokens(path: Path, index: int) -> TokenRow | None:
     """The tokens of one rollout, counted from 1; None where there are fewer. Raises DamagedFile, FileNotFoundError."""
     with reading(path) as file:
-        row = row_of(file, index - 1, SCHEMA.names) if index > 0 else None
+        columns = [name for name in SCHEMA.names if name in file.schema_arrow.names]
+        row = row_of(file, index - 1, columns) if index > 0 else None
         told = (file.schema_arrow.metadata or {}).get(PIECES)
     if row is None:
         return None
     if told is None:
         raise damaged(path, "it does not say what its tokens mean")
     pieces: dict[str, str] = json.loads(told)
-    spoken = zip(row["completion_ids"], row["env_mask"], row["logprobs"], strict=True)
+    trained = row.get("advantages") or [None] * len(row["completion_ids"])
+    spoken = zip(row["completion_ids"], row["env_mask"], row["logprobs"], trained, strict=True)
     return TokenRow(
         tuple(Token(id, pieces[str(id)]) for id in row["prompt_ids"]),
-        tuple(Token(id, pieces[str(id)], model, logprob if model else None) for id, model, logprob in spoken),
+        tuple(
+            Token(id, pieces[str(id)], model, *((logprob, advantage) if model else (None, None)))
+            for id, model, logprob, advantage in spoken
+        ),
     )
