@@ -7,12 +7,13 @@ only, so a fork costs the same in a small world and a large one, and a draft tha
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
+from types import MappingProxyType
 from typing import (
     Any,
     ClassVar,
@@ -356,7 +357,7 @@ class State(Fields):
             own.about.seed, own.about.name, own.about.kind = self.seed, name, row_type
 
     @classmethod
-    def row_types(cls) -> dict[str, Any]:
+    def row_types(cls) -> Mapping[str, Any]:
         """The tables in order, with the type of their rows."""
         return table_types(cast(Any, cls))  # a class is hashable, though the type checker looks at its instances
 
@@ -401,7 +402,7 @@ class State(Fields):
 
 
 @cache
-def table_types(kind: Any) -> dict[str, Any]:
+def table_types(kind: Any) -> Mapping[str, Any]:
     """The tables of a state in order, with the type of their rows."""
     hints = get_type_hints(kind)
-    return {name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Table}
+    return MappingProxyType({name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Table})
