@@ -36,6 +36,7 @@ ALLOWED = {
     "mcp_servers.kit.state.adapter": "pydantic's adapters are not changed once they are built",
     "mcp_servers.kit.state.table_types": "types by name",
     "mcp_servers.kit.walk.fields_of": "types by name",
+    "training_worker.prove.shapes.hints": "types by name",
     "training_worker.prove.shapes.parts_with_ids": "types by name",
     "mcp_servers.maps.routing.network": "frozen by networkx.freeze",
     "training_worker.prove.reward.provenance.in_schema": "a frozenset, of JSON scalars",
@@ -43,6 +44,7 @@ ALLOWED = {
     "training_worker.prove.schemas.tool_schema": "JSON to be read, like the schemas of the tools themselves",
     "training_worker.prove.synthesis.sampler.context_of": "read by `contexts`, which puts new dicts together",
     "training_worker.prove.synthesis.teachers.endpoint": "an Endpoint has a lock of its own",
+    "training_worker.prove.trajectory.adapter": "pydantic's adapters are not changed once they are built",
     "training_worker.prove.synthesis.crew.draws": "set once, by the initializer of a worker process",
     "training_worker.prove.benchmarks.tau2.inside.speech.sys.modules": "set once, in a child process of its own",
 }
@@ -66,10 +68,9 @@ def shared_state(module: ModuleType) -> Iterator[str]:
         for name, value in vars(one).items():
             if not (name.startswith("_") or name == "model_config" or is_constant(value)):
                 yield f"{own}.{one.__name__}.{name}"
-    cached = {name: value for name, value in vars(module).items() if isinstance(value, _lru_cache_wrapper)}
-    for name, value in cached.items():
-        result = get_type_hints(inspect.unwrap(value)).get("return", Any)
-        if value.__module__ == own and not is_constant_type(result):
+    for name, value in vars(module).items():
+        mine = name in bound(tree) or getattr(value, "__module__", None) == own
+        if mine and isinstance(value, _lru_cache_wrapper) and not is_constant_type(result_type(value)):
             yield f"{own}.{name}"
     for name in written(tree, module):
         yield f"{own}.{name}"
@@ -83,6 +84,11 @@ def bound(tree: ast.Module) -> Iterator[str]:
                 yield from (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
             case ast.AnnAssign(target=ast.Name(id=name)):
                 yield name
+
+
+def result_type(cached: Any) -> Any:
+    function = inspect.unwrap(cached)
+    return get_type_hints(function).get("return", Any) if inspect.isfunction(function) else Any
 
 
 def is_constant(value: Any) -> bool:
@@ -159,6 +165,7 @@ def test_modules_share_nothing_between_threads_that_changes() -> None:
     [
         ("generator", "@functools.cache\ndef generator() -> faker.Generator:\n    return faker.Factory.create()"),
         ("generator", "@functools.lru_cache(9)\ndef generator():\n    return random.Random()"),
+        ("generator", "generator = functools.cache(functools.partial(random.Random, 7))"),
         ("rows", "@functools.cache\ndef rows(seed: int) -> list[str]:\n    return []"),
         ("FAKE", "FAKE = faker.Factory.create()"),
         ("DRAW", "DRAW: random.Random = random.Random(7)"),
