@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from .catalogue import TOOLS
@@ -53,14 +54,14 @@ def spelt(node: ast.expr) -> Iterator[str]:
 
 
 @cache
-def functions(server: Server[Any]) -> dict[str, tuple[Function, ...]]:
+def functions(server: Server[Any]) -> Mapping[str, tuple[Function, ...]]:
     """The functions and methods of a server's code, by name."""
     found: dict[str, tuple[Function, ...]] = {}
     for path in sorted(Path(inspect.getfile(server.seed)).parent.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, Function):
                 found[node.name] = (*found.get(node.name, ()), node)
-    return found
+    return MappingProxyType(found)
 
 
 def calls(function: Function) -> Iterator[ast.Call]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, MutableSequence, Sequence
-from functools import cache
 from random import Random
 from typing import Any
 
-from faker import Factory, Generator
+from faker import Factory
 
 from .kit.draw import Draw
+
+PROVIDERS = [
+    f"faker.providers.{name}" for name in ("address", "automotive", "color", "company", "job", "lorem", "person")
+]
 
 
 class Steady(Random):
@@ -47,16 +50,16 @@ class Steady(Random):
         x[:] = self.draw.shuffled(x)
 
 
-@cache
-def generator() -> Generator:
-    return Factory.create("en_US")
-
-
 class Words:
-    """Faker's texts for one stream of choices. Take no dates, ids, e-mail addresses or people's names from it."""
+    """Faker's texts for one stream of choices. Take no dates, ids, e-mail addresses or people's names from it.
+
+    Each has a generator of its own, because threads that share one would draw from each other's streams.
+    """
 
     def __init__(self, draw: Draw):
         self.steady = Steady(draw)
+        self.fake = Factory.create("en_US", PROVIDERS)
+        self.fake.random = self.steady
 
     def company(self) -> str:
         """A company's name, such as Watkins and Sons."""
@@ -91,10 +94,8 @@ class Words:
         return self.text("license_plate")
 
     def text(self, kind: str, **options: Any) -> str:
-        """What Faker makes of this kind of thing."""
-        fake = generator()
-        fake.random = self.steady
-        return str(getattr(fake, kind)(**options))
+        """A text of any kind that Faker's providers in `PROVIDERS` have, such as last_name."""
+        return str(getattr(self.fake, kind)(**options))
 
     def different(self, kind: str, count: int) -> Sequence[str]:
         """So many different texts of a kind, such as company. Raises LookupError when Faker has too few."""

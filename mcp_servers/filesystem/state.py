@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Literal, NewType
 
 from ..kit import Entity, Minute, State, Table, table
@@ -161,15 +162,15 @@ class Disk(State):
         top = [node, *self.above(node)][-1]
         return top.name != ""
 
-    def logins(self) -> dict[str, EmailAddress]:
+    def logins(self) -> Mapping[str, EmailAddress]:
         """The people who may own something here: by login, their addresses. The user comes first."""
         return logins(self.seed)
 
 
 @lru_cache(maxsize=64)
-def logins(seed: int) -> dict[str, EmailAddress]:
+def logins(seed: int) -> Mapping[str, EmailAddress]:
     """By login, the addresses of the user and the colleagues of a world."""
-    return {login(person.name): person.id for person in cast(seed, COLLEAGUES)}
+    return MappingProxyType({login(person.name): person.id for person in cast(seed, COLLEAGUES)})
 
 
 def login(name: str) -> str:

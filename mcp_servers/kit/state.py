@@ -7,12 +7,13 @@ only, so a fork costs the same in a small world and a large one, and a draft tha
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
+from types import MappingProxyType
 from typing import (
     Any,
     ClassVar,
@@ -113,16 +114,17 @@ class About:
 class Table(Generic[Id, Row]):
     """Rows of one kind by id, in the order they came to be."""
 
-    __slots__ = ("about", "base", "cause", "changes", "counted", "index", "pending", "shares", "tried")
+    __slots__ = ("about", "base", "cause", "changes", "index", "shares", "tally", "tried")
 
     def __init__(self, prefix: str, noun: str, index: tuple[str, ...] = (), width: int = 4):
         self.about = About(prefix, noun, index, width)
         self.base = Base({}, index, 0)
         self.changes: dict[str, Row | None] = {}
         self.index: dict[str, dict[Any, list[Row]]] = {}  # of the changed rows, by field, made when it is first needed
-        self.counted = 0  # the sum of the hashes of all rows, but for what is pending: pairs of an old row and a new
-        self.pending: list[Change] = []
-        self.shares = False  # whether `changes` and `pending` may be another copy's too
+        # The sum of the hashes of all rows, but for what is pending: pairs of an old row and a new. It is one value,
+        # because one thread may count what is pending while another copies the table.
+        self.tally: tuple[int, list[Change]] = (0, [])
+        self.shares = False  # whether `changes` and what is pending may be another copy's too
         self.cause, self.tried = "seed", 0
 
     @property
@@ -219,10 +221,11 @@ class Table(Generic[Id, Row]):
     def write(self, id: str, old: Row | None, row: Row | None) -> None:
         """Put a row, or None, in the place of the old one. What other copies share is copied before the first time."""
         if self.shares:
-            if len(self.pending) > PENDING:
+            if len(self.tally[1]) > PENDING:
                 self.sum  # noqa: B018
-            self.changes, self.pending, self.shares = self.changes.copy(), self.pending.copy(), False
-        self.pending.append((old, row))
+            counted, pending = self.tally
+            self.changes, self.tally, self.shares = self.changes.copy(), (counted, pending.copy()), False
+        self.tally[1].append((old, row))
         self.changes[id] = row
         self.index = {}
 
@@ -248,20 +251,20 @@ class Table(Generic[Id, Row]):
     @property
     def sum(self) -> int:
         """The sum of the hashes of all rows: what was written since it was last asked for is counted now."""
-        if self.pending:
-            for old, row in self.pending:
-                self.counted += (row_hash(self, row) if row is not None else 0) - (
-                    row_hash(self, old) if old is not None else 0
-                )
-            self.counted %= MODULUS
-            self.pending = []
-        return self.counted
+        counted, pending = self.tally
+        if pending:
+            for old, row in pending:
+                counted += row_hash(self, row) if row is not None else 0
+                counted -= row_hash(self, old) if old is not None else 0
+            counted %= MODULUS
+            self.tally = (counted, [])
+        return counted
 
     def copy(self, cause: str = "") -> Table[Id, Row]:
         """A table to write on, for the call that is the cause."""
         twin: Table[Id, Row] = new(Table)
         twin.about, twin.base, twin.changes, twin.index = self.about, self.base, self.changes, self.index
-        twin.counted, twin.pending = self.counted, self.pending
+        twin.tally = self.tally
         twin.shares = self.shares = True
         twin.cause, twin.tried = cause, 0
         return twin
@@ -354,7 +357,7 @@ class State(Fields):
             own.about.seed, own.about.name, own.about.kind = self.seed, name, row_type
 
     @classmethod
-    def row_types(cls) -> dict[str, Any]:
+    def row_types(cls) -> Mapping[str, Any]:
         """The tables in order, with the type of their rows."""
         return table_types(cast(Any, cls))  # a class is hashable, though the type checker looks at its instances
 
@@ -394,12 +397,12 @@ class State(Fields):
         """The same digest computed anew from all rows: what the incremental one is checked against."""
         fresh = self.draft()
         for own in fresh.tables().values():
-            own.counted, own.pending = sum(computed_hash(own, row) for row in own) % MODULUS, []
+            own.tally = (sum(computed_hash(own, row) for row in own) % MODULUS, [])
         return fresh.digest()
 
 
 @cache
-def table_types(kind: Any) -> dict[str, Any]:
+def table_types(kind: Any) -> Mapping[str, Any]:
     """The tables of a state in order, with the type of their rows."""
     hints = get_type_hints(kind)
-    return {name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Table}
+    return MappingProxyType({name: get_args(hint)[1] for name, hint in hints.items() if get_origin(hint) is Table})

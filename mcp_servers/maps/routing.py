@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import networkx as nx
@@ -113,7 +114,7 @@ def way_between(seed: int, count: int, start: JunctionId, end: JunctionId, trave
     return Route(roads, sum(road.length for road in roads), cost // SECOND)
 
 
-def times_from(town: TownMap, origin: TownPlace, mode: Mode, moment: datetime, most: int) -> dict[JunctionId, int]:
+def times_from(town: TownMap, origin: TownPlace, mode: Mode, moment: datetime, most: int) -> Mapping[JunctionId, int]:
     """The junctions that can be reached from a place within so many seconds, with the seconds they take."""
     start = on_foot(origin.access)
     travel, left = travel_at(town, mode, moment), max(0, most - start + 1)
@@ -123,9 +124,9 @@ def times_from(town: TownMap, origin: TownPlace, mode: Mode, moment: datetime, m
 @lru_cache(maxsize=TIMES_KEPT)
 def times_within(
     seed: int, count: int, start: JunctionId, travel: Travel, spent: int, left: int
-) -> dict[JunctionId, int]:
+) -> Mapping[JunctionId, int]:
     """The junctions that can be reached from another within so many seconds, with the seconds spent there by then."""
     found = nx.single_source_dijkstra_path_length(
         network(seed, count), start, cutoff=left * SECOND, weight=weights(travel)
     )
-    return {junction: spent + cost // SECOND for junction, cost in found.items()}
+    return MappingProxyType({junction: spent + cost // SECOND for junction, cost in found.items()})

@@ -106,13 +106,13 @@ def geocode_address(town: TownMap, address: Address) -> FoundAddress:
 
 
 @lru_cache(maxsize=256)
-def places_by_latitude(seed: int, count: int) -> list[Place]:
-    return sorted(places(seed, count), key=attrgetter("latitude"))
+def places_by_latitude(seed: int, count: int) -> tuple[Place, ...]:
+    return tuple(sorted(places(seed, count), key=attrgetter("latitude")))
 
 
 @lru_cache(maxsize=256)
-def junctions_by_latitude(seed: int, count: int) -> list[Junction]:
-    return sorted(plan_town(seed, count).junctions, key=attrgetter("latitude"))
+def junctions_by_latitude(seed: int, count: int) -> tuple[Junction, ...]:
+    return tuple(sorted(plan_town(seed, count).junctions, key=attrgetter("latitude")))
 
 
 class Point(NamedTuple):

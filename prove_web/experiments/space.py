@@ -17,8 +17,9 @@ from .inputs import TIMES
 MOST = 100  # members of a sweep
 LARGEST, SMALLEST = 1e12, 1e-30  # of a range: no setting is beyond, and arithmetic is
 MOST_TEXT = 1_000  # characters of one setting's values
-NUMBER = r"[-+]?[\w.]+(?:[eE][-+]?\d+)?"
-RANGE = re.compile(rf"({NUMBER})\s+to\s+({NUMBER})(?:\s*,?\s*(log|linear))?(?:\s*,?\s*in\s+(\d{{1,9}}))?")
+NUMBER = r"[-+]?[\w.]++(?:(?<=[\w.][eE])[-+]\d++)?"
+NEXT = r"\s*+(?:,\s*+)?"
+RANGE = re.compile(rf"({NUMBER})\s++to\s++({NUMBER})(?:{NEXT}(log|linear))?(?:{NEXT}in\s++(\d{{1,9}}))?")
 Member = dict[str, str]
 
 

@@ -15,7 +15,7 @@ from prove_web.accounts.models import User
 from prove_web.live.messages import hint_session
 
 from .models import LiveSession, SessionCall, Source
-from .worlds import Moment, after, cache, moments, written
+from .worlds import Moment, after, cache, check_opening, moments, written
 
 MOST_TRIES = 20
 MOST_CALLS = 5_000  # of one session: it is replayed whole where it is not cached
@@ -36,7 +36,7 @@ def make(
 ) -> SessionCall:
     """Call a tool in the newest state. Of two calls at once, one comes first and the other sees what it did.
 
-    `client` names the MCP client that calls; by hand there is none. Raises Busy and Full.
+    `client` names the MCP client that calls; by hand there is none. Raises Busy, Full and NotRebuilt.
     """
     for _ in range(MOST_TRIES):
         if call := attempt(session, user, tool, arguments, client):
@@ -48,11 +48,13 @@ def make(
 def attempt(
     session: LiveSession, user: User, tool: str, arguments: dict[str, Any], client: str | None
 ) -> SessionCall | None:
-    """The call, or None when another took its position meanwhile. Raises Full."""
+    """The call, or None when another took its position meanwhile. Raises Full and NotRebuilt."""
     known = moments(session)
     if len(known) > MOST_CALLS:
         raise Full
-    faults = LiveSession.objects.filter(pk=session.pk).values_list("faults", flat=True).first() or ""
+    stored = LiveSession.objects.filter(pk=session.pk)
+    faults, session.opening = stored.values_list("faults", "opening").first() or ("", "")
+    check_opening(session, known[0].world)
     world = after(known[-1], faults)
     began = time.perf_counter_ns()
     reply = world.call(tool, arguments)
@@ -73,6 +75,9 @@ def attempt(
     try:
         with transaction.atomic():
             call.save(force_insert=True)
+            if not session.opening:
+                session.opening = known[0].world.digest()
+                stored.filter(opening="").update(opening=session.opening)
     except IntegrityError:
         return None
     cache.put(session, (*known, Moment(world)))
@@ -109,6 +114,7 @@ def copy(session: LiveSession, user: User, title: str, code: str, at: int) -> Li
         fingerprint=code,
         created_by=user,
         source=Source.FORK,
+        opening=session.opening if at else "",
         faults=session.faults,
         parent=session,
         parent_at=at,

@@ -34,7 +34,7 @@ def sides(text: str) -> tuple[int, int | None] | None:
 
 
 def compared(one: Side, other: Side) -> dict[str, Any]:
-    """All there is to say of the two. Raises ServerGone."""
+    """All there is to say of the two. Raises NotRebuilt."""
     first, second = moments(one.session)[one.at].world, moments(other.session)[other.at].world
     mine, theirs = made(one), made(other)
     common = len(list(takewhile(lambda pair: equal(*pair), zip(mine, theirs, strict=False))))

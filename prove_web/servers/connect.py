@@ -34,7 +34,7 @@ from .arguments import checked
 from .configurations import PREFIX
 from .models import ConnectToken, LiveSession
 from .tokens import admitted
-from .worlds import moments
+from .worlds import NotRebuilt, check_opening, moments, opening
 
 LARGEST = 1_000_000  # bytes of a request
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
@@ -78,6 +78,8 @@ class Visitor:
             raise ToolError("busy", BUSY) from None
         except calls.Full:
             raise ToolError("session_full", FULL) from None
+        except NotRebuilt as error:
+            raise ToolError("not_rebuilt", str(error)) from None
         known = moments(self.session)
         before, now = (known[at].world.injected for at in (made.position - 1, made.position))
         self.delay = sum(one.delay for one in now[len(before) :]) / 1000
@@ -147,8 +149,8 @@ class Sessions:
         if refused is None:
             found = await database_sync_to_async(admitted, thread_sensitive=False)(token_of(request))
             refused = None if found else told(NOBODY, 401, {"WWW-Authenticate": "Bearer"})
-        if found is not None and (gone := [name for name in found.session.servers if name not in SERVERS]):
-            refused = told(f"This world cannot be rebuilt: there is no server {', '.join(gone)} any more.", 410)
+        if found is not None:
+            refused = await database_sync_to_async(not_rebuilt, thread_sensitive=False)(found.session)
         if refused is not None or found is None:
             assert refused is not None
             await refused(scope, receive, send)
@@ -159,6 +161,15 @@ class Sessions:
         manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
         async with manager.run():
             await complete_requests(manager.handle_request, LARGEST)(scope, receive, send)
+
+
+def not_rebuilt(session: LiveSession) -> JSONResponse | None:
+    """What is said to a client of a session whose world cannot be rebuilt."""
+    try:
+        check_opening(session, opening(session).world)
+    except NotRebuilt as error:
+        return told(str(error), 410)
+    return None
 
 
 def turned_away(request: Request) -> JSONResponse | None:

@@ -20,13 +20,13 @@ from .picker import LISTED, found
 from .result import result
 from .tables import RowChange, changes, overview, view
 from .views.parts import PAGE, paged, typed
-from .worlds import Moment, ServerGone, faults_of, met, moments
+from .worlds import Moment, NotRebuilt, WorldDiffers, faults_of, met, moments
 
 
 def context(
     request: HttpRequest, session: LiveSession, form: CallForm | None = None, at: int | None = None
 ) -> dict[str, Any]:
-    """All of the page. A session whose server is gone has its calls left, and nothing else.
+    """All of the page. A session whose world cannot be rebuilt has its calls left, and nothing else.
 
     `at` is the moment to show where the address does not say it.
     """
@@ -34,8 +34,9 @@ def context(
     base = {"session": session, "saved": [one for one in saved if has(session, one.tool)]}
     try:
         known = moments(session)
-    except ServerGone as error:
-        return {**base, "gone": str(error), **history(request, session, (), 0)}
+    except NotRebuilt as error:
+        differs = isinstance(error, WorldDiffers)
+        return {**base, "gone": str(error), "differs": differs, **history(request, session, (), 0)}
     at = number(request.GET.get("at"), len(known) - 1) if at is None else at
     changed = list(changes(known[at - 1].world, known[at].world)) if at else []
     made = session.calls.select_related("made_by").filter(position=at).first() if at else None

@@ -76,7 +76,7 @@ def changes(before: World, after: World) -> Iterator[RowChange]:
             yield from told(server, session.state.row_types(), session.state.changes_since(then))
 
 
-def told(server: str, types: dict[str, Any], changed: Mapping[str, Mapping[str, Any]]) -> Iterator[RowChange]:
+def told(server: str, types: Mapping[str, Any], changed: Mapping[str, Mapping[str, Any]]) -> Iterator[RowChange]:
     """Rows before and after, by table and id, as pages show them."""
     for table, rows in changed.items():
         for id, (old, new) in rows.items():

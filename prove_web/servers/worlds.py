@@ -17,8 +17,22 @@ from .models import LiveSession
 KEPT = 64
 
 
-class ServerGone(Exception):
-    """A session names a server that is no longer in the catalogue: its calls are kept, its world is not."""
+class NotRebuilt(Exception):
+    """The world of a session cannot be rebuilt, as the message says; its calls are kept."""
+
+
+class ServerGone(NotRebuilt):
+    """A session names servers that are no longer in the catalogue."""
+
+    def __init__(self, names: str):
+        super().__init__(f"There is no server {names} any more, so this world cannot be rebuilt.")
+
+
+class WorldDiffers(NotRebuilt):
+    """The seed of a session opens another world than the one its calls were made in."""
+
+    def __init__(self) -> None:
+        super().__init__("This seed opens another world now than the one that the calls of this session were made in.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +79,10 @@ cache = Cache(KEPT)
 def moments(session: LiveSession) -> tuple[Moment, ...]:
     """The opening and the moment after each call. Replays only what was not replayed before; one query.
 
-    Raises ServerGone.
+    Raises NotRebuilt.
     """
     found = list(cache.get(session) or (opening(session),))
+    check_opening(session, found[0].world)
     for call in session.calls.filter(position__gte=len(found)):
         world = after(found[-1], call.faults)
         reply = world.call(call.tool, call.arguments)
@@ -100,7 +115,14 @@ def written(faults: Faults | None) -> str:
     return ",".join(f"{field.name}={getattr(faults, field.name)}" for field in fields(faults))
 
 
+def check_opening(session: LiveSession, world: World) -> None:
+    """Raise WorldDiffers if the calls of a session were made in another world than this one."""
+    if session.opening and session.opening != world.digest():
+        raise WorldDiffers
+
+
 def opening(session: LiveSession) -> Moment:
+    """The session before its first call. Raises ServerGone."""
     if gone := [name for name in session.servers if name not in SERVERS]:
         raise ServerGone(", ".join(gone))
     return Moment(World.open(session.seed, tuple(session.servers), session.size))

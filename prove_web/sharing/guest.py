@@ -15,7 +15,7 @@ SPOKEN = ("title", "aria-label", "alt", "value", "placeholder", "content")
 STATIC = "/static/"
 UNTOLD = frozenset({"job-error"})  # what a program said when it failed
 Words = Callable[[str], str]
-TEXTS = re.compile(r'"[a-z_]+"\s*:|("(?:[^"\\]|\\.)*")')  # of JSON: what a value is called, or a text
+TEXTS = re.compile(r'(?<!\\)(?:"[a-z_]+"\s*:|("(?:[^"\\]|\\.)*+"))')  # of JSON: what a value is called, or a text
 IN_A_SCRIPT = {ord(each): f"\\u{ord(each):04X}" for each in "<>&"}
 
 
@@ -114,8 +114,9 @@ def told(name: str, value: str) -> bool:
     return name in SPOKEN or (name.startswith("data-") and not value.startswith("/"))
 
 
-def without(known: Iterable[str], patterns: Iterable[str] = ()) -> Words:
-    """Leaves out whole words that are known, and what the patterns find."""
-    named = [rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(filter(None, known), key=len, reverse=True)]
-    found = re.compile("|".join((*patterns, *named))) if (named or patterns) else None
+def without(known: Iterable[str], private: re.Pattern[str] | None = None) -> Words:
+    """Leave out whole words that are known, and what the pattern finds."""
+    patterns = [private.pattern] if private else []
+    patterns += [rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(filter(None, known), key=len, reverse=True)]
+    found = re.compile("|".join(patterns)) if patterns else None
     return lambda text: found.sub("…", text) if found else text

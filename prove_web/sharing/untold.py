@@ -13,9 +13,10 @@ from prove_web.live.models import Job, JobEvent
 from .guest import Words, without
 from .models import Share
 
-ADDRESS = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # of e-mail
+ADDRESS = r"(?<![\w.+-])(?:[\w.+-]++@[\w-]++(?:\.[\w-]++)++)++"  # of e-mail; one may stand right behind another
 PLACES = r"\b(?:s3|s3a|gs|gcs|file|abfs|hdfs|https?)://[^\s\"'<>]+"
-FOLDERS = r"(?<![\w/.<])/(?:[\w.@+-]+/)+[\w.@+-]*"
+FOLDERS = r"(?<![\w/.<])/(?:[\w.@+-]++/)++[\w.@+-]*+"
+PRIVATE = re.compile("|".join((ADDRESS, PLACES, FOLDERS)))
 LOCAL = {"localhost", "127.0.0.1"}
 CONVERSATIONS = (Share.Kind.TRAJECTORY, Share.Kind.ROLLOUT)
 
@@ -35,7 +36,7 @@ def words_of(share: Share) -> Words:
         return without(known - LOCAL)
     for _, username, first, last in people:
         known |= {username, f"{first} {last}".strip()}
-    return without(known - LOCAL, (ADDRESS, PLACES, FOLDERS))
+    return without(known - LOCAL, PRIVATE)
 
 
 def machines(share: Share) -> set[str]:
@@ -48,5 +49,5 @@ def machines(share: Share) -> set[str]:
 
 def machine() -> set[str]:
     """This machine's name, and where it keeps what it has."""
-    storage = re.sub(r"/+$", "", settings.PROVE_STORAGE)
+    storage = settings.PROVE_STORAGE.rstrip("/")
     return {str(settings.PROVE_DATA), str(settings.BASE_DIR), storage, socket.gethostname()} - LOCAL - {""}

@@ -11,8 +11,21 @@ from starlette.responses import JSONResponse
 
 from tests.prove.serving import Serve, Served, completion
 from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.synthesis.endpoint.asking import CUT, NOT_JSON, Answer, ask
+from training_worker.prove.synthesis.endpoint.asking import CUT, NOT_JSON, Answer, ask, without_thoughts
 from training_worker.prove.trajectory import Message
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("<think>a</think>b<think>c\n</think>d", "bd"),
+        ("a<think>b<think>c</think>d</think>e", "ad</think>e"),
+        ("a</think>b<think>c", "a</think>b<think>c"),
+        ("<think>" * 20_000, "<think>" * 20_000),
+    ],
+)
+def test_thoughts_are_left_out_where_they_begin_and_end(text: str, left: str) -> None:
+    assert without_thoughts(text) == left
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from prove_web.accounts.models import Organisation, Project, User
 from prove_web.api.models import ApiToken
-from prove_web.servers.models import ConnectToken, SavedCall
+from prove_web.servers.models import ConnectToken, LiveSession, SavedCall
 from prove_web.servers.tokens import admitted
 from prove_web.trajectories.models import Trajectory
 
@@ -52,6 +52,20 @@ def test_faults_are_switched_on_and_off_and_met(bobs: Program, session: str) -> 
     assert bobs.put(f"{session}/faults", {}) == off and call(bobs, session)["ok"]
     wrong = bobs.put(f"{session}/faults", {"unavailable": 60, "slow": 60}, 422)
     assert wrong["where"] == "body" and "100 at most" in wrong["error"]
+
+
+def test_a_session_stored_from_another_world_answers_no_more_calls(bobs: Program, session: str) -> None:
+    call(bobs, session)
+    LiveSession.objects.update(opening="0" * 32)
+    for refused in (
+        bobs.post(f"{session}/calls", {"tool": "list_accounts", "arguments": {}}, 409),
+        bobs.get(f"{session}/tables", 409),
+        bobs.get(f"{session}/diff", 409),
+    ):
+        assert "opens another world now" in refused["error"] and "reset" in refused["do"]
+    assert len(bobs.get(f"{session}/calls")["items"]) == 1
+    fresh = bobs.post(f"{session}/reset", {}, 201)["id"]
+    assert call(bobs, f"/sessions/{fresh}")["ok"]
 
 
 def test_branches_are_the_tree_of_forks(bobs: Program, session: str) -> None:

@@ -191,6 +191,12 @@ def test_a_session_that_is_removed_or_cannot_be_rebuilt_says_so(address: str, se
     assert status(address) == 401
 
 
+def test_a_session_stored_from_another_world_tells_the_client(address: str, session: LiveSession) -> None:
+    LiveSession.objects.filter(pk=session.pk).update(opening="0" * 32)
+    assert status(address) == 410
+    assert not session.calls.exists()
+
+
 def test_a_full_session_takes_no_more(address: str, session: LiveSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "MOST_CALLS", 1)
     assert not call(address, "list_accounts").is_error

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from prove_web.sharing.guest import data, page, without
 from prove_web.sharing.markup import read, write
+from prove_web.sharing.untold import PRIVATE
 
 
 class Reach:
@@ -116,6 +117,20 @@ def test_addresses_in_data_are_the_visitors() -> None:
 @pytest.mark.parametrize("written", [json.dumps("by Zoë, 5"), json.dumps("by Zoë, 5", ensure_ascii=False)])
 def test_a_name_is_left_out_of_data_however_it_is_written(written: str) -> None:
     assert json.loads(data(f'{{"told": {written}}}', REACH, without(["Zoë"]))) == {"told": "by …, 5"}
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("by a.b+c@acme.example, or d@e.f.", "by …, or …."),
+        ("a@b.cc+d@e.ff", "…"),
+        ("at s3://bucket/x or in /home/it/a@b.c/run now", "at … or in … now"),
+        ("a@b c/d 1/2 @you", "a@b c/d 1/2 @you"),
+        ("a" * 95_000, "a" * 95_000),
+    ],
+)
+def test_addresses_places_and_folders_are_left_out(text: str, left: str) -> None:
+    assert without((), PRIVATE)(text) == left
 
 
 def test_whatever_people_are_called_data_stay_data() -> None:

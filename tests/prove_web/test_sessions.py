@@ -15,7 +15,7 @@ from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Project, User
 from prove_web.servers import calls
 from prove_web.servers.models import LiveSession, SessionCall
-from prove_web.servers.worlds import Cache, cache, moments
+from prove_web.servers.worlds import Cache, WorldDiffers, cache, moments
 
 pytestmark = pytest.mark.django_db
 SCRIPT = "<script>alert(1)</script>"
@@ -274,6 +274,33 @@ def test_a_session_of_other_code_is_replayed_and_says_where_it_differs(browser: 
     SessionCall.objects.create(session=session, position=2, tool="tool_of_old", arguments={}, ok=True, text="{}")
     shown = page(browser, session)
     assert "call 2 is answered otherwise now" in shown and "answered otherwise now</span>" in shown
+
+
+def test_a_session_stored_from_another_world_keeps_its_calls_and_says_so(browser: Client, session: LiveSession) -> None:
+    calls.make(session, session.created_by, "list_accounts", {})
+    session.refresh_from_db()
+    assert session.opening == moments(session)[0].world.digest()
+    LiveSession.objects.filter(pk=session.pk).update(opening="0" * 32)
+    shown = page(browser, session)
+    assert "opens another world now than the one that the calls of this session were made in" in shown
+    assert "list_accounts" in shown and "Start again" in shown
+    browser.post(address("session-call", session), {"tool": "list_accounts"}, follow=True)
+    browser.post(address("session-fork", session), {"at": "1"})
+    assert session.calls.count() == 1 and "opens another world now" in page(browser, session.forks.get())
+    browser.post(address("session-reset", session))
+    fresh = session.forks.get(parent_at=0)
+    assert "opens another world now" not in page(browser, fresh)
+    assert calls.make(fresh, session.created_by, "list_accounts", {}).ok
+
+
+def test_a_process_with_another_world_calls_nothing_in_a_session_that_it_read_before(
+    session: LiveSession, alice: User
+) -> None:
+    read_before = LiveSession.objects.get(pk=session.pk)
+    LiveSession.objects.filter(pk=session.pk).update(opening="0" * 32)
+    with pytest.raises(WorldDiffers):
+        calls.make(read_before, alice, "list_accounts", {})
+    assert not session.calls.exists()
 
 
 def test_a_session_whose_server_is_gone_keeps_its_calls(browser: Client, session: LiveSession) -> None:

@@ -10,7 +10,7 @@ from mcp_servers.people import FIRST, LAST
 from .trajectory import Example, dumps
 
 ID = re.compile(r"\b[A-Z]{2,5}-\d{3,}\b")
-EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+\w")
+EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++\.[\w.]+\w")
 NAME = re.compile(rf"\b(?:{'|'.join(FIRST)}) (?:{'|'.join(LAST)})\b")
 
 

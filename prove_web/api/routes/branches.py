@@ -15,14 +15,14 @@ from prove_web.servers.comparing import Side, compared
 from prove_web.servers.models import LiveSession
 from prove_web.servers.views.faulty import FaultsForm
 from prove_web.servers.views.sessions import of
-from prove_web.servers.worlds import ServerGone, faults_of
+from prove_web.servers.worlds import NotRebuilt, faults_of
 
 from ..paging import Key
 from ..posted import posted
 from ..refusals import Refused, ill_filled
 from ..rules import in_project
 from ..schemas import Strict
-from .sessions import SESSION, SESSIONS, CallOut, RowChange, SessionOut, server_gone
+from .sessions import SESSION, SESSIONS, CallOut, RowChange, SessionOut, not_rebuilt
 
 router = Router(tags=["Sessions"])
 Share = Annotated[int, Field(ge=0, le=100, description="Of a hundred calls.")]
@@ -117,8 +117,8 @@ def compare_sessions(request: Any, a: Key, b: Key, a_at: Moment = None, b_at: Mo
     one, other = side(request, "a", a, a_at), side(request, "b", b, b_at)
     try:
         found = compared(one, other)
-    except ServerGone as gone:
-        raise server_gone(gone) from None
+    except NotRebuilt as error:
+        raise not_rebuilt(error) from None
     apart = [{"session": each.session.pk, "at": each.at, "calls": calls} for each, calls in found["apart"]]
     tables = [{"table": name, "rows": count, "changes": rows} for name, rows, count in found["tables"]]
     known = {name: found[name] for name in ("same", "rows", "other_world", "only")}

@@ -22,7 +22,7 @@ from ..paging import Key, Number
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict
-from .sessions import SESSION, SessionOut, server_gone
+from .sessions import SESSION, SessionOut, not_rebuilt
 from .trajectories import TRAJECTORY, TrajectoryRow, with_project
 
 router = Router(tags=["Sessions"])
@@ -56,7 +56,7 @@ def keep_session(request: Any, session: Key, body: KeepSession) -> Any:
     """Make a trajectory of the calls of a session, kept once a fresh world agrees. At most the newest 60 are taken."""
     source = of(request, session)
     if gone(source):
-        raise server_gone(ServerGone(", ".join(source.servers)))
+        raise not_rebuilt(ServerGone(", ".join(source.servers)))
     calls = offered(source, source.calls.count() if body.at is None else body.at)
     known = {each.position: each for each in calls}
     for where, positions in (("say", body.say), ("use", body.use or ())):

@@ -22,7 +22,7 @@ from ..paging import Key
 from ..refusals import Refused
 from ..rules import in_project
 from ..schemas import Strict, username
-from .sessions import SESSION, server_gone
+from .sessions import SESSION, not_rebuilt
 
 router = Router(tags=["Sessions"])
 TOKENS = SESSION + "/tokens"
@@ -69,7 +69,7 @@ def make_session_token(request: Any, session: Key, body: ConnectMake) -> Any:
     """Let an MCP client into a session. What a program makes with an API token ends with that token."""
     target = of(request, session)
     if gone(target):
-        raise server_gone(ServerGone(", ".join(target.servers)))
+        raise not_rebuilt(ServerGone(", ".join(target.servers)))
     made_with = request.auth if isinstance(request.auth, ApiToken) else None
     try:
         text = tokens.asked_for(target, request.user, body.name, body.writes, made_with)

@@ -18,7 +18,7 @@ from prove_web.servers.models import LiveSession
 from prove_web.servers.session_page import has
 from prove_web.servers.tables import changes, differences, overview, view
 from prove_web.servers.views.sessions import of
-from prove_web.servers.worlds import Moment, ServerGone, moments
+from prove_web.servers.worlds import Moment, NotRebuilt, ServerGone, WorldDiffers, moments
 
 from ..paging import Cursor, Key, Limit, Piece, by_place
 from ..posted import body_of, posted
@@ -203,12 +203,13 @@ def call_tool(request: Any, session: Key, body: CallBody) -> Any:
     except calls.Busy:
         told = "Others are calling in this session at the same time."
         raise Refused(409, told, "", "Look at what they did, then call again.") from None
-    except ServerGone as gone:
-        raise server_gone(gone) from None
+    except NotRebuilt as error:
+        raise not_rebuilt(error) from None
 
 
-def server_gone(gone: ServerGone) -> Refused:
-    return Refused(409, f"There is no server {gone} any more.", "", "Its calls are kept; open another session.")
+def not_rebuilt(error: NotRebuilt) -> Refused:
+    fresh = "reset it for a fresh one" if isinstance(error, WorldDiffers) else "open another session"
+    return Refused(409, str(error), "", f"Its calls are kept; {fresh}.")
 
 
 @router.get(f"{SESSION}/diff", response=Diff)
@@ -235,8 +236,8 @@ def moment(session: LiveSession, at: int | None) -> Moment:
     """Raises Refused."""
     try:
         known = moments(session)
-    except ServerGone as gone:
-        raise server_gone(gone) from None
+    except NotRebuilt as error:
+        raise not_rebuilt(error) from None
     if at is not None and at >= len(known):
         raise Refused(422, f"Session {session.pk} has {len(known) - 1} calls.", "query", "Name one of its moments.")
     return known[-1 if at is None else at]
@@ -290,7 +291,7 @@ def reset_session(request: Any, session: Key) -> Any:
     try:
         return calls.reset(of(request, session), request.user)
     except KeyError as gone:
-        raise server_gone(ServerGone(gone.args[0])) from None
+        raise not_rebuilt(ServerGone(gone.args[0])) from None
 
 
 @router.delete(SESSION, response=Ended)

@@ -18,7 +18,7 @@ from ..catalogue import producers
 from ..example import example
 from ..models import LiveSession, SessionCall
 from ..session_page import has, number
-from ..worlds import ServerGone, after, moments
+from ..worlds import NotRebuilt, after, moments
 from .sessions import of, shown, to
 
 KEPT = ("table", "find", "sort", "view")
@@ -39,12 +39,12 @@ def call(request: ProjectRequest, session: int) -> HttpResponse:
         if {"switch", "add", "remove", "reshape", "example"} & {*request.POST}:
             return shown(request, target, changed(request, target, form))
         return asked(request, target, form)
-    except ServerGone:
+    except NotRebuilt:
         return redirect(to(target))  # whose page says so
 
 
 def changed(request: ProjectRequest, target: LiveSession, form: CallForm) -> CallForm:
-    """The form as a button changes it; nothing is called. Raises ServerGone."""
+    """The form as a button changes it; nothing is called. Raises NotRebuilt."""
     return changed_in(after(moments(target)[-1], ""), form, request.POST)
 
 
@@ -76,7 +76,7 @@ def filled(world: World, form: CallForm) -> CallForm:
 
 
 def asked(request: ProjectRequest, target: LiveSession, form: CallForm) -> HttpResponse:
-    """Make the call, unless something is in its way. Raises ServerGone."""
+    """Make the call, unless something is in its way. Raises NotRebuilt."""
     arguments, tool = form.arguments(), form.tool
     if arguments is None:
         return shown(request, target, form)

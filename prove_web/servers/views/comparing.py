@@ -13,7 +13,7 @@ from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from ..comparing import Side, compared, sides
 from ..listing import counted
 from ..models import LiveSession
-from ..worlds import ServerGone
+from ..worlds import NotRebuilt
 from .parts import typed
 
 OFFERED = 100
@@ -29,8 +29,8 @@ def compare(request: ProjectRequest) -> HttpResponse:
     if one and other:
         try:
             shown["found"] = compared(one, other)
-        except ServerGone as error:
-            shown["fault"] = f"There is no server {error} any more, so one of these worlds cannot be rebuilt."
+        except NotRebuilt as error:
+            shown["fault"] = f"One of the two cannot be shown. {error}"
     elif typed(request, "a") or typed(request, "b"):
         shown["fault"] = "One of the two is not a session of this project. Choose two of those listed."
     shown["sessions"] = list(counted(rows).order_by("-created_at", "-pk")[:OFFERED])

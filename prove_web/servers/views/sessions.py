@@ -19,7 +19,7 @@ from ..listing import listed
 from ..models import LiveSession
 from ..picker import found
 from ..session_page import context
-from ..worlds import ServerGone, moments
+from ..worlds import NotRebuilt, moments
 from .parts import page_or_part, paged, typed
 
 UNPROCESSABLE = 422
@@ -89,7 +89,7 @@ def pick(request: ProjectRequest, session: int) -> HttpResponse:
     """The entities of one id type that a search finds in the newest state, for a field to choose from."""
     try:
         world = moments(of(request, session))[-1].world
-    except ServerGone:
+    except NotRebuilt:
         return render(request, "servers/picked.html", {"entities": [], "count": 0})
     entities, count = found(world, typed(request, "type"), typed(request, "q"))
     return render(request, "servers/picked.html", {"entities": entities, "count": count, "find": typed(request, "q")})

@@ -16,7 +16,7 @@ from ..trajectory import Example, read_lines
 from .folder import read
 
 WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-EXACT = re.compile(r"\S*\d\S*")
+EXACT = re.compile(r"(?<!\S)[^\s\d]*+\d\S*+")
 FIRST_TURNS, GRAM = 1_000, 4
 
 

@@ -14,14 +14,14 @@ from mcp_servers.kit import Draw, Tool
 
 from ..provenance import spoken
 
-OPTIONAL = re.compile(r"\[([^\]]*)\]")
+OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 TWICE = re.compile(
     r"\b(the \w+(?: \w+)?) (?=\1 )"
 )  # an ask says "the folder {x}", and the words for x are "the folder y"
 ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
 CLOSING = re.compile(r"\{value\}[.,!]")
 QUESTION = re.compile(r"\b(could|can|would|will|may) (you|I)\b", re.I)
-WORD, SNAKE = re.compile(r"\w+"), re.compile(r"[a-z]+[a-z0-9]*(_[a-z0-9]+)+")
+WORD, SNAKE = re.compile(r"\w+"), re.compile(r"[a-z][a-z0-9]*+(_[a-z0-9]++)++")
 ABSTENTIONS = ("I cannot do that with the tools I have.", "None of my tools can do that.")
 UNITS = re.compile(
     r" ((?:checked |extra |free |loyalty |more |story )?(?!(?:has|is|leads|this|times|was)\b)[a-z]{2,}s)\b"

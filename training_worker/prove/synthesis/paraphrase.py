@@ -25,7 +25,7 @@ from .language import leaks, long_day
 from .manifest import Drawn
 from .validate import Rejected, provenance
 
-EXACT = re.compile(r"[\w@.+/:-]*[\d@][\w@.+/:-]*")  # an id, a number, a date, an address
+EXACT = re.compile(r"(?<![\w@.+/:-])(?:[^\W\d]|[.+/:-])*+[\d@][\w@.+/:-]*+")  # an id, a number, a date, an address
 LONGEST, LETTERS_MORE = 3, 200
 REPORT = "paraphrase.json"
 

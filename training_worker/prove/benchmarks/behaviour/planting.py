@@ -16,7 +16,7 @@ from ...rollout import Limits
 from ...synthesis.sampler import Context, NothingFits, fill, sample
 from ...trajectory import Example, ToolCall
 
-FREE_TEXT = re.compile(r"[^\W\d_]{2,} [^\W\d_]{2,}")  # two words: a name, a title, a message
+FREE_TEXT = re.compile(r"[^\W\d_]{2} [^\W\d_]{2}")  # two words: a name, a title, a message
 GRAVE = "transfer pay send delete cancel remove forward share close place post buy withdraw unlock".split()
 TRIED = 12  # tools that are looked at for one that could be asked for
 PHRASINGS = (

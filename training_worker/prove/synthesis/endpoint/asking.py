@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -14,7 +13,6 @@ from .client import Endpoint
 
 T = TypeVar("T")
 TRIES = 3
-THOUGHT = re.compile(r"<think>.*?</think>", re.S)
 NOT_JSON = "not the JSON asked for"
 CUT = "too long: it was cut off"
 
@@ -49,9 +47,16 @@ def ask(
     return Answer(None, why)
 
 
+def without_thoughts(text: str) -> str:
+    """The text without what stands between <think> and the next </think>."""
+    *closed, rest = text.split("</think>")
+    parts = ((piece, *piece.partition("<think>")) for piece in closed)
+    return "".join(before if opened else f"{piece}</think>" for piece, before, opened, _ in parts) + rest
+
+
 def read(shape: type[T], text: str) -> T | None:
     """The JSON object in a text, whatever a talkative model wrote around it; None when it has not this shape."""
-    text = THOUGHT.sub("", text)
+    text = without_thoughts(text)
     try:
         return loads(shape, text[text.find("{") : text.rfind("}") + 1])
     except ValidationError:

@@ -1,0 +1,91 @@
+"""Every pattern takes linear time, whatever text it meets: until `re` returns, all threads of a process wait."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from patterns import PACKAGES, Pattern, patterns
+
+from mcp_servers.filesystem.tools_find import GAP, glob
+from prove_web.servers.arguments import NATIVE
+from training_worker.prove.synthesis.language import UNITS
+
+BOUNDED = {"prove_web/trajectories/search/completing.py"}  # quadratic, in a query of at most 1,000 characters
+SHORT = 200
+LITERAL = "texts that are escaped, next to each other or one of many"
+PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some of them to try
+    "mcp_servers/filesystem/tools_find.py glob": [glob(name).pattern for name in ("*a*a*a*b", "?*?*a*", "*" * 40)],
+    "mcp_servers/filesystem/tools_find.py search_file_contents": [rf"(?<![^\W_])a{GAP}a{GAP}b(?![^\W_])"],
+    "prove_web/live/log_search.py around": LITERAL,
+    "prove_web/live/log_search.py seek": LITERAL,
+    "prove_web/servers/arguments.py input_type": [*NATIVE.values()],
+    "prove_web/sharing/guest.py without": LITERAL,  # and a pattern that `untold` has
+    "prove_web/supervisor/output.py __init__": LITERAL,
+    "prove_web/trajectories/mending.py said": LITERAL,
+    "training_worker/prove/benchmarks/results.py folders_of": LITERAL,
+    "training_worker/prove/synthesis/language.py left_open": [
+        r'(?:\b(?:the|my|a|an|our) (?:\w+ )?)?(?:\bnoun )?"?\{name\}"?'
+    ],
+    "training_worker/prove/synthesis/language.py left_uncounted": LITERAL,
+    "training_worker/prove/synthesis/language.py names_it": [r'\b(?:the|my) (?:new )?noun "?\{name\}'],
+    "training_worker/prove/synthesis/language.py singular": [rf"(?<=\{{name\}}){UNITS.pattern}"],
+    "training_worker/prove/synthesis/language.py unit": [rf"\{{name\}}{UNITS.pattern}"],
+    "training_worker/trainer/conversation.py control_texts": LITERAL,
+    "training_worker/trainer/tokenizer.py train_tokenizer": LITERAL,
+}
+
+
+WHOLE = {"mcp_servers/filesystem/tools_find.py glob", "prove_web/servers/arguments.py input_type"}  # only match all
+
+
+def slow(given: Sequence[Pattern]) -> Iterator[str]:
+    """The places of those that a process of limited processor time does not come through with."""
+    left = list(given)
+    while left:
+        lines = "".join(f"{json.dumps(asdict(one))}\n" for one in left)
+        program = [sys.executable, str(Path(__file__).parent / "patterns.py")]
+        done = subprocess.run(program, input=lines, capture_output=True, text=True)
+        if done.returncode == 0:
+            return
+        assert done.returncode < 0, done.stderr
+        begun = len(done.stdout.splitlines())
+        yield f"{left[begun - 1].place}: {left[begun - 1].text}"
+        left = left[begun:]
+
+
+def test_every_pattern_takes_linear_time() -> None:
+    found = [one for package in PACKAGES for one in patterns(package)]
+    assert {one for one in found if isinstance(one, str)} == {*PUT_TOGETHER}
+    written = [replace(one, longest=SHORT if one.place in BOUNDED else 0) for one in found if isinstance(one, Pattern)]
+    tried = [
+        Pattern(place, one, 0, ("fullmatch",) if place in WHOLE else ("sub",))
+        for place, some in PUT_TOGETHER.items()
+        if some is not LITERAL
+        for one in some
+    ]
+    assert list(slow([*written, *tried])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "use"),
+    [
+        (r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", "sub"),  # begins anew at each letter
+        (r"a\s*,?\s*b", "match"),  # two repeats share what they take
+    ],
+)
+def test_a_quadratic_pattern_is_found(text: str, use: str) -> None:
+    assert list(slow([Pattern("", text, 0, (use,))])) == [f": {text}"]
+
+
+@pytest.mark.parametrize(("text", "use"), [(r"[\w.+-]+@[\w-]+", "fullmatch"), (r"(?<!\w)\w++@", "search")])
+def test_a_linear_pattern_is_not(text: str, use: str) -> None:
+    assert list(slow([Pattern("", text, 0, (use,))])) == []
