@@ -177,7 +177,7 @@ def test_what_is_left_is_told_once_there_is_a_pace(tmp_path: Path) -> None:
     tell = Tell(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
     count = tell.counting("pairs")
     for done in (0, 1, 9, 10, 500):
-        tell.told_at = -60.0  # or it would not be told so soon after the one before
+        tell.reported_at = -60.0  # so that the next report is due
         count(done, 1_000)
     events = SpoolReader(tmp_path / "events-1.jsonl").read()
     assert [event["data"]["seconds_left"] is None for event in events] == [True, True, True, False, False]
