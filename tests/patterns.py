@@ -17,10 +17,10 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
+codes: Any = importlib.import_module("re._constants")
+parser: Any = importlib.import_module("re._parser")
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("mcp_servers", "training_worker", "prove_web")
 FUNCTIONS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}

@@ -117,6 +117,7 @@ def told(name: str, value: str) -> bool:
 def without(known: Iterable[str], private: re.Pattern[str] | None = None) -> Words:
     """Leave out whole words that are known, and what the pattern finds."""
     patterns = [private.pattern] if private else []
-    patterns += [rf"(?<!\w){re.escape(word)}(?!\w)" for word in sorted(filter(None, known), key=len, reverse=True)]
+    if names := "|".join(re.escape(word) for word in sorted(filter(None, known), key=len, reverse=True)):
+        patterns.append(rf"(?<!\w)(?:{names})(?!\w)")
     found = re.compile("|".join(patterns)) if patterns else None
     return lambda text: found.sub("…", text) if found else text

@@ -95,7 +95,8 @@ def is_constant(value: Any) -> bool:
     """Whether a value does not change; a container may, by what `written` finds."""
     kind = type(value)
     if isinstance(value, CONTAINERS):
-        return kind in CONTAINERS and all(map(is_constant, value.values() if kind is dict else value))
+        inside = value.values() if isinstance(value, dict) else value
+        return kind in CONTAINERS and all(map(is_constant, inside))
     if isinstance(value, tuple | frozenset):
         return all(map(is_constant, value))
     if isinstance(value, (type, enum.Enum, logging.Logger, ModuleType, *SET_UP_AT_IMPORT)):
