@@ -6,6 +6,8 @@ Those of DEFAULTS are always sent to the worker; of SWITCHES and REWARD only wha
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from training_worker.prove.benchmarks.known import KNOWN
 
@@ -103,3 +105,9 @@ OF_BOTH = {
     *("device", "lora_rank", "lora_alpha"),
     *EVALUATE,
 }
+
+
+def resolved(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored configuration with the defaults of all settings that it leaves out."""
+    inner = {"limits": {**LIMITS, **config.get("limits", {})}, "reward": {**REWARD, **(config.get("reward") or {})}}
+    return {"policy": "warm", **DEFAULTS, **SUPERVISED, **SWITCHES, **config, **inner}

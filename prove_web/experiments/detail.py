@@ -30,6 +30,7 @@ from .marks import KINDS
 from .models import Run
 from .outside import TRACKERS
 from .points import snapshot
+from .reward_scale import SCORED, in_words, rescored, same_reward
 from .rollouts import notable
 from .saved_rewards import called
 from .shelf import shelf
@@ -79,6 +80,7 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
         "base_points_url": reverse("run-points", args=[*path, base.number]) if base else "",
         "base_metric_url": reverse("run-metric", args=[*path, base.number]) if base else "",
         "base_choices": choices(run),
+        "base_without": " ".join(sorted(SCORED)) if moves["other_reward"] else "",
         "cursor": run.job.events.aggregate(last=Max("id"))["last"] or 0,
     }
 
@@ -107,6 +109,7 @@ def moving(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "tiles": shown,
         "base": base,
         "against": against,
+        "other_reward": other_reward(run, base),
         "window": WINDOW,
         "advice": advice(run.job),
         "gains": evaluation.gains(result),
@@ -123,6 +126,13 @@ def moving(run: Run, query: Mapping[str, str]) -> dict[str, Any]:
         "storage": run.job.events.filter(kind="storage").values_list("data", flat=True).last() or {},
         "last_step": run.points.order_by("-step").values_list("step", flat=True).first(),
     }
+
+
+def other_reward(run: Run, base: Run | None) -> dict[str, str]:
+    """What the page says of a baseline that was scored by another reward; nothing of one of the same."""
+    if base is None or same_reward(run, base):
+        return {}
+    return {"mine": in_words(run), "theirs": in_words(base), "rescored": rescored(run, base)}
 
 
 @in_project(Action.VIEW)

@@ -11,11 +11,12 @@ from django.db.models import Q, QuerySet
 from prove_web.live.templatetags.kit import MINUS, compact, duration
 from training_worker.prove.metrics import BY_NAME, Metric, Unit
 
-from .baseline import Baseline, baseline
+from .baseline import Baseline, Metrics, baseline
 from .chance import Difference, Tone, of_means
 from .charts import CHARTS, named
 from .models import Run
 from .points import number
+from .reward_scale import SCORED, same_reward
 
 __all__ = ["CHARTS", "WINDOW", "Tile", "tiles", "written"]
 
@@ -134,9 +135,14 @@ def figures(run: Run, base: Run | None) -> tuple[list[Tile], Baseline | None]:
     newest = [metrics for step, metrics in ends if step > last - window]
     own = run.own.get("points", [])[:MOST_OWN]
     against = baseline(run, base, last, window)
-    ours, theirs = (against.ours, against.theirs) if against else ((), ())
+    apart = SCORED if not same_reward(run, base) else set()
+
+    def beside(name: str) -> tuple[Metrics, Metrics]:
+        """The steps of both runs, where the metric of one can be held against that of the other."""
+        return (against.ours, against.theirs) if against and name not in apart else ((), ())
+
     found = {
-        name: told(tile(name, *(values_of(name, lines) for lines in (newest, start, ours, theirs))), broken.get(name))
+        name: told(tile(name, *(values_of(name, lines) for lines in (newest, start, *beside(name)))), broken.get(name))
         for name in (*SUPERVISED, *TILES, *own)
     }
     rewards = run.held_out.values_list("metrics__reward", flat=True)

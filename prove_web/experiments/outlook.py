@@ -6,7 +6,7 @@ Each figure says where it is from: a trial of these very settings, a run like it
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -23,7 +23,7 @@ from training_worker.prove.benchmarks.intervals import Score, wilson
 from training_worker.prove.footprint import GB, PROCESS, Plan, footprint, on_disk, shapes
 from training_worker.prove.models import OF_RUN, left_by, model_folders
 
-from .defaults import LIMITS, START
+from .defaults import LIMITS, START, resolved
 from .models import Point, Run, StepRollouts
 from .starting import WARM
 from .trials import PROMPTS, Trial
@@ -81,7 +81,14 @@ def runs_of(project: Project, kind: str) -> list[Run]:
 
 
 def like_of(spec: dict[str, Any], runs: Sequence[Run]) -> Run | None:
-    return next((run for run in runs if all(run.config.get(name) == spec.get(name) for name in ALIKE)), None)
+    """Return the first of these runs whose resolved settings are the same in what decides its pace."""
+    wanted = pace_settings(spec)
+    return next((run for run in runs if pace_settings(run.config) == wanted), None)
+
+
+def pace_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    found = resolved(config)
+    return {name: found[name] for name in ALIKE}
 
 
 def of_trial(trial: Trial | None) -> Pace | None:
@@ -96,8 +103,8 @@ def of_run(run: Run | None) -> Pace | None:
         return None
     told = list(Point.objects.filter(run=run).order_by("-step").values_list("metrics", flat=True)[:STEPS])
     took = [one["step_s"] for one in told if one.get("step_s")]
-    size = run.config.get("batch") or run.config.get("prompts", 0) * run.config.get("group", 0)
-    if not took or not size:
+    size = size_of(run.kind, resolved(run.config))
+    if not took:
         return None
     tokens = [one["model_tokens"] for one in told if one.get("model_tokens") is not None]
     kept = StepRollouts.objects.filter(run=run).aggregate(mean=Avg("bytes"))["mean"]
@@ -132,7 +139,7 @@ def dead(trial: Trial | None, like: Run | None) -> Iterator[Figure]:
         return
     first = Point.objects.filter(run=like).order_by("step").values_list("metrics", flat=True)[:STEPS] if like else []
     shares = [one["zero_variance"] for one in first if one.get("zero_variance") is not None]
-    if like and shares and (score := wilson(fmean(shares), len(shares) * like.config["prompts"])):
+    if like and shares and (score := wilson(fmean(shares), len(shares) * resolved(like.config)["prompts"])):
         yield Figure(label, percents(score), f"the first {len(shares)} steps of run {like.number}", score.low > 0.5)
     else:
         yield Figure(label, "not known", f"a trial of {PROMPTS} prompts tells")

@@ -38,9 +38,11 @@ def same_reward(one: Run, other: Run | None) -> bool:
 
 
 def in_words(run: Run) -> str:
+    """Return the reward of a run as pages write it; of rows of tables, which do not read the configuration, too."""
     if run.kind == RunKind.OUTSIDE:
         return "Its own program's reward"
-    return said(run.config.get("reward")) or "The paper's reward"
+    reward = run.scored_by if hasattr(run, "scored_by") else run.config.get("reward")
+    return said(reward) or "The paper's reward"
 
 
 def definitions(runs: Iterable[Run]) -> list[Definition]:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from prove_web.accounts.models import Project, User
-from prove_web.experiments.defaults import DEFAULTS, START, SWITCHES
+from prove_web.experiments.defaults import DEFAULTS, LIMITS, START, SWITCHES
 from prove_web.experiments.differences import differences
 from prove_web.experiments.inputs import plain
 from prove_web.experiments.models import Point, Run
@@ -84,6 +84,24 @@ def test_a_run_like_it_tells_its_pace_and_one_that_is_unlike_does_not(project: P
         found = told(project, spec)
         assert (found["Time a step"] == "2 s") is known
         assert (found["Groups without signal"] != "not known") is known
+
+
+@pytest.mark.parametrize(
+    "sparse",
+    [
+        {"minutes": 2.0},
+        {"policy": "warm", "limits": {"turn": LIMITS["turn"]}},
+        {"reward": {"form": "paper", "validity": 0.5}, "device": "auto", "lora_rank": 0},
+    ],
+)
+def test_a_run_whose_stored_settings_leave_out_the_defaults_is_known_when_it_is_cloned(
+    project: Project, mary: User, dataset: Dataset, as_user: As, sparse: dict[str, Any]
+) -> None:
+    run = run_of(project, dataset=dataset, config={"dataset": str(dataset.job_id), **sparse})
+    metrics = {"step_s": 2.0, "model_tokens": 50.0, "zero_variance": 0.5}
+    Point.objects.bulk_create(Point(run=run, step=step, metrics=metrics) for step in range(1, 6))
+    shown = text(as_user(mary).get(page(project), {"clone": run.number}))
+    assert f"as in run {run.number}, its last 5 steps" in shown and "no run like it yet" not in shown
 
 
 def test_memory_that_is_not_there_is_a_worry(project: Project, spec: dict[str, Any]) -> None:

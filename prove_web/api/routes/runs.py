@@ -19,6 +19,7 @@ from prove_web.experiments.forms import RunForm
 from prove_web.experiments.launching import launch
 from prove_web.experiments.listing import measured
 from prove_web.experiments.models import Run
+from prove_web.experiments.reward_scale import in_words
 from prove_web.experiments.table import rows
 from prove_web.experiments.table.asked import asked
 from prove_web.experiments.table.columns import column
@@ -86,8 +87,12 @@ class RunOut(Schema):
 
 
 class RunRow(RunOut):
-    """A run in the table: `reward` is the mean over its last steps, `gain` the held-out one with its interval."""
+    """A run in the table: `reward_now` is the mean over its last steps, `gain` the held-out one with its interval.
 
+    Rewards of training are comparable between runs of the same `scored_by`; `gain` always is, by the paper's reward.
+    """
+
+    scored_by: str
     steps: int | None
     reward_start: float | None
     reward_now: float | None
@@ -96,6 +101,10 @@ class RunRow(RunOut):
     gain_high: float | None
     took: timedelta | None
     job: UUID
+
+    @staticmethod
+    def resolve_scored_by(run: Run) -> str:
+        return in_words(run)
 
     @staticmethod
     def resolve_job(run: Run) -> UUID:

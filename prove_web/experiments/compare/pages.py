@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
 from prove_web.whole import whole
 
+from ..reward_scale import SCORED, Definition, definitions
 from .chosen import AXES, BANDS, MOST, Chosen, TooMany, charts, chosen, name_of
 from .curves import drawn
 from .differences import environments, fields
@@ -58,8 +59,15 @@ def page(request: ProjectRequest, asked: Chosen) -> dict[str, Any]:
         "metrics": choices(asked),
         "axes": AXES,
         "bands": BANDS,
+        "rewards": rewards(asked),
         "working": any(not run.job.ended for run in asked.runs),
     }
+
+
+def rewards(asked: Chosen) -> list[Definition]:
+    """The reward definitions of the runs, where there are several and a metric that depends on them is drawn."""
+    found = definitions(asked.runs)
+    return found if len(found) > 1 and any(name in SCORED for name in asked.metrics) else []
 
 
 def choices(asked: Chosen) -> list[tuple[str, list[tuple[str, str, bool]]]]:

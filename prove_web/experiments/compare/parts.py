@@ -14,6 +14,7 @@ from training_worker.prove.metrics import TOOLS
 from ..chance import Difference, Tone
 from ..evaluation import PARTS
 from ..models import Point, Run
+from ..reward_scale import SCORED, same_reward
 from ..tools import Count as Calls
 from ..tools import count, server_of
 from .curves import number
@@ -67,7 +68,15 @@ def components(runs: Sequence[Run], base: Run | None) -> Parts:
         means = newest(runs).values("run").annotate(**asked)
         told = {run.pk: {} for run in runs} | {row["run"]: row for row in means}
     rows = [row(name, "", [told[run.pk].get(name) for run in runs], runs, base) for name in PARTS]
+    if not held_out:
+        rows = [apart(one, runs, base) if one.name in SCORED else one for one in rows]
     return Parts(ordered(rows), held_out)
+
+
+def apart(row: Row, runs: Sequence[Run], base: Run | None) -> Row:
+    """The row without the differences of runs that were scored by another reward than the baseline."""
+    pairs = zip(row.cells, runs, strict=True)
+    return replace(row, cells=tuple(one if same_reward(run, base) else replace(one, delta=None) for one, run in pairs))
 
 
 def final_means(run: Run) -> Mapping[str, Any]:

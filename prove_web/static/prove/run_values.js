@@ -81,15 +81,16 @@ class Values {
 
 // The run that this one is measured against; it may still be at work itself.
 class Beside extends Values {
-  constructor(name, metric, { points, held_out }) {
+  // `without` are metrics of a step that another reward decides: they are not drawn on one axis.
+  constructor(name, metric, { points, held_out }, without = []) {
     super();
-    Object.assign(this, { name, metric });
+    Object.assign(this, { name, metric, without });
     this.read("points", points);
     this.read("held_out", held_out);
   }
 
   of({ source, lines }) {
-    return { name: this.name, place: (step, axis) => this.place(step, axis), lines: Object.fromEntries(lines.map(([name, metric]) => [name, this.values(source, metric)])) };
+    return { name: this.name, place: (step, axis) => this.place(step, axis), lines: Object.fromEntries(lines.filter(([, metric]) => source !== "points" || !this.without.includes(metric)).map(([name, metric]) => [name, this.values(source, metric)])) };
   }
 
   follow(event) {

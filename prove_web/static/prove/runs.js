@@ -6,7 +6,7 @@ document.addEventListener("DOMContentLoaded", async () => {
   const { run, base } = section.dataset;
   const [snapshot, other] = await Promise.all([run, base].map((url) => url ? read(url) : null));
   if (!snapshot) return failed(section);
-  const beside = other && new Beside(section.dataset.baseName, section.dataset.baseMetric, other);
+  const beside = other && new Beside(section.dataset.baseName, section.dataset.baseMetric, other, section.dataset.baseWithout?.split(" "));
   const curves = new Curves(section, charts, beside);
   curves.read("points", snapshot.points);
   curves.read("held_out", snapshot.held_out);
