@@ -106,7 +106,7 @@ Counts = dict[str, Counter[str]]  # by split
 
 
 def stats(dataset: Dataset, newest: int) -> Stats:
-    """Counted once for a data set that ends at this row, in four queries, whatever the size."""
+    """Counted once for a data set that ends at this row, in three queries, whatever the size."""
     return counted(dataset.pk, dataset.created_at.isoformat(), newest)
 
 
@@ -123,11 +123,13 @@ def counted(dataset: int, made: str, newest: int) -> Stats:
             levels[split][level or "complete"] += n
         personas[split].update({f"persona:{valued(persona)}": n} if persona else {})
         knobs[split].update({f"knob:{one}": n for one in turned.split(",") if one})
-    for counts, name in ((servers, "servers"), (tools, "tools")):
-        for split, listed, n in rows.values_list("split", name).annotate(Count("id")):
-            for one in set(filter(None, listed.split(","))):
+    own = set[str]()  # tools of our servers that are called: those of others may have the same names
+    for split, worlds, listed, n in rows.values_list("split", "servers", "tools").annotate(Count("id")):
+        for counts, names in ((servers, worlds), (tools, listed)):
+            for one in set(filter(None, names.split(","))):
                 counts[split][one] += n
-    unused = [name for name in TOOLS if not any(name in of_split for of_split in tools.values())]
+        own.update(listed.split(",") if worlds else ())
+    unused = [name for name in TOOLS if name not in own]
     never = f"{len(unused)} never called: {', '.join(unused)}" if unused else ""
     return Stats(
         train=kinds["train"].total(),

@@ -365,7 +365,7 @@ def test_a_page_of_fifty_takes_as_many_queries_as_one_of_two(
     client.get(at("dataset", project, dataset_of(project).number))  # notes in the session that she has been here
     # session, user, project, role, projects; data set, is it filled, 4 of statistics; 7 of the list, 2 of what waits
     # for a blind review, 3 of lineage
-    queries = 23
+    queries = 22
     for count in (2, 60):
         dataset = dataset_of(project, copies(count))
         with django_assert_num_queries(queries):
