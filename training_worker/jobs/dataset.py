@@ -86,7 +86,7 @@ def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
             made[split], report = synthesize(
                 count, split, graph, recipe, told, processes(), shards, ask, about=tools, watch=drops.add
             )
-            counts[split] = vars(report)
+            counts[split] = vars(report) | {"shortfall": report.shortfall()}
         if leaks := shared(made["train"], made["held_out"]):
             raise Refused(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
         for name, examples in made.items():
