@@ -125,9 +125,9 @@ def test_a_launched_evaluation_is_in_the_queue_with_the_next_number(
 
 def test_a_policy_is_evaluated_on_the_servers_that_it_was_trained_on(project: Project, alices: Client) -> None:
     run = run_of(project, dataset=dataset_of(project, [chain()]))
-    keep_checkpoint(run, 1)
+    left_by(run, 4)
     servers = ",".join(name for name in SERVERS if name in servers_of(chain()))
-    asked = f"run:{run.job_id}/checkpoint-1"
+    asked = f"run:{run.job_id}/checkpoint-4"
     for policy, typed, expected in (
         (asked, "", servers),
         (asked, "all", None),
@@ -139,7 +139,7 @@ def test_a_policy_is_evaluated_on_the_servers_that_it_was_trained_on(project: Pr
         assert answer.status_code == 302, answer.context["form"].errors
         made = Evaluation.objects.order_by("-number")[0]
         assert made.job.spec.get("options", {}).get("servers") == expected
-    page = alices.get(new(project), {"run": run.number, "checkpoint": "1", "benchmark": "behaviour"}).content.decode()
+    page = alices.get(new(project), {"run": run.number, "checkpoint": "4", "benchmark": "behaviour"}).content.decode()
     assert f'placeholder="{servers}"' in page and "those that the policy was trained on" in page
 
 
