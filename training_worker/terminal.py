@@ -17,18 +17,23 @@ WIDTH = 120  # of what is no terminal
 
 
 class Bar:
-    """The present stage: `set` moves the bar, `say` is the text beside it. Without a terminal, a line now and then."""
+    """The present stage: `set` moves the bar, `say` is the text beside it.
+
+    Without a terminal it prints a line now and then, and none that repeats the one before.
+    """
 
     def __init__(self, console: Console, title: str, progress: Progress | None, task: TaskID | None):
         self.console, self.title, self.progress, self.task = console, title, progress, task
-        self.printed = time.monotonic()
+        self.printed, self.line = time.monotonic(), ""
 
     def set(self, done: float, total: float, say: str = "") -> None:
         if self.progress is not None and self.task is not None:
             self.progress.update(self.task, completed=done, total=total, say=say)
         elif time.monotonic() - self.printed >= PLAIN_EVERY:
-            self.printed = time.monotonic()
-            self.console.print(f"  {self.title}: {100 * done / max(total, 1e-9):.0f}%  {say}", highlight=False)
+            line = f"  {self.title}: {100 * done / max(total, 1e-9):.0f}%  {say}"
+            if line != self.line:
+                self.printed, self.line = time.monotonic(), line
+                self.console.print(line, highlight=False)
 
 
 @contextmanager

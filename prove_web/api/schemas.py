@@ -9,6 +9,11 @@ from uuid import UUID
 from ninja import Schema
 from pydantic import ConfigDict
 
+ADVANTAGE = (
+    "What the update trained the rollout with: of all its tokens alike where credit is rollout (plain GRPO), or the sum "
+    "over the tokens at which its group parts where credit is branch, the default."
+)
+
 
 class Fault(Schema):
     where: str

@@ -15,9 +15,10 @@ from training_worker.prove.benchmarks.known import KNOWN, Known, Option
 from training_worker.prove.benchmarks.reach import ENDPOINTS, URL, leads_out
 
 from .models import Evaluation
-from .policies import ENDPOINT, SOURCE, asked_model, choices, endpoint_choices, of_run, origin
+from .policies import ENDPOINT, SOURCE, asked_model, choices, endpoint_choices, of_run, origin, trained_on
 
 OPTION = "option_"
+ALL = "all"
 STYLES = (("tools", "Its own tool calls"), ("prompt", "A prompt"))
 WHOLE = forms.NumberInput(attrs={"step": 1, "inputmode": "numeric"})
 
@@ -82,6 +83,8 @@ class EvaluationForm(forms.Form):
         self.fields["temperature"].widget.attrs["placeholder"] = own
         for option in self.known.options:
             self.fields[OPTION + option.name] = option_field(option, project)
+        if servers := self.fields.get(OPTION + "servers"):
+            servers.widget.attrs["placeholder"] = trained_on(project, wanted) or ALL
 
     @property
     def options(self) -> list[forms.BoundField]:
@@ -122,6 +125,8 @@ class EvaluationForm(forms.Form):
             found |= {"source": "folder", "policy": policy, "model": asked}
         usual = {option.name: option.default for option in self.known.options}
         options = {name: given[OPTION + name].strip() for name in usual}
+        if "servers" in usual:
+            options["servers"] = servers_asked(options["servers"], self.project, policy)
         options = {name: value for name, value in options.items() if value not in ("", usual[name])}
         rest = {name: given[name] for name in ("categories", "limit", "temperature")} | {"options": options}
         found |= {name: value for name, value in rest.items() if value not in (None, [], {})}
@@ -132,6 +137,11 @@ class EvaluationForm(forms.Form):
         """What it is called: as was typed, or what is evaluated on what."""
         whose = origin(self.project, self.cleaned_data["policy"])
         return self.cleaned_data["name"] or title_of(str(whose) or self.spec.get("model", ""), self.known, self.spec)
+
+
+def servers_asked(typed: str, project: Project, policy: str) -> str:
+    """The option: as typed; "" for all of them; where it is left empty, those that the policy was trained on."""
+    return "" if typed.lower() == ALL else typed or trained_on(project, policy)
 
 
 def option_field(option: Option, project: Project) -> forms.Field:
@@ -157,4 +167,5 @@ def copied(evaluation: Evaluation) -> dict[str, Any]:
     left = of_run(evaluation.project, str(evaluation.run.number), evaluation.checkpoint) if evaluation.run else ""
     found |= {"policy": left or spec.get("policy", "") if folder else f"{SOURCE}{spec.get('source')}"}
     found |= {} if folder else {"endpoint": spec.get("url", ""), "model": spec.get("model", "")}
-    return found | {OPTION + name: value for name, value in spec.get("options", {}).items()}
+    everywhere = {OPTION + "servers": ALL}  # which a copy says, as an empty field means those of the policy
+    return everywhere | found | {OPTION + name: value for name, value in spec.get("options", {}).items()}

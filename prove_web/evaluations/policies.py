@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
 from prove_web.experiments.starting import WARM, flat, left_choices, policy_choices
 from training_worker.prove.benchmarks.reach import endpoints
 from training_worker.prove.models import BEST, OF_RUN, best_of
+from training_worker.warm import SERVERS as WARM_SERVERS
 
 LAST = "last"
 SOURCE = "source:"  # begins the name of what is no folder; that of a model has no colon
@@ -70,6 +72,23 @@ def origin(project: Project, policy: str) -> Origin:
     if found[2] == BEST or (best and best.name == found[2]):
         return Origin(run, BEST)
     return Origin(run, found[2].removeprefix("checkpoint-"))
+
+
+def trained_on(project: Project, policy: str) -> str:
+    """The servers that a policy was trained on, with commas between; "" for all, and where nobody knows."""
+    if policy == WARM:
+        return ",".join(WARM_SERVERS)
+    run = origin(project, policy).run
+    return of_dataset(run) if run else ""
+
+
+def of_dataset(run: Run) -> str:
+    """The servers of a run's training conversations, in the catalogue's order; "" for all, and without a data set."""
+    if run.dataset is None:
+        return ""
+    listed = run.dataset.trajectories.filter(split="train").values_list("servers", flat=True).distinct()
+    found = {name for names in listed for name in names.split(",")}
+    return "" if found >= {*SERVERS} else ",".join(name for name in SERVERS if name in found)
 
 
 def endpoint_choices() -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from training_worker.prove.models import BEST
 from .forms import title_of
 from .launching import launch
 from .models import Evaluation
-from .policies import LAST, Origin, asked_model
+from .policies import LAST, Origin, asked_model, of_dataset
 
 
 def evaluate_after(run: Run, user: User | None, benchmarks: Sequence[str], limit: int | None) -> list[Evaluation]:
@@ -41,4 +41,7 @@ def spec_of(source: Origin, benchmark: str, limit: int | None) -> dict[str, Any]
     assert source.run
     policy = f"run:{source.run.job_id}" + (f"/{BEST}" if source.checkpoint == BEST else "")
     asked = {"project": source.run.project_id, "benchmark": benchmark, "source": "folder", "policy": policy}
+    takes_servers = any(option.name == "servers" for option in KNOWN[benchmark].options)
+    servers = of_dataset(source.run) if takes_servers else ""
+    asked |= {"options": {"servers": servers}} if servers else {}
     return asked | {"model": asked_model(policy, "", source)} | ({"limit": limit} if limit else {})

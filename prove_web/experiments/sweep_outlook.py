@@ -11,7 +11,7 @@ from prove_web.accounts.models import Project
 from prove_web.live.models import AT_WORK, Job, State
 from prove_web.workers.turns import expected, of_queue
 from prove_web.workers.working import Worker, serving, workers
-from training_worker.prove.footprint import GB
+from training_worker.prove.footprint import GB, PROCESS
 
 from .launching import KIND_OF_JOB
 from .models import Run
@@ -70,7 +70,7 @@ class Outlook:
 def outlook(project: Project, planned: Sequence[Planned]) -> Outlook:
     """Of members whose forms are valid; the queries are as many for a hundred of one policy as for one."""
     folders: dict[str, Path | None] = {}
-    there: dict[str, float | None] = {}
+    there: dict[str, tuple[float | None, bool]] = {}
     runs: dict[str, list[Run]] = {}
     paces: dict[int, Pace | None] = {}
     members = []
@@ -85,15 +85,15 @@ def outlook(project: Project, planned: Sequence[Planned]) -> Outlook:
             there[device] = memory_there(device, project.organisation)
         if policy not in folders:
             folders[policy] = folder_of(project, policy)
-        members.append(taken(one, folders[policy], paces[like.pk] if like else None, there[device]))
+        members.append(taken(one, folders[policy], paces[like.pk] if like else None, *there[device]))
     return queued(planned, members, serving(workers(project.organisation) or [], "training"))
 
 
-def taken(one: Planned, folder: Path | None, pace: Pace | None, there: float | None) -> Taken:
+def taken(one: Planned, folder: Path | None, pace: Pace | None, there: float | None, on_gpu: bool) -> Taken:
     kind, spec = one.form.cleaned_data["kind"], one.form.spec
     size, most = size_of(kind, spec), 60.0 * spec["minutes"]
     found = needed(folder, kind, spec, there)
-    memory = float(found[0].total) if found else None
+    memory = float(found[0].total) + (0.0 if on_gpu else PROCESS) if found else None
     tight = bool(memory and there and memory > there * GB)
     if pace is None:
         return Taken(one.varied, most, False, "no run like it yet: its minutes end it", None, memory, tight)

@@ -163,10 +163,13 @@ def test_a_hostile_model_runs_nothing(bfcl: Bfcl, tmp_path: Path) -> None:
     assert not (tmp_path / "evil").exists()
 
 
-def test_an_argument_of_a_megabyte_is_malformed_and_runs_nothing(bfcl: Bfcl, tmp_path: Path) -> None:
+def test_an_argument_of_a_megabyte_and_a_thousand_calls_are_judged_by_bfcl(bfcl: Bfcl, tmp_path: Path) -> None:
     report = run(bfcl, saying(write_calls([ToolCall("mkdir", {"dir_name": "x" * 1_000_000})])), tmp_path, first(bfcl))
     (result,) = results_in(tmp_path).values()
-    assert report.failures == {"malformed_call": 1} and result.rollout.calls == ()
+    assert "malformed_call" not in report.failures and len(result.rollout.calls) == 1
+    run(bfcl, saying(write_calls([ToolCall("ls", {})] * 1_000), ""), tmp_path / "many", first(bfcl))
+    (result,) = results_in(tmp_path / "many").values()
+    assert len(result.rollout.calls) == 1_000 and result.failure != "malformed_call"
 
 
 class Forever:

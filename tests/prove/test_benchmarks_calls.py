@@ -13,8 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from training_worker.prove.benchmarks.bfcl.conversation import Conversation
+from training_worker.prove.benchmarks.bfcl.entries import Entry
 from training_worker.prove.benchmarks.bfcl.inside.calls import NOTHING, written
 from training_worker.prove.benchmarks.bfcl.inside.notation import read_calls
+from training_worker.prove.benchmarks.policies import silent
+from training_worker.prove.benchmarks.protocol import Policy
+from training_worker.prove.benchmarks.tau2.conversation import Part
+from training_worker.prove.benchmarks.teval.reading import answer_in
+from training_worker.prove.chat import write_calls
+from training_worker.prove.trajectory import ToolCall
 
 ROOT = Path(__file__).parents[2]
 NAMES = {"cd", "post_tweet", "__import__", "eval(x)", "a.b"}  # even were such names documented
@@ -77,7 +85,7 @@ def test_the_notation_of_the_prompt_is_read(text: str, calls: list[Any]) -> None
     "text",
     [
         "I cannot do that.", "", f"[cd(folder={EVIL})]", f"[{EVIL}, 1]", "[cd(**x)]", "[(lambda: 1)()]",
-        "[cd(x=9**9**9)]", "[f(x=1/0)]", "[" * 100_000, "[f(x='" + "a" * 200_000 + "')]", 
+        "[cd(x=9**9**9)]", "[f(x=1/0)]", "[" * 100_000,
         "[f(x=" + "-" * 50_000 + "1)]",
         "[f(x=b'1')]", "[f(x=[i for i in y])]", "[f(x='a'*10)]", "[f(x=1)", "\x00",
     ],
@@ -85,6 +93,25 @@ def test_the_notation_of_the_prompt_is_read(text: str, calls: list[Any]) -> None
 def test_what_is_not_in_the_notation_is_no_call(text: str) -> None:
     calls = read_calls(text)
     assert calls is None or calls in ([], [("f", {"x": 1})])  # a bracket that lacks is added
+
+
+def test_an_answer_of_any_length_is_read() -> None:
+    letters = "a" * 200_000
+    assert read_calls(f"[f(x='{letters}')]") == [("f", {"x": letters})]
+    assert len(read_calls(f"[{', '.join(['ls()'] * 20_000)}]") or ()) == 20_000
+
+
+def test_no_number_of_calls_makes_an_answer_malformed() -> None:
+    """The benchmark's own checker judges what many calls are worth."""
+    policy = Policy(model="many", speak=silent)
+    many = write_calls([ToolCall("ls", {"of": "x" * 1_000})] * 500)
+    entry = Entry(id="e", category="base", turns=((),), classes=(), held_out={}, truth=())
+    nothing: Any = None
+    talk = Conversation(entry, nothing, policy, nothing, nothing, "run")
+    assert len(talk.read(many)) == 500 and not talk.malformed
+    assert talk.read(many + "<tool_call>{") == [] and talk.malformed == 1
+    assert len(Part(nothing).read(many)) == 500
+    assert answer_in("x" * 200_000) == "x" * 200_000
 
 
 TRIES = """

@@ -210,13 +210,10 @@ def test_what_tau2_cannot_go_on_from_ends_the_conversation_as_a_failure_of_the_m
 ) -> None:
     tau2 = with_user("Hello.")
     item = first(tau2, "telecom")
-    long = write_calls([ToolCall("get_customer_by_id", {"customer_id": "x" * 1_000_000})])
     for number, (text, failure) in enumerate(
         [
             ('<tool_call>\n{"name": "get_data_usage", "arguments": [1]}\n</tool_call>', "malformed_call"),
             ("<tool_call>{", "malformed_call"),
-            (long, "malformed_call"),
-            (write_calls([ToolCall("get_customer_by_id", {})] * 101), "malformed_call"),
             ("", "empty_answer"),
         ]
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.prove.sentences import tiny_sentences
 from tests.prove.serving import Serve
 from tests.prove.teval_files import FILES, NOT_EMBEDDED, written
 from training_worker.prove.benchmarks import told
+from training_worker.prove.benchmarks.asked import Asked, have_done
 from training_worker.prove.benchmarks.compare import NotComparable, require_comparable
 from training_worker.prove.benchmarks.environment import NotInstalled
 from training_worker.prove.benchmarks.evaluating import evaluate
@@ -48,6 +50,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory, embedding: Path) -> Iterator
 def plain(tmp_path: Path) -> Teval:
     """The files whose rules need no embedding."""
     return Teval(written(tmp_path / "plain", NOT_EMBEDDED), tmp_path / "none")
+
+
+def test_results_lie_apart_from_the_data_that_a_person_put_there(tmp_path: Path) -> None:
+    data = written(tmp_path / "benchmarks" / "teval", NOT_EMBEDDED)
+    before = {file: file.read_bytes() for file in data.rglob("*")}
+    done = have_done(Asked(benchmark="teval", source="silent"), tmp_path)
+    assert done.report.whole and done.folder.is_relative_to(tmp_path / "benchmarks" / "results" / "teval")
+    shutil.rmtree(tmp_path / "benchmarks" / "results")
+    assert {file: file.read_bytes() for file in data.rglob("*")} == before
 
 
 def run(teval: Teval, policy: Policy, folder: Path, **more: Any) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import networkx as nx
@@ -32,15 +33,31 @@ def test_making_it_again_gives_the_same_and_tells_how_far_it_is(alone: Made, gra
 
 def test_an_example_does_not_depend_on_the_others(alone: Made, examples: tuple[Example, ...]) -> None:
     first = [example for example in examples if int(example.id.rsplit("-", 1)[1]) < COUNT]
-    assert alone[0] == list(distinct(first))
+    alike = list(distinct(first))
+    assert alone[0][: len(alike)] == alike
 
 
 def test_the_report_counts_what_was_kept(alone: Made) -> None:
     kept, report = alone
-    assert (report.asked, report.kept) == (COUNT, len(kept))
-    assert report.kept_by_name_alone <= report.kept <= report.made <= report.asked
+    assert (report.wanted, report.kept) == (COUNT, len(kept)) and report.asked >= COUNT
+    assert report.kept_by_name_alone <= report.distinct and report.kept <= report.made <= report.asked
     assert sum(report.kinds.values()) == sum(report.lengths.values()) == len(kept)
     assert sum(report.tools.values()) == sum(len(example.steps) for example in kept)
+
+
+def test_as_many_are_made_as_were_asked_for(alone: Made) -> None:
+    kept, report = alone
+    assert len(kept) == COUNT and report.shortfall() == ""
+    assert [int(example.id.rsplit("-", 1)[1]) for example in kept] == sorted(
+        int(example.id.rsplit("-", 1)[1]) for example in kept
+    )
+
+
+def test_where_fewer_were_made_the_report_says_why() -> None:
+    report = Report(wanted=500, asked=1_500, made=510, distinct=499, kept=499, dropped=Counter({"no chain": 990}))
+    assert report.shortfall() == (
+        "499 of 500 conversations could be made, from 1,500 draws (11 repeated another; dropped: no chain (990 times))."
+    )
 
 
 def test_no_id_address_or_full_name_of_a_held_out_world_occurs_in_training(
@@ -64,7 +81,9 @@ def test_the_command_writes_the_data_set_as_lines(tmp_path: Path, capsys: pytest
     assert main(["--count", "3", "--out", str(out), "--seed", "1", "--servers", "banking,calendar"]) == 0
     made = list(read_lines(Example, out))
     assert made and all(example.id.startswith("train-1-") for example in made)
-    assert f"{len(made)} conversations" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert len(made) == 3 and said.out.startswith("3 conversations in ") and "\r" not in said.out + said.err
+    assert len({*said.err.splitlines()}) == len(said.err.splitlines()), "in a pipe no line of progress comes twice"
     assert "".join(dumps(example) + "\n" for example in made) == out.read_text("utf-8")
 
 

@@ -42,6 +42,7 @@ def test_without_a_terminal_progress_is_a_plain_line_when_it_is_due() -> None:
         shown.set(2, 4, "pairs")
         shown.set(3, 4, "too early again")
         shown.printed = float("-inf")
+        shown.set(2, 4, "pairs")
         shown.set(0, 0)
     assert out.getvalue().splitlines() == ["  graph: 50%  pairs", "  graph: 0%  "]
 

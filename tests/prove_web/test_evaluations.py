@@ -14,9 +14,13 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
+from mcp_servers.catalogue import SERVERS
 from prove_web.accounts.models import Project, User
 from prove_web.evaluations.models import Evaluation, EvaluationItem
+from prove_web.evaluations.policies import of_dataset
+from prove_web.experiments.management.commands.evaluate import narrowed
 from prove_web.experiments.models import Run
+from prove_web.experiments.outlook import SHIPPED
 from prove_web.live import messages
 from prove_web.live.advice import advice
 from prove_web.live.jobs import finish, lose, request_stop
@@ -24,9 +28,11 @@ from prove_web.live.models import Job, JobEvent, Kind, State, StopLevel
 from prove_web.live.reconcile import reconcile
 from prove_web.live.record import record
 from prove_web.trajectories.importing import row
+from training_worker.prove.benchmarks.asked import Asked
 from training_worker.prove.benchmarks.known import KNOWN
+from training_worker.prove.trajectory import Example
 
-from .examples import chain, dataset_of
+from .examples import abstention, chain, dataset_of
 from .story import Told, ended, event, step
 from .trained import keep_checkpoint, run_of
 
@@ -115,6 +121,46 @@ def test_a_launched_evaluation_is_in_the_queue_with_the_next_number(
     assert (evaluation.name, evaluation.model, evaluation.run) == ("warm on Behaviour suite", "warm", None)
     assert (evaluation.job.state, evaluation.job.created_by) == (State.QUEUED, alice)
     assert queued("training") == 1
+
+
+def test_a_policy_is_evaluated_on_the_servers_that_it_was_trained_on(project: Project, alices: Client) -> None:
+    run = run_of(project, dataset=dataset_of(project, [chain()]))
+    left_by(run, 4)
+    servers = ",".join(name for name in SERVERS if name in servers_of(chain()))
+    asked = f"run:{run.job_id}/checkpoint-4"
+    for policy, typed, expected in (
+        (asked, "", servers),
+        (asked, "all", None),
+        (asked, "maps", "maps"),
+        ("warm", "", "banking,calendar,email"),
+        ("source:silent", "", None),
+    ):
+        answer = alices.post(new(project), filled(policy=policy, option_servers=typed))
+        assert answer.status_code == 302, answer.context["form"].errors
+        made = Evaluation.objects.order_by("-number")[0]
+        assert made.job.spec.get("options", {}).get("servers") == expected
+    page = alices.get(new(project), {"run": run.number, "checkpoint": "4", "benchmark": "behaviour"}).content.decode()
+    assert f'placeholder="{servers}"' in page and "those that the policy was trained on" in page
+
+
+def test_the_command_evaluates_on_the_servers_of_the_run_that_left_the_folder(project: Project, data: Path) -> None:
+    run = run_of(project, dataset=dataset_of(project, [chain()]))
+    servers = ",".join(name for name in SERVERS if name in servers_of(chain()))
+    folder = run.job.folder / "out" / "policy"
+    for path, given, expected in (
+        (folder, {}, servers),
+        (folder, {"servers": "all"}, "all"),
+        (SHIPPED, {}, "banking,calendar,email"),
+        (data / "elsewhere", {}, None),
+        (data / "jobs" / "no-job" / "x", {}, None),
+    ):
+        asked = Asked(benchmark="worlds", source="folder", folder=str(path), options=given)
+        assert narrowed(asked, data).options.get("servers") == expected
+    assert narrowed(Asked(benchmark="bfcl", source="folder", folder=str(folder)), data).options == {}
+
+
+def servers_of(example: Example) -> tuple[str, ...]:
+    return example.world.servers
 
 
 def test_what_needs_no_gpu_does_not_wait_for_training(
@@ -305,8 +351,8 @@ def test_without_evaluations_the_list_tells_what_to_do(
 
 
 def launched(project: Project, client: Client, **other: Any) -> Run:
-    dataset = dataset_of(project)
-    held = row(dataset, chain())
+    dataset = dataset_of(project, [chain()])
+    held = row(dataset, abstention())
     held.split = "held_out"
     held.save()
     answer = client.post(reverse("run-new", args=project.path), {"name": "R", "dataset": dataset.pk} | other)
@@ -322,6 +368,7 @@ def test_a_run_is_followed_by_evaluations_of_its_best_and_last_checkpoint(projec
         ("last", run.job_id, 3),
     ]
     assert [one.job.spec["policy"] for one in found] == [f"run:{run.job_id}/best", f"run:{run.job_id}"]
+    assert {one.job.spec["options"]["servers"] for one in found} == {of_dataset(run)} != {""}
     assert run.job.spec == run.config and "benchmark_behaviour" not in run.config
     assert queued("training") == 1, "they wait for the run"
     text = alices.get(run.get_absolute_url()).content.decode()

@@ -246,3 +246,12 @@ def test_what_the_pages_load_is_there(alice: User, project: Project, as_user: As
     loaded = set(re.findall(r'(?:src|href)="/static/([^"#]+)', page))
     assert {"vendor/htmx.min.js", "vendor/uPlot.iife.min.js", "prove/live.js"} <= loaded
     assert [path for path in loaded if not finders.find(path)] == []
+
+
+def test_a_data_set_of_fewer_conversations_than_were_asked_for_says_why(
+    alice: User, project: Project, as_user: As
+) -> None:
+    why = "499 of 500 conversations could be made, from 1,500 draws."
+    job = job_of(project, kind=Kind.DATASET, state=State.DONE, result={"counts": {"train": {"shortfall": why}}})
+    page = as_user(alice).get(reverse("job", args=[*project.path, job.pk])).content.decode()
+    assert f"Fewer than were asked for: {why}" in page

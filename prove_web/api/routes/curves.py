@@ -24,6 +24,7 @@ from training_worker.prove.trajectory import dumps
 from ..paging import Cursor, Limit, Number, Piece, by_place
 from ..refusals import Refused
 from ..rules import in_project
+from ..schemas import ADVANTAGE
 from ..streaming import lines
 from .runs import RUN
 
@@ -57,7 +58,7 @@ class Hit(Schema):
     index: int
     example: str
     reward: float | None
-    advantage: float | None
+    advantage: float | None = Field(description=ADVANTAGE)
     end: str
     failed: int
     tokens: int | None
@@ -68,7 +69,7 @@ class Member(Schema):
     index: int
     place: int
     reward: float | None
-    advantage: float | None
+    advantage: float | None = Field(description=ADVANTAGE)
     end: str
     calls: list[tuple[str, bool]]
 

@@ -22,6 +22,7 @@ from ..paging import Number
 from ..posted import posted
 from ..refusals import Refused
 from ..rules import in_project
+from ..schemas import ADVANTAGE
 from .curves import Step
 from .runs import RUN
 
@@ -102,7 +103,7 @@ class BranchOut(Schema):
 class GroupMember(Schema):
     index: int
     reward: float | None
-    advantage: float | None
+    advantage: float | None = Field(description=ADVANTAGE)
     end: str
 
 

@@ -20,7 +20,7 @@ from .local import Local, NoPolicy
 from .policies import endpoint_policy, silent
 from .protocol import Benchmark, Item, Policy, Result, Style, identity_of, selected
 from .report import Report
-from .results import Results, ResultsTaken, folder_of
+from .results import RESULTS, Results, ResultsTaken, folder_of
 
 Source = Literal["endpoint", "folder", "oracle", "silent"]
 Progress = Callable[[int, int], None]
@@ -74,11 +74,13 @@ def have_done(
 ) -> Done:
     """Evaluate, or go on with it. `data` is the folder of a site.
 
-    Results are in `out`, or in a folder of their own in `kept`, which is the site's `benchmarks` by default. `check`
-    sees what is about to be run, and may raise; `finished` and `stopping` are those of `evaluate`. Raises what is in
+    Results are in `out`, or in a folder of their own in `kept`, which is `results` of the site's `benchmarks` by
+    default: what is installed and the data that people put there lie beside it and are never written to. `check` sees
+    what is about to be run, and may raise; `finished` and `stopping` are those of `evaluate`. Raises what is in
     TOLD.
     """
     root, one = data / "benchmarks", known(asked.benchmark)
+    results_root = root / RESULTS
     if wrong := sorted(set(asked.categories) - set(one.categories)):
         raise NotKnown(f"{one.title} has no category {wrong[0]!r}; it has {', '.join(one.categories)}.")
     with opened(asked.benchmark, root, asked.options) as benchmark, policy_of(asked, benchmark, data) as speaking:
@@ -86,9 +88,9 @@ def have_done(
         getattr(benchmark, "require", lambda policy: None)(policy)
         check(benchmark, policy)
         items = selected(benchmark.items(), asked.categories, asked.limit, asked.trials)
-        nothing = {} if policy == SILENT else of_silence(benchmark, items, root)
+        nothing = {} if policy == SILENT else of_silence(benchmark, items, results_root)
         identity = identity_of(benchmark, policy)
-        folder = (out or folder_of(kept or root, identity)).absolute()
+        folder = (out or folder_of(kept or results_root, identity)).absolute()
         with Results(folder, identity) as results:
             at_once = asked.parallel or parallel
             report = evaluate(benchmark, policy, items, results, at_once, progress, nothing, finished, stopping)

@@ -95,7 +95,10 @@ def making(count: int) -> tuple[Option, ...]:
     return (
         Option("seed", "0 to 40; names the held-out worlds, and all that is drawn in them", str(SEED)),
         Option("count", "how many items a category has", str(count)),
-        Option("servers", "with commas between; all servers where none is named"),
+        Option(
+            "servers",
+            "with commas between, or all; empty: those that the policy was trained on, or all where nobody knows",
+        ),
         Option("candidates", "the most tools that a conversation shows, 8 to 64", "24"),
         Option("manner", "how users speak: as by the paper's recipe, or plain, as the small policy was shown", "paper"),
     )

@@ -16,7 +16,7 @@ from ..trajectory import UnreadableData, dumps, each_line, loads
 from .protocol import Identity, Result
 
 IDENTITY, ITEMS, REPORT, LOCK = "evaluation.json", "items.jsonl", "report.json", "lock"
-RESULTS = "results"  # in a job's `out`: what is that job's alone
+RESULTS = "results"  # a folder of results alone: in a job's `out`, and among the benchmarks of a site
 
 
 class ResultsTaken(Exception):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mcp_servers.catalogue import SERVERS
 
+from ...terminal import counted
 from ..graph import build
 from ..trajectory import write_lines
 from .conversation import Recipe
@@ -18,7 +19,7 @@ from .knobs import Knobs
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m training_worker.prove.synthesis", description=__doc__)
-    parser.add_argument("--count", type=int, default=1_000, help="conversations to try to make")
+    parser.add_argument("--count", type=int, default=1_000, help="conversations to make")
     parser.add_argument("--out", type=Path, required=True, help="file of JSON lines to write")
     parser.add_argument("--servers", default=",".join(SERVERS), help="whose tools, comma-separated; all by default")
     parser.add_argument("--split", choices=("train", "held_out"), default="train")
@@ -37,14 +38,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"there is no server {unknown[0]!r}; there are {', '.join(SERVERS)}")
     recipe = Recipe(options.seed, knobs=Knobs(most=options.candidates))
 
-    def tell(done: int, total: int) -> None:
-        print(f"\r{done:,} of {total:,}", end="", file=sys.stderr, flush=True)
-
-    examples, report = synthesize(options.count, options.split, build(servers=servers), recipe, tell)
+    with counted("conversations") as progress:
+        examples, report = synthesize(options.count, options.split, build(servers=servers), recipe, progress)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     write_lines(options.out, examples)
     by_kind = ", ".join(f"{count:,} {kind}" for kind, count in sorted(report.kinds.items()))
-    print(f"\r{len(examples):,} conversations in {options.out}: {by_kind}.")
+    print(f"{len(examples):,} conversations in {options.out}: {by_kind}.")
+    if lack := report.shortfall():
+        print(lack, file=sys.stderr)
     return 0
 
 

@@ -21,14 +21,19 @@ from .shards import SIZE, Draws, Result, Task
 ENOUGH = 25  # conversations that a tool should come in
 FOR_EACH = 40  # draws about one tool in a round, when it has come too seldom
 SPARE = 10  # draws of a kind beyond what lacks of it
+DRAWS = 3  # draws for each conversation that is asked for, at most
 Progress = Callable[[int, int], None]
 Watch = Callable[[Sequence[Result]], None]  # hears of results as they come, in no order
 
 
 @dataclass
 class Report:
-    """What became of the draws: how many were made and kept, why others were dropped, which tools and lengths occur."""
+    """What became of the draws: how many were made and kept, why others were dropped, which tools and lengths occur.
 
+    `wanted` is how many conversations were asked for, `asked` how many were drawn for that.
+    """
+
+    wanted: int = 0
     asked: int = 0
     made: int = 0
     distinct: int = 0
@@ -43,6 +48,18 @@ class Report:
         """The examples of some draws; why trials were dropped is counted."""
         self.dropped.update(reasons(drawn))
         return [one.example for one in drawn if one.example]
+
+    def shortfall(self) -> str:
+        """Why there are fewer conversations than were asked for; "" where there are enough."""
+        if self.kept >= self.wanted:
+            return ""
+        reasons = "; ".join(f"{reason} ({count:,} times)" for reason, count in self.dropped.most_common(3))
+        repeats = self.made - self.distinct
+        why = [f"{repeats:,} repeated another"] * bool(repeats) + [f"dropped: {reasons}"] * bool(reasons)
+        return (
+            f"{self.kept:,} of {self.wanted:,} conversations could be made, from {self.asked:,} draws"
+            f"{' (' + '; '.join(why) + ')' if why else ''}."
+        )
 
     def tell_of(self, made: list[Example], kept: list[Example]) -> None:
         """Count what was made and what of it is kept."""
@@ -74,25 +91,35 @@ def synthesize(
     about: Sequence[str] = (),
     watch: Watch = lambda fresh: None,
 ) -> tuple[list[Example], Report]:
-    """Up to `count` validated, distinct conversations, in the order of their index; on all cores by default.
+    """`count` validated, distinct conversations, in the order of their index; on all cores by default.
+
+    More are drawn in place of those that were dropped, until there are enough, two rounds in a row brought none, or
+    DRAWS times as many were drawn: then there are fewer, and the report's `shortfall` says why.
 
     With `about` the conversations are about these tools in turn, else about all of the graph. Shards that are in the
     folder are not made again; helpers may be asked for the others.
     """
-    report, seen = Report(asked=count), 0
+    report, seen, barren = Report(wanted=count), 0, 0
+    made, unlike = list[Example](), list[Example]()
 
     def tell(fresh: Sequence[Result]) -> None:
         nonlocal seen
         seen += len(fresh)
         watch(fresh)
-        progress(seen, count)
+        progress(min(seen, count), count)
 
     few = max(1, min(processes or os.cpu_count() or 1, ceil(count / SIZE)))
     with Crew(Draws(graph, recipe, split), folder, few, ask) as crew:
-        made = report.take(crew.draw([(index, None, in_turn(about, index)) for index in range(count)], tell))
-    kept = list(distinct(made))
+        while len(unlike) < count and barren < 2 and report.asked < DRAWS * count:
+            lacking = count - len(unlike) + (SPARE if report.asked else 0)
+            numbers = range(report.asked, report.asked + lacking)
+            report.asked += lacking
+            made += report.take(crew.draw([(index, None, in_turn(about, index)) for index in numbers], tell))
+            before, unlike = len(unlike), list(distinct(made))
+            barren = 0 if len(unlike) > before else barren + 1
+    kept = unlike[:count]
     report.tell_of(made, kept)
-    report.distinct = len(kept)
+    report.distinct = len(unlike)
     return kept, report
 
 

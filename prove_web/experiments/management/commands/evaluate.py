@@ -1,11 +1,14 @@
 """A model on a benchmark: scored by the benchmark's own code, kept item by item, resumable."""
 
 from argparse import ArgumentParser
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from training_worker.prove.benchmarks import told
 from training_worker.prove.benchmarks.asked import TOLD, Asked, Done, have_done
@@ -14,6 +17,7 @@ from training_worker.prove.benchmarks.known import KNOWN, NotKnown, known
 from training_worker.prove.benchmarks.protocol import Benchmark, Policy, identity_of
 from training_worker.prove.benchmarks.results import identity_in, results_in
 from training_worker.terminal import console, estimated, table
+from training_worker.warm import SERVERS as WARM_SERVERS
 
 STOPPED = "stopped; the same command goes on from here"
 
@@ -69,7 +73,7 @@ class Command(BaseCommand):
                 require_comparable(identity_in(options["against"]), identity_of(benchmark, policy))
 
         with estimated(options["benchmark"]) as progress:
-            done = have_done(asked(options), data, options["out"], progress, comparable)
+            done = have_done(narrowed(asked(options), data), data, options["out"], progress, comparable)
         self.tell(done)
         if options["against"]:
             for line in told.compared(paired(results_in(options["against"]), done.results)):
@@ -80,6 +84,32 @@ class Command(BaseCommand):
         for line in told.lines(done.report):
             self.stdout.write(line)
         self.stdout.write(f"report.json and every conversation are in {done.folder}")
+
+
+def narrowed(asked: Asked, data: Path) -> Asked:
+    """The same on the servers that the policy was trained on, where the benchmark takes servers and none is named."""
+    takes = any(option.name == "servers" for option in known(asked.benchmark).options)
+    if not takes or "servers" in asked.options or asked.source != "folder":
+        return asked
+    servers = trained_on(Path(asked.folder).resolve(), data.resolve() / "jobs")
+    return replace(asked, options={**asked.options, "servers": servers}) if servers else asked
+
+
+def trained_on(folder: Path, jobs: Path) -> str:
+    """The servers of the run whose job left this folder, or of the shipped policy; "" where nobody knows."""
+    from prove_web.evaluations.policies import of_dataset
+    from prove_web.experiments.models import Run
+    from prove_web.experiments.outlook import SHIPPED
+
+    if folder == SHIPPED:
+        return ",".join(WARM_SERVERS)
+    if not folder.is_relative_to(jobs) or folder == jobs:
+        return ""
+    try:
+        run = Run.objects.filter(job_id=folder.relative_to(jobs).parts[0]).first()
+    except (ValidationError, DatabaseError):  # no job's folder, or a site without its database
+        return ""
+    return of_dataset(run) if run else ""
 
 
 def asked(options: dict[str, Any]) -> Asked:

@@ -14,8 +14,7 @@ from .child import Child
 from .entries import Entry, Suite
 from .tools import tool_of
 
-MOST_CALLS = 100  # in one answer
-MOST_LETTERS = 100_000  # of one answer; a longer one is malformed
+TOGETHER = 100  # calls that BFCL's process runs for one question, each within its limits of time and size
 
 Turn = list[list[ToolCall]]  # the calls of each step
 
@@ -77,23 +76,25 @@ class Conversation:
         return [tool_of(one) for one in self.functions] if self.policy.style == "tools" else []
 
     def read(self, text: str) -> list[ToolCall]:
-        """The calls of an answer, none when one of them is malformed."""
+        """The calls of an answer, however many; none when one of them is malformed."""
         found: Sequence[ToolCall] = ()
         if self.policy.style == "tools":
-            found = self.policy.format.parse(text, MOST_CALLS + 1)
-        elif told := self.child.ask({"do": "read", "text": text[: MOST_LETTERS + 1]}):
+            found = self.policy.format.parse(text)
+        elif told := self.child.ask({"do": "read", "text": text}):
             found = [ToolCall(name, arguments) for name, arguments in told]
-        if found and (
-            len(text) > MOST_LETTERS or len(found) > MOST_CALLS or any(one.arguments is None for one in found)
-        ):
+        if any(one.arguments is None for one in found):
             self.malformed += 1
             return []
         return list(found)
 
     def execute(self, calls: Sequence[ToolCall]) -> None:
         """Run a step; each call gets a tool message, or all one message of the user in the notation of the prompt."""
-        asked = {"do": "call", "id": self.entry.id, "run": self.run, "calls": as_pairs(calls)}
-        answers = self.child.ask(asked)
+        asked = {"do": "call", "id": self.entry.id, "run": self.run}
+        answers = [
+            answer
+            for at in range(0, len(calls), TOGETHER)
+            for answer in self.child.ask({**asked, "calls": as_pairs(calls[at : at + TOGETHER])})
+        ]
         for call, answer in zip(calls, answers, strict=True):
             level = 0 if not answer["ran"] else 2 if failed(answer["text"]) else 3
             self.calls.append(ExecutedCall(call, level, answer["text"], self.asked - 1))

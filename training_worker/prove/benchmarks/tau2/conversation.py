@@ -11,9 +11,6 @@ from ...rollout import printable
 from ...trajectory import Message, ToolCall
 from ..protocol import NotRun, OutOfRoom
 
-MOST_CALLS = 100  # in one answer
-MOST_LETTERS = 100_000  # of one answer; a longer one is malformed
-
 
 class Unusable(Exception):
     """An answer that tau2 has no way to go on from; says which failure that is."""
@@ -44,9 +41,8 @@ class Part:
         return {"content": words or None, "calls": [[call.name, call.arguments] for call in calls]}
 
     def read(self, text: str) -> Sequence[ToolCall]:
-        found = self.format.parse(text, MOST_CALLS + 1)
-        long = len(text) > MOST_LETTERS or len(found) > MOST_CALLS
-        if found and (long or any(call.arguments is None for call in found)):
+        found = self.format.parse(text)
+        if any(call.arguments is None for call in found):
             raise Unusable("malformed_call")
         return found
 

@@ -13,7 +13,6 @@ from ...formats.one_call import MAX_DEPTH, depth
 from ...rollout import printable
 from ...trajectory import Json
 
-MOST_LETTERS = 100_000  # of one answer; a longer one is malformed
 ENDS = ("<eoa>", "<TOKENS_UNUSED_1>", "<|im_end|>", "\nuser", "\nassistant", "\nUSER", "[INST]", "<|user|>")
 FENCE = "```json"
 NOT_A_VALUE = (ValueError, TypeError, SyntaxError, RecursionError, MemoryError)
@@ -27,10 +26,8 @@ class Unreadable(Exception):
 def answer_in(text: str) -> str:
     """The answer of a text as T-Eval cuts it out: without special tokens, what follows them, and a fence around it.
 
-    What a reasoning model thinks first is no part of it. Raises Unreadable for one of more than MOST_LETTERS.
+    What a reasoning model thinks first is no part of it.
     """
-    if len(text) > MOST_LETTERS:
-        raise Unreadable(f"an answer of more than {MOST_LETTERS:,} characters")
     thought, closed, answer = printable(text).partition("</think>")
     kept = answer if closed else thought
     for end in ENDS:

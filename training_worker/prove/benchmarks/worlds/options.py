@@ -63,7 +63,9 @@ def one_of(options: Mapping[str, str], name: str, words: tuple[str, ...]) -> str
 
 
 def servers_of(options: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """An option that names servers with commas between, in the catalogue's order. Raises BadOption."""
+    """An option that names servers with commas between, or all, in the catalogue's order. Raises BadOption."""
+    if options[name].strip().lower() == "all":
+        return tuple(SERVERS)
     named = [part.strip() for part in options[name].split(",") if part.strip()]
     if unknown := [one for one in named if one not in SERVERS]:
         raise BadOption(f"{name}: there is no server {unknown[0]!r}; there are {', '.join(SERVERS)}.")
