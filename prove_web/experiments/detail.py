@@ -85,7 +85,7 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def environment(told: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def environment(told: Any) -> list[tuple[str, Any]]:
     """Where and with what its newest attempt computed, as that told when it began; label and value."""
     if not isinstance(told, Mapping):
         return []  # of a machine, from before its events were checked

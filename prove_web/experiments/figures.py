@@ -180,8 +180,9 @@ def broken_now(table: QuerySet) -> dict[str, tuple[str, int]]:
 
 
 def tile(name: str, newest: Values, start: Values, ours: Values, theirs: Values) -> Tile:
-    means = (fmean(values) if values else None for values in (newest, start, ours, theirs))
-    return Tile(named(name), *means, moved=of_means(start, newest), against=of_means(theirs, ours))
+    now, first, then, base = (fmean(values) if values else None for values in (newest, start, ours, theirs))
+    moved, against = of_means(start, newest), of_means(theirs, ours)
+    return Tile(named(name), now, first, then, base, moved=moved, against=against)
 
 
 def values_of(metric: str, lines: Sequence[dict[str, float]]) -> Values:

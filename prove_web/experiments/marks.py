@@ -10,7 +10,7 @@ from .models import Run
 KINDS = {"checkpoint": "Checkpoints", "held_out": "Held-out looks", "benchmark": "Benchmarks", "resumed": "Resumes"}
 TELLING = ("checkpoint", "held_out", "rewound")  # the events that they are read off
 Mark = dict[str, Any]  # kind, step, text
-Told = tuple[int, str, int]  # attempt, kind and step of an event
+Told = tuple[int, str, Any]  # attempt, kind and step of an event
 
 
 def marks(run: Run) -> list[Mark]:

@@ -30,7 +30,7 @@ def attempts(job: Job) -> list[Attempt]:
     return [found[number] for number in sorted(found, reverse=True)]
 
 
-def tell(attempt: Attempt, kind: str, at: datetime, data: dict[str, Any]) -> None:
+def tell(attempt: Attempt, kind: str, at: datetime, data: Any) -> None:
     if not isinstance(data, dict):
         return  # of a machine, from before its events were checked
     if kind == "started":
