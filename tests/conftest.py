@@ -108,6 +108,7 @@ def serve() -> Iterator["Serve"]:
     server.stop()
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep together what shares a site, a worker or torch, and begin with what takes longest."""
     items.sort(key=place_of)
