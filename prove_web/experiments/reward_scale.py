@@ -5,7 +5,7 @@ Measurements on held-out worlds are scored by the paper's reward, whatever a run
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from urllib.parse import urlencode
 
@@ -69,8 +69,3 @@ def rescored(run: Run, base: Run) -> str:
 def written(value: object) -> str:
     """Write a weight so that it reads back as the same number; "none" for a share that does not move."""
     return "none" if value is None else str(value).removesuffix(".0")
-
-
-def scored_metrics(metrics: Sequence[str]) -> list[str]:
-    """Return those of the metrics of a step that depend on the reward definition."""
-    return [name for name in metrics if name in SCORED]
