@@ -13,7 +13,7 @@ import json
 import platform
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from importlib.metadata import version
@@ -26,13 +26,13 @@ from ..kit.server import CERTIFICATE
 from ..kit.walk import Call, Walker
 from ..refusing import refusals_of
 from ..world import World
-from .fuzzer import FILE, DirectedWalker, dictionary
+from .fuzzer import DirectedWalker, dictionary
 
 OK = "ok"
 PLAIN, FAULTS = "", "faults"
 SIZES = ("small", "default")
 HELD_OUT = 1_000_000_000
-ROUNDS, STEPS = 60, 150
+ROUNDS, STEPS = 80, 150
 MET = {"unavailable": 6, "rate_limited": 6, "stale": 15, "slow": 6}
 ODD: tuple[tuple[str, str], ...] = (
     ("no_such_tool", "{}"), ("", "["), ("", "[]"), ("", '{"a": NaN}'), ("", '{"a": 10000000000000000}'),
@@ -94,19 +94,10 @@ class Certificate:
         """The certificate beside a server. Raises what `Server.certificate` does."""
         found = server.certificate
         names = ("size", "seed", "focus", "steps")
-        walks = (Walked(Walk(**{name: one[name] for name in names}), one["marks"], one["end"]) for one in found["walks"])
+        walks = (
+            Walked(Walk(**{name: one[name] for name in names}), one["marks"], one["end"]) for one in found["walks"]
+        )
         return cls(found["schemas"], tuple(walks))
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The first thing in which a server is not as its certificate says."""
-
-    server: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.server}: {self.text}"
 
 
 @dataclass
@@ -115,33 +106,34 @@ class Coverage:
 
     found: dict[str, set[Pair]] = field(default_factory=lambda: {size: set() for size in SIZES})
 
+    def add(self, walk: Walk, made: Made) -> None:
+        if walk.size in SIZES and made.call[0]:
+            self.found[walk.size].add(made.pair)
+
     def missing(self, server: Server[Any], size: str) -> set[Pair]:
-        """What the code of the tools can come to and the walks did not, without what is known to be out of reach."""
+        """What the code of the tools can come to and the walks did not, without what is out of reach or rare."""
         reached = self.found[size]
         return {
             (tool, code)
-            for tool, code in declared(server) - unreachable(server, size)
+            for tool, code in declared(server) - unreached(server, size) - pairs(dictionary(server).rare)
             if not any(name == tool and is_of(found, code) for name, found in reached)
         }
 
     def needless(self, server: Server[Any]) -> list[str]:
         """Entries of `fuzz.toml` that say something is out of reach which is not, or which no tool could come to."""
-        found = []
+        listed, known = dictionary(server), declared(server)
+        named = {*pairs(listed.rare), *(pair for keys in listed.unreached.values() for pair in pairs(keys))}
+        found = [f"fuzz.toml: {tool}.{code} is no refusal of a tool" for tool, code in sorted(named - known)]
         for size in SIZES:
-            for tool, code in unreachable(server, size) - unreachable(server, "any"):
+            for tool, code in sorted(unreached(server, size)):
                 if any(name == tool and is_of(one, code) for name, one in self.found[size]):
-                    found.append(f"{size}: {tool}.{code} is reached")
-        both = set.intersection(*self.found.values())
-        for tool, code in unreachable(server, "any"):
-            if any(name == tool and is_of(one, code) for name, one in both):
-                found.append(f"any: {tool}.{code} is reached")
-        known = declared(server)
-        found += [
-            f"{size}: {tool}.{code} is no refusal of a tool"
-            for size in ("any", *SIZES)
-            for tool, code in sorted(unreachable(server, size) - known)
-        ]
+                    found.append(f"fuzz.toml: {tool}.{code} is reached in a {size} world")
         return found
+
+
+def pairs(keys: Iterable[str]) -> set[Pair]:
+    """The tools and codes of keys such as "tool.code"."""
+    return {(tool, code) for tool, _, code in (key.partition(".") for key in keys)}
 
 
 def declared(server: Server[Any]) -> set[Pair]:
@@ -149,11 +141,10 @@ def declared(server: Server[Any]) -> set[Pair]:
     return {(tool, code) for tool in server.tools for code in (OK, *(one.code for one in refusals_of(tool)))}
 
 
-def unreachable(server: Server[Any], size: str) -> set[Pair]:
-    """What no caller can bring about in worlds of this size, as `fuzz.toml` says; "any" for both sizes."""
-    listed = dictionary(server).unreachable
-    keys = [key for name in {"any", size} for key in listed.get(name, {})]
-    return {(tool, code) for tool, _, code in (key.partition(".") for key in keys)}
+def unreached(server: Server[Any], size: str) -> set[Pair]:
+    """What no caller can bring about in worlds of this size, as `fuzz.toml` says."""
+    listed = dictionary(server).unreached
+    return {pair for name in ("any", size) for pair in pairs(listed.get(name, {}))}
 
 
 def is_of(code: str, written: str) -> bool:
@@ -165,7 +156,7 @@ def is_of(code: str, written: str) -> bool:
 
 def fixed_walks() -> Iterator[Walk]:
     """The walks that every certificate begins with."""
-    for size, seeds, steps in (("small", 20, 100), ("default", 8, 80)):
+    for size, seeds, steps in (("small", 16, 100), ("default", 6, 80)):
         yield from (Walk(size, seed, PLAIN, steps) for seed in range(seeds))
         yield from (Walk(size, HELD_OUT + seed, PLAIN, 60) for seed in range(2))
         yield Walk(size, seeds, FAULTS, 60)
@@ -179,8 +170,7 @@ def certify(server: Server[Any]) -> tuple[Certificate, Coverage]:
         marks, end = "", ""
         for made in made_by(server, walk):
             marks, end = marks + made.mark, made.end
-            if walk.size in SIZES and made.call[0]:
-                coverage.found[walk.size].add(made.pair)
+            coverage.add(walk, made)
         walks.append(Walked(walk, marks, end))
     for size in SIZES:
         walks += directed(server, size, coverage)
@@ -189,24 +179,21 @@ def certify(server: Server[Any]) -> tuple[Certificate, Coverage]:
 
 def directed(server: Server[Any], size: str, coverage: Coverage) -> Iterator[Walked]:
     """Short walks to what is missing, a round of worlds after the other."""
-    reached, missing = coverage.found[size], coverage.missing(server, size)
+    missing = coverage.missing(server, size)
     for seed in range(ROUNDS):
-        for tool in server.tools:
-            if all(name != tool for name, _ in missing):
-                continue
-            marks, last = list[Made](), 0
-            for made in made_by(server, Walk(size, seed, tool, STEPS)):
-                marks.append(made)
-                if made.call[0] and made.pair not in reached:
-                    reached.add(made.pair)
-                    found = {(name, code) for name, code in missing if name == made.pair[0] and is_of(made.pair[1], code)}
-                    last = len(marks) if found else last
-                    missing -= found
-                    if all(name != tool for name, _ in missing):
-                        break
+        for tool in sorted({name for name, _ in missing}, key=list(server.tools).index):
+            made, last = list[Made](), 0
+            for one in made_by(server, walk := Walk(size, seed, tool, STEPS)):
+                made.append(one)
+                coverage.add(walk, one)
+                new = {(name, code) for name, code in missing if name == one.pair[0] and is_of(one.pair[1], code)}
+                missing -= new
+                last = len(made) if new else last
+                if all(name != tool for name, _ in missing):
+                    break
             if last:
-                text = "".join(made.mark for made in marks[:last])
-                yield Walked(Walk(size, seed, tool, last - 1), text, marks[last - 1].end)
+                marks = "".join(one.mark for one in made[:last])
+                yield Walked(Walk(size, seed, tool, last - 1), marks, made[last - 1].end)
 
 
 def made_by(server: Server[Any], walk: Walk) -> Iterator[Made]:
@@ -215,9 +202,11 @@ def made_by(server: Server[Any], walk: Walk) -> Iterator[Made]:
     known = sorted(f"{id} {name} {value}" for (id, name), value in world.known_by_heart().items())
     chain = digest(world.digest(), *known)
     yield Made(("", ""), Reply(True, ""), marked(chain) * 2, chain.hex())
-    state, walker = world.sessions[server.name].state, Walker(server.tools, [world.sessions[server.name].state], server.name, walk.seed, walk.size, "certificate")
-    if walk.focus not in (PLAIN, FAULTS):
-        walker = DirectedWalker(world, server, walk.focus, server.name, walk.seed, walk.size)
+    key = (server.name, walk.seed, walk.size, "certificate")
+    if walk.focus in (PLAIN, FAULTS):
+        walker = Walker(server.tools, [world.sessions[server.name].state], *key)
+    else:
+        walker = DirectedWalker(world, server, walk.focus, *key)
     odd: list[Call] = []
     if walk.focus == FAULTS:
         world.faults = Faults(walk.seed, **MET)
@@ -247,7 +236,14 @@ def schemas(server: Server[Any]) -> dict[str, str]:
     return {
         tool.name: blake2b(
             json.dumps(
-                [tool.description, tool.input_schema, tool.output_schema, tool.writes, tool.destructive, tool.idempotent],
+                [
+                    tool.description,
+                    tool.input_schema,
+                    tool.output_schema,
+                    tool.writes,
+                    tool.destructive,
+                    tool.idempotent,
+                ],
                 sort_keys=True,
             ).encode(),
             digest_size=6,
@@ -258,63 +254,77 @@ def schemas(server: Server[Any]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Checked:
-    """How a server stands to its certificate: the first difference of each kind, and what the walks do not reach."""
+    """In what a server is not as its certificate says: changed schemas and the first call; and what no walk reaches."""
 
-    differences: tuple[Difference, ...]
-    gaps: tuple[str, ...]
+    differences: tuple[str, ...]
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return (*self.differences, *self.gaps)
 
     @property
     def ok(self) -> bool:
-        return not (self.differences or self.gaps)
+        return not self.lines
 
 
 def check(server: Server[Any]) -> Checked:
     """Make the walks of a server's certificate again. Raises what `Server.certificate` does."""
     certificate, coverage = Certificate.read(server), Coverage()
-    found = list(changed_schemas(server, certificate))
+    found = tuple(changed_schemas(schemas(server), certificate.schemas))
     for walked in certificate.walks:
         if difference := first_difference(server, walked, coverage):
-            return Checked((*found, difference), ())
-    gaps = [f"{size}: {tool}.{code} is not reached" for size in SIZES for tool, code in sorted(coverage.missing(server, size))]
-    return Checked(tuple(found), (*gaps, *coverage.needless(server)))
+            return Checked((*found, difference))
+    return Checked(found, gaps(server, coverage))
 
 
-def changed_schemas(server: Server[Any], certificate: Certificate) -> Iterator[Difference]:
-    now, before = schemas(server), certificate.schemas
+def gaps(server: Server[Any], coverage: Coverage) -> tuple[str, ...]:
+    """What no walk reaches, and entries of `fuzz.toml` that are wrong, in sentences."""
+    missing = (
+        f"no walk in a {size} world comes to {tool}.{code}; name values or tools that lead there in fuzz.toml, or why not"
+        for size in SIZES
+        for tool, code in sorted(coverage.missing(server, size))
+    )
+    return (*missing, *coverage.needless(server))
+
+
+def changed_schemas(now: dict[str, str], before: dict[str, str]) -> Iterator[str]:
     for text, names in (
-        ("has the new tool", now.keys() - before.keys()),
-        ("has no longer the tool", before.keys() - now.keys()),
-        ("describes otherwise the tool", {name for name in now.keys() & before.keys() if now[name] != before[name]}),
+        ("a new tool", now.keys() - before.keys()),
+        ("no longer a tool", before.keys() - now.keys()),
+        ("another schema or description", {name for name in now.keys() & before.keys() if now[name] != before[name]}),
     ):
         if names:
-            yield Difference(server.name, f"{text}{'s' * (len(names) > 1)} {', '.join(sorted(names))}")
+            yield f"{text}: {', '.join(sorted(names))}"
 
 
-def first_difference(server: Server[Any], walked: Walked, coverage: Coverage) -> Difference | None:
+def first_difference(server: Server[Any], walked: Walked, coverage: Coverage) -> str | None:
     """The first call of a walk that is answered otherwise, or leads to another state; None when none is."""
     walk, end = walked.walk, ""
     where = f"{walk.size} world of seed {walk.seed}" + (f", walk to {walk.focus}" if walk.focus else "")
     for number, made in enumerate(made_by(server, walk)):
         before, end = walked.marks[4 * number : 4 * number + 4], made.end
         if made.mark != before:
-            return Difference(server.name, f"{where}, {what_differs(number, made, before)}")
-        if walk.size in SIZES and number:
-            coverage.found[walk.size].add(made.pair)
-    return None if end == walked.end else Difference(server.name, f"{where}: its end is another")
+            return f"{where}, {what_differs(number, made, before)}"
+        coverage.add(walk, made)
+    return None if end == walked.end else f"{where}: it ends otherwise"
 
 
 def what_differs(number: int, made: Made, before: str) -> str:
     if number == 0:
         return "at its opening: the world, or what its user knows, is another"
-    (tool, arguments), (reply, state) = made.call, (made.mark[:2], made.mark[2:])
+    call, reply = f"call {number}: {made.call[0]} {made.call[1]}", made.mark[:2]
     if reply != before[:2]:
-        return f"call {number}: {tool} {arguments}\n  reply before: not stored, digest {before[:2]}\n  reply now:    {made.reply.text}"
-    return f"call {number}: {tool} {arguments}\n  the reply is the same: {made.reply.text}\n  the state after it is another: digest {before[2:]} before, {state} now"
+        return (
+            f"{call}\n    reply before: digest {before[:2]} (the text is not stored)\n    reply now: {made.reply.text}"
+        )
+    return f"{call}\n    the reply is the same, the state after it is not: {made.reply.text}"
 
 
 def sources(server: Server[Any]) -> str:
     """A digest of all that a certificate can depend on: the server's files, the kit, what worlds share, the libraries."""
-    found = blake2b(f"{platform.python_version()} {version('pydantic')} {version('pydantic-core')}".encode(), digest_size=8)
+    libraries = f"{platform.python_version()} {version('pydantic')} {version('pydantic-core')}"
+    found = blake2b(libraries.encode(), digest_size=8)
     own = [path for path in sorted(server.folder.iterdir()) if path.is_file()]
     shared = [HERE / f"{name}.py" for name in SHARED]
     for path in (*own, *shared, *sorted((HERE / "kit").glob("*.py")), *sorted((HERE / "testing").glob("*.py"))):
@@ -322,10 +332,8 @@ def sources(server: Server[Any]) -> str:
     return found.hexdigest()
 
 
-def write(server: Server[Any], certificate: Certificate) -> bool:
-    """Store a certificate beside its server; whether it is another than before."""
-    path, text = server.folder / CERTIFICATE, certificate.dumps()
-    if path.exists() and path.read_text("utf-8") == text:
-        return False
-    path.write_text(text, "utf-8")
-    return True
+def write(server: Server[Any], certificate: Certificate) -> None:
+    """Store a certificate beside its server, which has its identity from now on."""
+    (server.folder / CERTIFICATE).write_text(certificate.dumps(), "utf-8")
+    for name in ("certificate", "fingerprint"):
+        server.__dict__.pop(name, None)

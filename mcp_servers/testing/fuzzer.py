@@ -26,7 +26,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache
-from pathlib import Path
 from typing import Any, get_type_hints
 
 from ..kit import Server, State, Tool
@@ -55,15 +54,17 @@ PLACE = re.compile(r"\{([A-Za-z_]+)(?::([^{}]+))?\}")
 
 @dataclass(frozen=True)
 class Dictionary:
-    """A server's `fuzz.toml`: values by parameter, the tools that prepare others, and refusals out of reach.
+    """A server's `fuzz.toml`: values by parameter, the tools that prepare others, and what walks need not reach.
 
-    `unreachable` holds the reasons, by size ("any" for both) and "tool.code".
+    `rare` and `unreached` hold reasons by "tool.code": `rare` is what a walk comes to by luck alone, so that other tests
+    have to; `unreached`, by size ("any" for both), what no caller can bring about.
     """
 
     values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     setup: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     leaps: tuple[timedelta, ...] = LEAPS
-    unreachable: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rare: Mapping[str, str] = field(default_factory=dict)
+    unreached: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @cache
@@ -73,9 +74,11 @@ def dictionary(server: Server[Any]) -> Dictionary:
     if not path.exists():
         return Dictionary()
     found = tomllib.loads(path.read_text("utf-8"))
-    values, setup = ({name: tuple(listed) for name, listed in found.get(part, {}).items()} for part in ("values", "setup"))
+    values, setup = (
+        {name: tuple(listed) for name, listed in found.get(part, {}).items()} for part in ("values", "setup")
+    )
     leaps = (*LEAPS, *(timedelta(days=days) for days in found.get("leap_days", ())))
-    return Dictionary(values, setup, leaps, found.get("unreachable", {}))
+    return Dictionary(values, setup, leaps, found.get("rare", {}), found.get("unreached", {}))
 
 
 class DirectedWalker(Walker):
