@@ -1,4 +1,7 @@
-"""python -m mcp_servers banking: one server over MCP, on standard input and output; or all of them over HTTP."""
+"""python -m mcp_servers banking: one server over MCP, on standard input and output; or all of them over HTTP.
+
+python -m mcp_servers certify: the behaviour certificates of the servers.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,14 @@ EXTERNAL = "PROVE_EXTERNAL"
 
 def main(argv: list[str] | None = None) -> int:
     """Serve until the client goes; 0, or 2 for a command line that makes no sense."""
+    words = sys.argv[1:] if argv is None else argv
+    if words[:1] == ["certify"]:
+        from .testing.command import main as certify
+
+        return certify(words[1:])
     parser = ArgumentParser(
-        "python -m mcp_servers", description="Serve worlds over MCP: one on stdio, or all over HTTP."
+        "python -m mcp_servers",
+        description="Serve worlds over MCP: one on stdio, or all over HTTP. `certify` writes behaviour certificates.",
     )
     parser.add_argument("server", nargs="?", help=f"one of {', '.join(SERVERS)}")
     parser.add_argument("--seed", type=int, default=0, help="which world (default 0)")
@@ -38,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--registry", type=Path, help="a file by which --http knows its ended sessions when it restarts"
     )
-    options = parser.parse_args(argv)
+    options = parser.parse_args(words)
     if options.list:
         return list_servers()
     if options.http or options.sign:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -35,6 +36,7 @@ S = TypeVar("S", bound=State)
 Function = TypeVar("Function", bound=Callable[..., Any])
 Knowledge = Callable[[S], dict[tuple[str, str], str]]
 WORLDS_KEPT = 512
+CERTIFICATE = "certificate.json"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class Seen:
     """Marks a text parameter that is best filled with a value seen in the results of tools under this field's name."""
 
     field: str
+
+
+class NotCertified(Exception):
+    """A server has no behaviour certificate, so nothing can be said of what data would be made with."""
 
 
 class InvalidArguments(ToolError):
@@ -176,10 +182,15 @@ class Server(Generic[S]):
         self.known = known
         return known
 
+    @property
+    def folder(self) -> Path:
+        """Where its code is."""
+        return Path(inspect.getfile(self.seed)).parent
+
     @cached_property
     def policy(self) -> str:
         """The rules of this service in Markdown, as its users may read them: `policy.md` beside its code."""
-        path = Path(inspect.getfile(self.seed)).parent / "policy.md"
+        path = self.folder / "policy.md"
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def broken(self, state: S) -> list[str]:
@@ -194,15 +205,28 @@ class Server(Generic[S]):
         return Session.start(self, self.opening(seed, size), history_limit)
 
     @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """The behaviour certificate beside its code (`mcp_servers/testing/certificate.py`), as it is stored.
+
+        Raises NotCertified where there is none that can be read.
+        """
+        path = self.folder / CERTIFICATE
+        try:
+            found = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise NotCertified(
+                f"{self.name} has no behaviour certificate that can be read ({path}: {error}); "
+                f"write one with python -m mcp_servers certify --server {self.name}."
+            ) from None
+        return dict(found)
+
+    @cached_property
     def fingerprint(self) -> str:
-        """Names this server's schemas and code: data made with another fingerprint may not replay."""
-        folder = Path(inspect.getfile(self.seed)).parent
-        digest = blake2b(digest_size=8)
-        for tool in self.tools.values():
-            digest.update(f"{tool.name}{tool.input_schema}{tool.output_schema}".encode())
-        for path in sorted(folder.glob("*.py")):
-            digest.update(path.read_bytes())
-        return digest.hexdigest()
+        """Names this server's schemas and behaviour, as certified: data made with another one may not replay.
+
+        Read from the stored certificate; nothing is run. Raises NotCertified.
+        """
+        return blake2b(json.dumps(self.certificate, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def ids_in(hint: Any) -> Iterator[str]:

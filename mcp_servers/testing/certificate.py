@@ -1,0 +1,339 @@
+"""Behaviour certificates: what a server answers on fixed random walks, and the first call that it answers otherwise.
+
+A certificate lies beside its server as `certificate.json` and is the server's identity (`Server.fingerprint`): data made
+with another one may not replay. It holds a digest of each tool's schema, and walks: plain ones, ones under injected
+faults, and ones directed at single tools until each has done what was asked and refused in each way that its code
+knows, in small and in default worlds. Of every call a walk keeps four characters: two of a digest of all replies so far,
+two of the world after it. So nothing of a walk is stored but its seed, and the first difference still has a place.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..faults import Faults
+from ..kit import Reply, Server
+from ..kit.server import CERTIFICATE
+from ..kit.walk import Call, Walker
+from ..refusing import refusals_of
+from ..world import World
+from .fuzzer import DirectedWalker, dictionary
+
+OK = "ok"
+PLAIN, FAULTS = "", "faults"
+SIZES = ("small", "default")
+HELD_OUT = 1_000_000_000
+ROUNDS, STEPS = 80, 150
+MET = {"unavailable": 6, "rate_limited": 6, "stale": 15, "slow": 6}
+ODD: tuple[tuple[str, str], ...] = (
+    ("no_such_tool", "{}"), ("", "["), ("", "[]"), ("", '{"a": NaN}'), ("", '{"a": 10000000000000000}'),
+    ("", '{"a": ' + "[" * 20 + "]" * 20 + "}"), ("", '{"a": "' + "x" * 10_001 + '"}'),
+)  # fmt: skip
+"""Calls that no tool sees; "" stands for a tool of the server."""
+
+HERE = Path(__file__).parents[1]
+SHARED = ("crossing", "distance", "faults", "people", "places", "words", "world", "refusing", "reference")
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A walk in the world of a seed: plain, under faults, or directed at the tool `focus`."""
+
+    size: str
+    seed: int
+    focus: str
+    steps: int
+
+
+class Made(NamedTuple):
+    """A call that a walk made, what was answered, and the digests that it is compared by."""
+
+    call: Call
+    reply: Reply
+    mark: str
+    end: str
+
+    @property
+    def pair(self) -> Pair:
+        return self.call[0], OK if self.reply.ok else str(self.reply.data["error"])
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A walk, and its digests: four characters for its opening and for each of its calls, and one of all of it."""
+
+    walk: Walk
+    marks: str
+    end: str
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a server's behaviour comes to: a digest for each tool's schema, and the walks."""
+
+    schemas: dict[str, str]
+    walks: tuple[Walked, ...]
+
+    def dumps(self) -> str:
+        """The certificate as the JSON text of its file, a walk a line."""
+        lines = (json.dumps({**asdict(one.walk), "end": one.end, "marks": one.marks}) for one in self.walks)
+        return '{\n"schemas": %s,\n"walks": [\n%s\n]\n}\n' % (json.dumps(self.schemas), ",\n".join(lines))
+
+    @classmethod
+    def read(cls, server: Server[Any]) -> Certificate:
+        """The certificate beside a server. Raises what `Server.certificate` does."""
+        found = server.certificate
+        names = ("size", "seed", "focus", "steps")
+        walks = (
+            Walked(Walk(**{name: one[name] for name in names}), one["marks"], one["end"]) for one in found["walks"]
+        )
+        return cls(found["schemas"], tuple(walks))
+
+
+@dataclass
+class Coverage:
+    """The successes and refusals that walks came to, by size."""
+
+    found: dict[str, set[Pair]] = field(default_factory=lambda: {size: set() for size in SIZES})
+
+    def add(self, walk: Walk, made: Made) -> None:
+        if walk.size in SIZES and made.call[0]:
+            self.found[walk.size].add(made.pair)
+
+    def missing(self, server: Server[Any], size: str) -> set[Pair]:
+        """What the code of the tools can come to and the walks did not, without what is out of reach or rare."""
+        reached = self.found[size]
+        return {
+            (tool, code)
+            for tool, code in declared(server) - unreached(server, size) - pairs(dictionary(server).rare)
+            if not any(name == tool and is_of(found, code) for name, found in reached)
+        }
+
+    def needless(self, server: Server[Any]) -> list[str]:
+        """Entries of `fuzz.toml` that say something is out of reach which is not, or which no tool could come to."""
+        listed, known = dictionary(server), declared(server)
+        named = {*pairs(listed.rare), *(pair for keys in listed.unreached.values() for pair in pairs(keys))}
+        found = [f"fuzz.toml: {tool}.{code} is no refusal of a tool" for tool, code in sorted(named - known)]
+        for size in SIZES:
+            for tool, code in sorted(unreached(server, size)):
+                if any(name == tool and is_of(one, code) for name, one in self.found[size]):
+                    found.append(f"fuzz.toml: {tool}.{code} is reached in a {size} world")
+        return found
+
+
+def pairs(keys: Iterable[str]) -> set[Pair]:
+    """The tools and codes of keys such as "tool.code"."""
+    return {(tool, code) for tool, _, code in (key.partition(".") for key in keys)}
+
+
+def declared(server: Server[Any]) -> set[Pair]:
+    """Every tool's success, and each refusal its code can come to (`refusing.py`)."""
+    return {(tool, code) for tool in server.tools for code in (OK, *(one.code for one in refusals_of(tool)))}
+
+
+def unreached(server: Server[Any], size: str) -> set[Pair]:
+    """What no caller can bring about in worlds of this size, as `fuzz.toml` says."""
+    listed = dictionary(server).unreached
+    return {pair for name in ("any", size) for pair in pairs(listed.get(name, {}))}
+
+
+def is_of(code: str, written: str) -> bool:
+    """Whether a code is the one that is written in the source, `order_{status}` among them."""
+    if "{" not in written:
+        return code == written
+    return bool(re.fullmatch(re.sub(r"\\\{.*?\\\}", r"\\w+", re.escape(written)), code))
+
+
+def fixed_walks() -> Iterator[Walk]:
+    """The walks that every certificate begins with."""
+    for size, seeds, steps in (("small", 16, 100), ("default", 6, 80)):
+        yield from (Walk(size, seed, PLAIN, steps) for seed in range(seeds))
+        yield from (Walk(size, HELD_OUT + seed, PLAIN, 60) for seed in range(2))
+        yield Walk(size, seeds, FAULTS, 60)
+    yield Walk("large", 3, PLAIN, 6)
+
+
+def certify(server: Server[Any]) -> tuple[Certificate, Coverage]:
+    """Walk: the fixed walks, then those directed at what is still missing, cut after the last new thing they reach."""
+    coverage, walks = Coverage(), list[Walked]()
+    for walk in fixed_walks():
+        marks, end = "", ""
+        for made in made_by(server, walk):
+            marks, end = marks + made.mark, made.end
+            coverage.add(walk, made)
+        walks.append(Walked(walk, marks, end))
+    for size in SIZES:
+        walks += directed(server, size, coverage)
+    return Certificate(schemas(server), tuple(walks)), coverage
+
+
+def directed(server: Server[Any], size: str, coverage: Coverage) -> Iterator[Walked]:
+    """Short walks to what is missing, a round of worlds after the other."""
+    missing = coverage.missing(server, size)
+    for seed in range(ROUNDS):
+        for tool in sorted({name for name, _ in missing}, key=list(server.tools).index):
+            made, last = list[Made](), 0
+            for one in made_by(server, walk := Walk(size, seed, tool, STEPS)):
+                made.append(one)
+                coverage.add(walk, one)
+                new = {(name, code) for name, code in missing if name == one.pair[0] and is_of(one.pair[1], code)}
+                missing -= new
+                last = len(made) if new else last
+                if all(name != tool for name, _ in missing):
+                    break
+            if last:
+                marks = "".join(one.mark for one in made[:last])
+                yield Walked(Walk(size, seed, tool, last - 1), marks, made[last - 1].end)
+
+
+def made_by(server: Server[Any], walk: Walk) -> Iterator[Made]:
+    """The opening of a walk, a call of no tool, and its calls one by one."""
+    world = World.open(walk.seed, (server.name,), walk.size)
+    known = sorted(f"{id} {name} {value}" for (id, name), value in world.known_by_heart().items())
+    chain = digest(world.digest(), *known)
+    yield Made(("", ""), Reply(True, ""), marked(chain) * 2, chain.hex())
+    key = (server.name, walk.seed, walk.size, "certificate")
+    if walk.focus in (PLAIN, FAULTS):
+        walker = Walker(server.tools, [world.sessions[server.name].state], *key)
+    else:
+        walker = DirectedWalker(world, server, walk.focus, *key)
+    odd: list[Call] = []
+    if walk.focus == FAULTS:
+        world.faults = Faults(walk.seed, **MET)
+        odd = [(name or next(iter(server.tools)), arguments) for name, arguments in ODD]
+    for number in range(walk.steps):
+        call = odd[number] if number < len(odd) else walker.next()
+        reply = world.call(*call)
+        walker.now = world.now
+        if reply.ok:
+            walker.learn(call[0], reply.text)
+        replied = digest(chain.hex(), *call, reply.text)
+        chain = digest(replied.hex(), world.digest(), str(len(world.injected)))
+        yield Made(call, reply, marked(replied) + marked(chain), chain.hex())
+
+
+def digest(*parts: str) -> bytes:
+    return blake2b("\0".join(parts).encode(), digest_size=16).digest()
+
+
+def marked(chain: bytes) -> str:
+    """Two characters of a digest."""
+    return urlsafe_b64encode(chain[:3])[:2].decode()
+
+
+def schemas(server: Server[Any]) -> dict[str, str]:
+    """A digest, by tool, of what clients are told of it."""
+    return {
+        tool.name: blake2b(
+            json.dumps(
+                [
+                    tool.description,
+                    tool.input_schema,
+                    tool.output_schema,
+                    tool.writes,
+                    tool.destructive,
+                    tool.idempotent,
+                ],
+                sort_keys=True,
+            ).encode(),
+            digest_size=6,
+        ).hexdigest()
+        for tool in server.tools.values()
+    }
+
+
+@dataclass(frozen=True)
+class Checked:
+    """In what a server is not as its certificate says: changed schemas and the first call; and what no walk reaches."""
+
+    differences: tuple[str, ...]
+    gaps: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return (*self.differences, *self.gaps)
+
+    @property
+    def ok(self) -> bool:
+        return not self.lines
+
+
+def check(server: Server[Any]) -> Checked:
+    """Make the walks of a server's certificate again. Raises what `Server.certificate` does."""
+    certificate, coverage = Certificate.read(server), Coverage()
+    found = tuple(changed_schemas(schemas(server), certificate.schemas))
+    for walked in certificate.walks:
+        if difference := first_difference(server, walked, coverage):
+            return Checked((*found, difference))
+    return Checked(found, gaps(server, coverage))
+
+
+def gaps(server: Server[Any], coverage: Coverage) -> tuple[str, ...]:
+    """What no walk reaches, and entries of `fuzz.toml` that are wrong, in sentences."""
+    missing = (
+        f"no walk in a {size} world comes to {tool}.{code}; name values or tools that lead there in fuzz.toml, or why not"
+        for size in SIZES
+        for tool, code in sorted(coverage.missing(server, size))
+    )
+    return (*missing, *coverage.needless(server))
+
+
+def changed_schemas(now: dict[str, str], before: dict[str, str]) -> Iterator[str]:
+    for text, names in (
+        ("a new tool", now.keys() - before.keys()),
+        ("no longer a tool", before.keys() - now.keys()),
+        ("another schema or description", {name for name in now.keys() & before.keys() if now[name] != before[name]}),
+    ):
+        if names:
+            yield f"{text}: {', '.join(sorted(names))}"
+
+
+def first_difference(server: Server[Any], walked: Walked, coverage: Coverage) -> str | None:
+    """The first call of a walk that is answered otherwise, or leads to another state; None when none is."""
+    walk, end = walked.walk, ""
+    where = f"{walk.size} world of seed {walk.seed}" + (f", walk to {walk.focus}" if walk.focus else "")
+    for number, made in enumerate(made_by(server, walk)):
+        before, end = walked.marks[4 * number : 4 * number + 4], made.end
+        if made.mark != before:
+            return f"{where}, {what_differs(number, made, before)}"
+        coverage.add(walk, made)
+    return None if end == walked.end else f"{where}: it ends otherwise"
+
+
+def what_differs(number: int, made: Made, before: str) -> str:
+    if number == 0:
+        return "at its opening: the world, or what its user knows, is another"
+    call, reply = f"call {number}: {made.call[0]} {made.call[1]}", made.mark[:2]
+    if reply != before[:2]:
+        return (
+            f"{call}\n    reply before: digest {before[:2]} (the text is not stored)\n    reply now: {made.reply.text}"
+        )
+    return f"{call}\n    the reply is the same, the state after it is not: {made.reply.text}"
+
+
+def sources(server: Server[Any]) -> str:
+    """A digest of all that a certificate can depend on: the server's files, the kit, what worlds share, the libraries."""
+    libraries = f"{platform.python_version()} {version('pydantic')} {version('pydantic-core')}"
+    found = blake2b(libraries.encode(), digest_size=8)
+    own = [path for path in sorted(server.folder.iterdir()) if path.is_file()]
+    shared = [HERE / f"{name}.py" for name in SHARED]
+    for path in (*own, *shared, *sorted((HERE / "kit").glob("*.py")), *sorted((HERE / "testing").glob("*.py"))):
+        found.update(f"{path.name}\0".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def write(server: Server[Any], certificate: Certificate) -> None:
+    """Store a certificate beside its server, which has its identity from now on."""
+    (server.folder / CERTIFICATE).write_text(certificate.dumps(), "utf-8")
+    for name in ("certificate", "fingerprint"):
+        server.__dict__.pop(name, None)
