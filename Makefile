@@ -8,7 +8,7 @@
 #   ARGS="..."          passed on by run, pipeline, test, bench, seeds and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test lint reference pictures bench bench-pages seeds ablations evaluations gpu warmup clean
+.PHONY: help setup run pipeline test test-long certify lint reference pictures bench bench-pages seeds ablations evaluations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -28,7 +28,13 @@ pipeline: setup ## without the site: servers, graph, data, GRPO, held-out evalua
 
 test: setup ## all tests, in a browser too; finds or gets one
 	@$(PY) .ci/browser.py
-	$(PY) -m pytest -n 3 --dist worksteal $(ARGS)
+	$(PY) -m pytest -m "not long" -n 3 --dist worksteal $(ARGS)
+
+test-long: setup ## the tests that take long and that make test leaves out
+	$(PY) -m pytest -m long $(ARGS)
+
+certify: setup ## write the behaviour certificates of the servers, their identity; ARGS="--check" changes nothing
+	@$(PY) -m mcp_servers certify $(ARGS)
 
 lint: setup ## ruff, formatting, types, import arrows
 	$(PY) -m ruff check .

@@ -10,6 +10,10 @@ from typing import Any
 from mcp_servers.kit import Reply, Server, Session
 from mcp_servers.kit.walk import Call, Walker
 
+HELD_OUT = 1_000_000_000
+SMALL = [*range(12), *range(HELD_OUT, HELD_OUT + 4)]
+DEFAULT = [*range(3), HELD_OUT]
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -56,6 +60,12 @@ def record(server: Server[Any], seed: int, size: str, steps: int, key: str = "")
         after, full, broken = session.digest(), session.state.full_digest(), server.broken(session.state)
         moments.append(Moment(step.tool, step.arguments, step.reply, before, after, full, broken))
     return Record(server, seed, size, opening, moments, session)
+
+
+def walks(server: Server[Any]) -> list[Record]:
+    """The walks that the laws are held against."""
+    small = [record(server, seed, "small", 60) for seed in SMALL]
+    return small + [record(server, seed, "default", 40) for seed in DEFAULT]
 
 
 def invariants_hold(walked: Record) -> None:

@@ -115,11 +115,11 @@ def test_a_second_run_keeps_what_is_done_and_makes_anew_what_other_code_made(sto
     assert again.stdout.count("kept from before") == 5
     for name in ("done.json", "started.json"):
         path = story["data"] / "pipeline" / "data" / name
-        path.write_text(path.read_text().replace('"server code": "', '"server code": "older'))
+        path.write_text(path.read_text().replace('"servers": "', '"servers": "older'))
         known = json.loads(path.read_text())
         path.write_text(json.dumps(known | {"key": "older"}))
     changed = run(story["data"], policy)
-    assert "data was made again: server code changed." in changed.stdout
+    assert "data was made again: servers changed." in changed.stdout
     assert changed.stdout.count("kept from before") == 5 - 1  # the same data come out, so all else is kept
 
 
