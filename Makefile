@@ -10,7 +10,7 @@
 #   ARGS="..."          passed on by run, pipeline, test, bench, seeds and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test test-long test-repeat lint reference pictures bench bench-pages seeds ablations evaluations gpu warmup clean
+.PHONY: help setup run pipeline test test-long test-repeat certify lint reference pictures bench bench-pages seeds ablations evaluations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -38,6 +38,9 @@ test-long: setup ## what takes longer: all pages in all themes and widths, Postg
 
 test-repeat: setup ## run the tests N times, the last BUSY of them beside other work, and name those that fail at times
 	@$(PY) .ci/repeat.py $(or $(N),10) --busy $(or $(BUSY),0) -- $(ARGS)
+
+certify: setup ## write the behaviour certificates of the servers, their identity; ARGS="--check" changes nothing
+	@$(PY) -m mcp_servers certify $(ARGS)
 
 lint: setup ## ruff, formatting, types, import arrows
 	$(PY) -m ruff check .

@@ -64,6 +64,7 @@ TOOLS: dict[str, tuple[Server[Any], Tool]] = {
 def fingerprint(names: Iterable[str]) -> str:
     """Names the schemas and the behaviour of these servers, in any order: data made under another one may not replay.
 
+    16 hex digits, then two for each server in alphabetical order, by which `changed` tells which server is another.
     Raises KeyError for a server that is not in the catalogue, NotCertified for one without a certificate.
     """
     return _fingerprint(tuple(sorted(set(names))))
@@ -71,7 +72,39 @@ def fingerprint(names: Iterable[str]) -> str:
 
 @cache
 def _fingerprint(names: tuple[str, ...]) -> str:
+    found = [SERVERS[name].fingerprint for name in names]
+    whole = ",".join(f"{name}:{one}" for name, one in zip(names, found, strict=True))
+    return f"{blake2b(whole.encode(), digest_size=8).hexdigest()}-{''.join(one[:2] for one in found)}"
+
+
+def wording(names: Iterable[str]) -> str:
+    """Names the words in which people ask for these servers' tools and rows, on which synthesis depends."""
     digest = blake2b(digest_size=8)
-    for name in names:
-        digest.update(f"{name}:{SERVERS[name].fingerprint},".encode())
+    for name in sorted(set(names)):
+        for tool in SERVERS[name].tools.values():
+            digest.update(f"{tool.name}{tool.asks}".encode())
+        for row, kind in SERVERS[name].opening(0, "small").row_types().items():
+            digest.update(f"{row}{kind.__label__}".encode())
     return digest.hexdigest()
+
+
+def changed(names: Iterable[str], before: str) -> tuple[str, ...]:
+    """The servers among these that behave otherwise than when `before` was their fingerprint; all where it tells none.
+
+    A server that is not there any more has changed.
+    """
+    listed = tuple(sorted(set(names)))
+    gone = tuple(name for name in listed if name not in SERVERS)
+    if not gone and fingerprint(listed) == before:
+        return ()
+    digits = before.partition("-")[2]
+    if len(digits) != 2 * len(listed):
+        return listed
+    pairs = zip(listed, (digits[place : place + 2] for place in range(0, len(digits), 2)), strict=True)
+    return tuple(name for name, two in pairs if name in gone or SERVERS[name].fingerprint[:2] != two) or listed
+
+
+def behaves_otherwise(names: Iterable[str], before: str) -> str:
+    """The servers that changed since `before` was their fingerprint, as the beginning of a sentence."""
+    found = changed(names, before)
+    return f"{', '.join(found)} behave{'s' if len(found) == 1 else ''} differently now than when this was made"

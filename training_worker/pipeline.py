@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from mcp_servers.catalogue import fingerprint
+from mcp_servers.catalogue import fingerprint, wording
 
 from .prove.graph import load_or_build
 from .prove.synthesis.conversation import Recipe
@@ -105,7 +105,7 @@ class Pipeline:
             )
             return {"line": line, "edges": edges, "created": created, "unproven": graph.graph["unproven"]}
 
-        return self.stage("graph", {"server code": fingerprint(WARM_SERVERS), "prover code": code_digest(PROVE)}, work)
+        return self.stage("graph", {"servers": fingerprint(WARM_SERVERS), "prover code": code_digest(PROVE)}, work)
 
     def data_set(self, graph: Outcome) -> Outcome:
         options = self.options
@@ -144,7 +144,8 @@ class Pipeline:
             return {"line": line, "counts": counts, "left out as too long": left_out}
 
         names = ("seed", "examples", "held_out")
-        inputs = {"server code": fingerprint(WARM_SERVERS), "synthesis code": code_digest(PROVE)}
+        inputs = {"servers": fingerprint(WARM_SERVERS), "wording": wording(WARM_SERVERS)}
+        inputs |= {"synthesis code": code_digest(PROVE)}
         inputs |= {name: getattr(options, name) for name in names}
         return self.stage("data", inputs | {"policy": digest_of(options.policy)}, work)
 

@@ -1,10 +1,10 @@
 """Behaviour certificates: what a server answers on fixed random walks, and the first call that it answers otherwise.
 
-A certificate lies beside its server as `certificate.json` and is the server's identity (`Server.fingerprint`): data made
-with another one may not replay. It holds a digest of each tool's schema, and walks: plain ones, ones under injected
-faults, and ones directed at single tools until each has done what was asked and refused in each way that its code
-knows, in small and in default worlds. Of every call a walk keeps four characters: two of a digest of all replies so far,
-two of the world after it. So nothing of a walk is stored but its seed, and the first difference still has a place.
+A certificate lies beside its server as `certificate.json` and is the server's identity (`Server.fingerprint`): data
+made with another one may not replay. It holds a digest of each tool's schema, and walks: plain ones, ones under
+injected faults, and ones directed at single tools until each has done what was asked and refused in each way that its
+code knows, in small and in default worlds. Of every call a walk keeps four characters: two of a digest of all replies
+so far, two of the world after it. So nothing of a walk is stored but its seed, and the first difference has a place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OK = "ok"
 PLAIN, FAULTS = "", "faults"
 SIZES = ("small", "default")
 HELD_OUT = 1_000_000_000
-ROUNDS, STEPS = 80, 150
+ROUNDS, STEPS = 160, 150
 MET = {"unavailable": 6, "rate_limited": 6, "stale": 15, "slow": 6}
 ODD: tuple[tuple[str, str], ...] = (
     ("no_such_tool", "{}"), ("", "["), ("", "[]"), ("", '{"a": NaN}'), ("", '{"a": 10000000000000000}'),
@@ -87,7 +87,7 @@ class Certificate:
     def dumps(self) -> str:
         """The certificate as the JSON text of its file, a walk a line."""
         lines = (json.dumps({**asdict(one.walk), "end": one.end, "marks": one.marks}) for one in self.walks)
-        return '{\n"schemas": %s,\n"walks": [\n%s\n]\n}\n' % (json.dumps(self.schemas), ",\n".join(lines))
+        return f'{{\n"schemas": {json.dumps(self.schemas)},\n"walks": [\n' + ",\n".join(lines) + "\n]\n}\n"
 
     @classmethod
     def read(cls, server: Server[Any]) -> Certificate:
@@ -281,7 +281,7 @@ def check(server: Server[Any]) -> Checked:
 def gaps(server: Server[Any], coverage: Coverage) -> tuple[str, ...]:
     """What no walk reaches, and entries of `fuzz.toml` that are wrong, in sentences."""
     missing = (
-        f"no walk in a {size} world comes to {tool}.{code}; name values or tools that lead there in fuzz.toml, or why not"
+        f"no walk in a {size} world comes to {tool}.{code}; say in fuzz.toml what leads there, or why nothing does"
         for size in SIZES
         for tool, code in sorted(coverage.missing(server, size))
     )
@@ -322,7 +322,7 @@ def what_differs(number: int, made: Made, before: str) -> str:
 
 
 def sources(server: Server[Any]) -> str:
-    """A digest of all that a certificate can depend on: the server's files, the kit, what worlds share, the libraries."""
+    """A digest of all that a certificate can depend on: the server's files, the kit, shared modules, libraries."""
     libraries = f"{platform.python_version()} {version('pydantic')} {version('pydantic-core')}"
     found = blake2b(libraries.encode(), digest_size=8)
     own = [path for path in sorted(server.folder.iterdir()) if path.is_file()]

@@ -56,8 +56,8 @@ PLACE = re.compile(r"\{([A-Za-z_]+)(?::([^{}]+))?\}")
 class Dictionary:
     """A server's `fuzz.toml`: values by parameter, the tools that prepare others, and what walks need not reach.
 
-    `rare` and `unreached` hold reasons by "tool.code": `rare` is what a walk comes to by luck alone, so that other tests
-    have to; `unreached`, by size ("any" for both), what no caller can bring about.
+    `rare` and `unreached` hold reasons by "tool.code": `rare` is what a walk comes to by luck alone, so that other
+    tests have to; `unreached`, by size ("any" for both), what no caller can bring about.
     """
 
     values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)

@@ -55,7 +55,7 @@ class Health:
 
     @property
     def state(self) -> str:
-        """`never`, `broken`, `stale` (the code is another since) or `kept`."""
+        """`never`, `broken`, `stale` (its behaviour is another since) or `kept`."""
         if self.known is None:
             return "never"
         if not self.known.ok:

@@ -37,7 +37,7 @@ def schemas(server: str) -> Schemas:
 
 @transaction.atomic
 def record() -> list[str]:
-    """Write down the servers whose code is not that of their newest version; gives their names."""
+    """Write down the servers whose behaviour is not that of their newest version; gives their names."""
     newest = ServerVersion.objects.order_by().values("server").annotate(newest=Max("pk")).values("newest")
     known = dict(ServerVersion.objects.filter(pk__in=newest).values_list("server", "fingerprint"))
     now = {name: fingerprint((name,)) for name in SERVERS}

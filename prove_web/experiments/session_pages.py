@@ -35,7 +35,7 @@ def rollout_session(request: ProjectRequest, run: int, step: int, index: int) ->
     if made.left_out:
         messages.info(request, f"{made.left_out} of these calls never reached the world, and are left out.")
     if made.differs:
-        messages.warning(request, "The servers have other code now: this world may differ from the rollout's.")
+        messages.warning(request, "The servers behave differently now: this world may differ from the rollout's.")
     return redirect(made.session)
 
 

@@ -33,7 +33,7 @@ class LiveSession(models.Model):
     servers = models.JSONField()
     seed = models.BigIntegerField()
     size = models.CharField(max_length=8, default="default")
-    fingerprint = models.CharField(max_length=64)  # of the servers' code; with other code the replay may differ
+    fingerprint = models.CharField(max_length=64)  # of the servers' behaviour; with another one the replay may differ
     opening = models.CharField(max_length=32, blank=True)  # digest of the world before the first call; "" until then
     created_by = models.ForeignKey(User, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -75,5 +75,5 @@ def keepable(call: ToolCall) -> bool:
 
 
 def stale(example: Example) -> bool:
-    """Whether other code of its servers made it, so that its world may differ from today's."""
+    """Whether it was made when its servers behaved otherwise, so that its world may differ from today's."""
     return fingerprint(example.world.servers) != example.fingerprint

@@ -28,7 +28,7 @@ def effects(rollout: Rollout, example: Example) -> Effects:
     if missing := [name for name in where.servers if name not in SERVERS]:
         return Effects(why=f"There is no server {', '.join(missing)} any more")
     if example.fingerprint != fingerprint(where.servers):
-        return Effects(why="The servers have other code now")
+        return Effects(why="The servers behave differently now")
     world = World.open(where.seed, where.servers, where.size)
     for position, made in enumerate(rollout.calls):
         if not made.level or made.call.arguments is None:

@@ -36,7 +36,7 @@ def trajectory_session(request: Any, dataset: int, example: str) -> HttpResponse
         messages.error(request, str(why))
         return redirect(found)
     if differs(found):
-        messages.warning(request, "The servers have other code now: this world may differ from the trajectory's.")
+        messages.warning(request, "The servers behave differently now: this world may differ from the trajectory's.")
     return redirect(session)
 
 
@@ -55,7 +55,7 @@ def opened(user: User, trajectory: Trajectory, most: int) -> LiveSession:
 
 
 def differs(trajectory: Trajectory) -> bool:
-    """Whether its servers have other code now than when it was made."""
+    """Whether its servers behave differently now than when it was made."""
     made = example_of(trajectory)
     return made is not None and stale(made)
 

@@ -141,7 +141,7 @@ def shown(one: Fault | Left | Found | Told, number: int) -> Previewed:
             return Previewed(number, "end", "The digest of the lines before")
     example = one.example
     what = "attempt" if isinstance(one.made, Collected) else example.kind.replace("_", " ")
-    why = "" if one.same_code else "made with other code of its servers: no run takes it"
+    why = "" if one.same_code else "made when its servers behaved differently: no run takes it"
     calls = said(example.steps)[:SEEN]
     return Previewed(number, what, example.turns[0][:SEEN], len(example.candidates), calls, why)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from mcp_servers.catalogue import SERVERS
+from mcp_servers.catalogue import SERVERS, behaves_otherwise
 from training_worker.prove.importers.certify import VERDICTS
 from training_worker.prove.reward import PAPER
 from training_worker.prove.rollout import StaleExample, oracle
@@ -60,7 +60,7 @@ def rollout_of(trajectory: Trajectory) -> Rollout | None:
 
 
 def judge(example: Example) -> Verdict:
-    """Run the demonstration in a fresh world. Data made by other server code is not run: it may not fit today's."""
+    """Run the demonstration in a fresh world. Data of servers that behaved otherwise is not run."""
     if not example.runs_here:
         return Verdict(problem=not_replayed(example))
     missing = [name for name in example.world.servers if name not in SERVERS]
@@ -70,8 +70,8 @@ def judge(example: Example) -> Verdict:
         rollout = oracle(example)
     except StaleExample:
         return Verdict(
-            problem="Its servers have other code now than when it was made, so it is shown as recorded, without a "
-            "replay. Make a new data set to train on today's servers."
+            problem=f"{behaves_otherwise(example.world.servers, example.fingerprint).capitalize()}, so it is shown as "
+            "recorded, without a replay. Make a new data set to train on today's servers."
         )
     except KeyError as gone:
         return Verdict(problem=f"There is no tool {gone.args[0]} any more, so it cannot be replayed.")

@@ -11,6 +11,11 @@ from mcp_servers.kit import Reply, Server, Session
 from mcp_servers.kit.state import MODULUS, computed_hash
 from mcp_servers.kit.walk import Call, Walker
 
+HELD_OUT = 1_000_000_000
+SMALL = [*range(12), *range(HELD_OUT, HELD_OUT + 4)]
+DEFAULT = [*range(3), HELD_OUT]
+LONG, STEPS = range(100, 130), 120
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -75,9 +80,26 @@ def recompute_digests(session: Session[Any]) -> list[str]:
                 if key not in hashes:
                     hashes[key] = computed_hash(table, row)
                 total += hashes[key]
-            table.counted, table.pending = total % MODULUS, []
+            table.tally = (total % MODULUS, [])
         digests.append(state.digest())
     return digests
+
+
+def walks(server: Server[Any]) -> list[Record]:
+    """The walks that the laws are held against."""
+    small = [record(server, seed, "small", 60) for seed in SMALL]
+    return small + [record(server, seed, "default", 40) for seed in DEFAULT]
+
+
+@cache
+def long_walks(server: Server[Any]) -> list[Session[Any]]:
+    """Sessions after many calls, without the digests in between."""
+    sessions = [server.open(seed, "small") for seed in LONG]
+    for seed, session in zip(LONG, sessions, strict=True):
+        walker = Walker(server.tools, [session.state], "long", server.name, seed)
+        for _ in range(STEPS):
+            walker.walk(session)
+    return sessions
 
 
 def invariants_hold(walked: Record) -> None:

@@ -325,9 +325,15 @@ def test_of_a_key_written_twice_the_last_one_is_run_and_kept() -> None:
     assert rollout.calls[0].call == LIST and rollout.calls[0].level == 3
 
 
-def test_an_example_of_other_server_code_is_refused_with_the_remedy(two_turns: Example) -> None:
-    with pytest.raises(StaleExample, match="Synthesize the data set again"):
+def test_a_stale_example_names_the_server_that_changed_and_is_refused_with_the_remedy(two_turns: Example) -> None:
+    with pytest.raises(
+        StaleExample, match=r"behave differently now than when this was made.*Synthesize the data set again"
+    ):
         Attempt(replace(two_turns, fingerprint="0" * 16))
+    servers = sorted(two_turns.world.servers)
+    digits = "".join("zz" if name == servers[0] else fingerprint([name])[-2:] for name in servers)
+    with pytest.raises(StaleExample, match=f": {servers[0]} behaves differently now"):
+        Attempt(replace(two_turns, fingerprint=f"{'0' * 16}-{digits}"))
 
 
 def test_a_call_in_a_cut_turn_counts_as_malformed_and_is_not_run(abstention: Example) -> None:

@@ -45,9 +45,9 @@ def refused(example: Example, left_out: int, position: int) -> bool:
     return not worked[position - 1]
 
 
-def test_other_server_code_is_named_with_the_remedy(examples: tuple[Example, ...]) -> None:
+def test_other_server_behaviour_is_named_with_the_remedy(examples: tuple[Example, ...]) -> None:
     for example in examples[:20]:
-        assert "synthesize the data set again" in rejected(replace(example, fingerprint="0" * 16))
+        assert "Synthesize the data set again" in rejected(replace(example, fingerprint="0" * 16))
 
 
 def test_another_world_is_rejected(examples: tuple[Example, ...]) -> None:

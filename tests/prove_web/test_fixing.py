@@ -143,7 +143,7 @@ def test_what_cannot_be_asked_is_told_in_words(
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"fingerprint": "0" * 16}, "other code"),
+        ({"fingerprint": "0" * 16}, "differently"),
         ({"world": WorldRef(0, ("steam_engine",))}, "no server steam_engine any more"),
     ],
 )

@@ -81,7 +81,11 @@ def test_what_other_server_code_made_is_shown_as_recorded_and_says_so(
 ) -> None:
     stale = replace(chain(), fingerprint="0" * 16)
     page = as_user(victor).get(at(dataset_of(project, [stale]), stale))
-    assert page.status_code == 200 and "other code now" in page.text and "Replayed just now" not in page.text
+    assert (
+        page.status_code == 200
+        and "differently now than when this was made" in page.text
+        and "Replayed just now" not in page.text
+    )
     assert len([turn for turn in page.context["turns"] if turn.calls]) == len(stale.steps)
 
 

@@ -226,7 +226,7 @@ def test_a_world_that_is_no_more_is_said_and_not_scored(project: Project, victor
     rescored = DatasetSource(dataset).rescore(PRESETS["final_state"], 100)
     assert rescored.stale == dataset.trajectories.count() and not rescored.after
     text = as_user(victor).get(page(project), {"form": "final_state"}).content.decode()
-    assert "made with other code of their servers" in text and "Score by the form paper" in text
+    assert "made when their servers behaved differently" in text and "Score by the form paper" in text
 
 
 def test_the_page_tells_what_becomes_of_it_and_its_links_lead_somewhere(

@@ -119,11 +119,11 @@ def test_a_second_run_keeps_what_is_done(story, policy) -> None:
 def test_data_made_by_servers_that_behaved_differently_are_made_again(story, policy) -> None:
     for name in ("done.json", "started.json"):
         path = story["data"] / "pipeline" / "data" / name
-        path.write_text(path.read_text().replace('"server code": "', '"server code": "older'))
+        path.write_text(path.read_text().replace('"servers": "', '"servers": "older'))
         known = json.loads(path.read_text())
         path.write_text(json.dumps(known | {"key": "older"}))
     changed = run(story["data"], policy)
-    assert "data was made again: server code changed." in changed.stdout
+    assert "data was made again: servers changed." in changed.stdout
     assert changed.stdout.count("kept from before") == 5 - 1  # the same data come out, so all else is kept
 
 

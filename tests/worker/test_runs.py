@@ -178,10 +178,11 @@ def test_settings_that_a_run_cannot_have_are_refused_in_a_sentence(more: dict[st
     assert str(refused.value).startswith(says)
 
 
-def test_a_data_set_of_other_server_code_is_told_to_be_stale(running_worker: Web, made: Path) -> None:
+def test_a_run_on_a_stale_data_set_says_which_servers_changed_and_what_to_do(running_worker: Web, made: Path) -> None:
     web, data = running_worker, str(uuid.uuid4())
     shutil.copytree(made, web.jobs / data)
     path = web.jobs / data / "out" / "train.jsonl"
     path.write_text(path.read_text().replace('"fingerprint":"', '"fingerprint":"0'))
     end = web.until_ended(web.send("run", run_of(data, 1)))
-    assert end["state"] == "failed" and "other code of the servers" in end["error"]
+    assert end["state"] == "failed" and "behave differently now than when this was made" in end["error"]
+    assert "`manage.py verify FOLDER`" in end["error"] and "Synthesize the data set again" in end["error"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from training_worker.jobs.failure import FULL, GPU_MEMORY, MEMORY, NO_TRAINER, STALE, explain
+from training_worker.jobs.failure import FULL, GPU_MEMORY, MEMORY, NO_TRAINER, explain
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
 from training_worker.prove.finite import ODD
 from training_worker.prove.rollout import StaleExample
@@ -67,7 +67,7 @@ def test_an_event_that_does_not_fit_on_the_disk_leaves_no_half_of_itself(path: P
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."), MEMORY),
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), GPU_MEMORY),
         (ModuleNotFoundError("No module named 'torch'", name="torch"), NO_TRAINER),
-        (StaleExample("x was made with other code"), STALE),
+        (StaleExample("x: banking behaves differently now."), "x: banking behaves differently now."),
         (StageFailed("Too few."), "Too few."),
         (KeyError("step"), "Something unforeseen happened (KeyError: 'step')."),
         (None, ""),

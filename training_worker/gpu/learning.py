@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mcp_servers.catalogue import fingerprint
+from mcp_servers.catalogue import fingerprint, wording
 
 from ..pipeline import PROVE, digest_of, shared
 from ..prove.graph import load_or_build
@@ -73,7 +73,8 @@ class Learning:
             return {"line": f"{line} on {', '.join(self.servers)}"}
 
         asked = {"examples": self.size.examples, "held_out": self.size.held_out, "longest": self.size.longest_prompt}
-        code = {"server code": fingerprint(self.servers), "synthesis code": code_digest(PROVE), "seed": SEED}
+        code = {"servers": fingerprint(self.servers), "wording": wording(self.servers)}
+        code |= {"synthesis code": code_digest(PROVE), "seed": SEED}
         return self.stage("data", {**code, **asked, **self.start()}, work)
 
     def start(self) -> Summary:

@@ -8,7 +8,6 @@ import signal
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
-from ..prove.rollout import StaleExample
 from ..prove.trajectory import UnreadableData
 from ..space import NoRoom
 from ..stages import StageFailed
@@ -25,7 +24,6 @@ MEMORY = "The worker ran out of memory. Use fewer prompts or smaller groups, or 
 KILLED = (
     "Processes of the job were killed again and again; the system may have run out of memory. What is done is kept."
 )
-STALE = "The data set was made with other code of the servers than the worker has. Make a new one for this run."
 NO_TRAINER = "This worker cannot train: torch is not installed. Run `make setup` without TORCH=0, then resume."
 OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 
@@ -33,11 +31,9 @@ OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 def explain(error: BaseException | None, folder: Path) -> str:
     """The sentence; "" for no error on a disk with room. Raises nothing."""
     match error:
-        case StaleExample():
-            return STALE
         case NoRoom():
             return f"{error} Then resume: what is done is kept."
-        case Refused() | UnreadableData() | StageFailed():
+        case Refused() | UnreadableData() | StageFailed():  # a StaleExample among them
             return str(error)
         case MemoryError():
             return MEMORY

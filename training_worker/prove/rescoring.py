@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
 
-from mcp_servers.catalogue import SERVERS, fingerprint
+from mcp_servers.catalogue import SERVERS, behaves_otherwise, fingerprint
 
 from .reward import RewardConfig, reward_of
 from .reward.total import COMPONENTS
@@ -27,7 +27,7 @@ def rescore(
 ) -> Iterator[Reward | None]:
     """What each rollout earns under this configuration, in order; None where a failure was not the policy's.
 
-    Raises UnknownExample, and StaleExample where the world is asked for and its servers have other code now.
+    Raises UnknownExample, and StaleExample where the world is asked for and its servers behave differently now.
     """
     fit: set[str] = set()
     for rollout in rollouts:
@@ -50,7 +50,7 @@ def require_todays(example: Example) -> None:
     servers = example.world.servers
     if not example.source and (set(servers) - SERVERS.keys() or example.fingerprint != fingerprint(servers)):
         raise StaleExample(
-            f"{example.id} was made with other code of {', '.join(servers)}, so its world cannot be compared. "
+            f"{example.id}: {behaves_otherwise(servers, example.fingerprint)}, so its world cannot be compared. "
             "Score by the form paper or graduated, which need no world."
         )
 

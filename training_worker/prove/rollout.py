@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from mcp_servers.catalogue import fingerprint
+from mcp_servers.catalogue import behaves_otherwise, fingerprint
 from mcp_servers.world import World
 
 from .chat import HERMES, Format
@@ -42,7 +42,7 @@ class Limits:
 
 
 class StaleExample(UnreadableData):
-    """An example that other server code made: its ids, schemas and observations may not be those of today's world."""
+    """An example made when its servers behaved otherwise: its world today may have other ids and replies."""
 
 
 class NotCertified(UnreadableData):
@@ -53,15 +53,20 @@ class NotLive(UnreadableData):
     """A conversation certified on servers that others wrote, where one is asked for that has rollouts here."""
 
 
+def stale(example: Example) -> str:
+    """Say which servers behave differently than when an example was made, and what to do."""
+    return (
+        f"{behaves_otherwise(example.world.servers, example.fingerprint)}. `manage.py verify FOLDER` names the calls "
+        "that are answered otherwise. Synthesize the data set again; the pipeline does so by itself."
+    )
+
+
 class Prompt:
     """What a model is shown of an example before it speaks. Raises StaleExample."""
 
     def __init__(self, example: Example):
         if not example.source and example.fingerprint != fingerprint(example.world.servers):
-            raise StaleExample(
-                f"{example.id} was made with other code of {', '.join(example.world.servers)}. "
-                "Synthesize the data set again; the pipeline does so by itself."
-            )
+            raise StaleExample(f"{example.id}: {stale(example)}")
         self.tools = tools_shown(example)
         system = (Message("system", example.system),) if example.system else ()
         self.opening = (*system, Message("user", example.turns[0]))

@@ -196,8 +196,8 @@ def without(lot: Lot, places: Collection[Place]) -> Lot:
 def nothing(stale: int, without: int) -> str:
     if stale:
         return (
-            f"All {stale:,} were made with other code of their servers, so their worlds cannot be compared any more. "
-            "Score by the form paper or graduated, which need no world."
+            f"All {stale:,} were made when their servers behaved differently, so their worlds cannot be compared "
+            "any more. Score by the form paper or graduated, which need no world."
         )
     if without:
         return f"None of these {without:,} rollouts has a reward, or the data set has none of their conversations."

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Literal, get_args
 
-from mcp_servers.catalogue import SERVERS, TOOLS, fingerprint
+from mcp_servers.catalogue import SERVERS, TOOLS, behaves_otherwise, fingerprint
 from mcp_servers.world import World
 
 from ..rollout import oracle
@@ -33,7 +33,7 @@ CAUSES: dict[Cause, str] = {
     "provenance": "a value that nobody gave",
     "oracle": "the ground truth does not earn the largest reward",
     "other": "it is not valid by today's rules",
-    "code": "it replays, but its servers have other code now, so no run takes it",
+    "code": "it replays, but its servers behave differently elsewhere now, so no run takes it",
 }
 assert set(CAUSES) == set(get_args(Cause))
 SIZES = ("small", "default", "large")
@@ -150,7 +150,7 @@ def drift_of(example: Example) -> Drift | None:
     except Rejected as reason:
         return diagnose(today) or Drift(example.id, "other", str(reason))
     if today != example:
-        return Drift(example.id, "code", f"{example.fingerprint} then, {today.fingerprint} now")
+        return Drift(example.id, "code", f"{behaves_otherwise(example.world.servers, example.fingerprint)}.")
     return None
 
 

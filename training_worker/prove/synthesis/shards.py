@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import networkx as nx
 
-from mcp_servers.catalogue import SERVERS, fingerprint
+from mcp_servers.catalogue import SERVERS, fingerprint, wording
 
 from ...stages import code_digest, only_one
 from ..graph import read
@@ -138,5 +138,5 @@ def digest(value: object) -> str:
 
 @cache
 def own_code() -> str:
-    """The code of this package and of the servers, as this process found it when it first asked."""
-    return digest([code_digest(PROVE), fingerprint(SERVERS)])
+    """The code of this package and what the servers do, as this process found it when it first asked."""
+    return digest([code_digest(PROVE), fingerprint(SERVERS), wording(SERVERS)])

@@ -14,7 +14,7 @@ from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.world import World
 
 from ..provenance import grounded, single
-from ..rollout import oracle
+from ..rollout import oracle, stale
 from ..trajectory import Example, ToolCall
 from .language import long_day
 
@@ -27,9 +27,9 @@ class Rejected(Exception):
 
 
 def validate(example: Example) -> None:
-    """Raise Rejected unless the example was made with today's servers and holds on them."""
+    """Raise Rejected unless the example was made with servers that behave as today's and holds on them."""
     if example.fingerprint != fingerprint(example.world.servers):
-        raise Rejected(f"{example.id} was made with other server code; synthesize the data set again.")
+        raise Rejected(f"{example.id}: {stale(example)}")
     holds(example)
 
 

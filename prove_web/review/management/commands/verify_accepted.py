@@ -47,6 +47,6 @@ def told(found: Verified) -> str:
     lines += [f"{where} could not be replayed: {why}" for where, why in found.broken.items()]
     if found.other_code:
         lines.append(
-            f"{found.other_code:,} were accepted on other code of their servers, and replay the same on today's"
+            f"{found.other_code:,} were accepted when their servers behaved differently, and replay the same on today's"
         )
     return "\n".join([*lines, f"{found.held:,} of {found.total:,} accepted trajectories hold"])
