@@ -10,8 +10,8 @@ from ninja import Schema
 from pydantic import ConfigDict
 
 ADVANTAGE = (
-    "What the update trained the rollout with: of all its tokens alike where credit is rollout (plain GRPO), or the sum "
-    "over the tokens at which its group parts where credit is branch, the default."
+    "What the update trained the rollout with: of all its tokens alike where credit is rollout (plain GRPO), or the "
+    "sum over the tokens at which its group parts where credit is branch, the default."
 )
 
 
