@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTEST = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup"]
+PYTEST = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadscope"]
 ON_POSTGRESQL, LONG = "postgresql", ["-m", "long"]
 PARTS = {
     "pages": [*LONG, "tests/browser"],

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.order import group_of, place_of
+from tests.order import GroupScheduling, place_of
 from tests.sharing import RUN, cached_folder, run_folder, shared_folder
 from tests.together import end_together
 
 if TYPE_CHECKING:
     from pytest_django import DjangoDbBlocker
+    from xdist.remote import Producer
 
     from tests.prove.serving import Serve
 
@@ -108,12 +109,14 @@ def serve() -> Iterator["Serve"]:
     server.stop()
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the groups
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> GroupScheduling:
+    """Keep together what shares a site, a worker or torch."""
+    return GroupScheduling(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what shares a site, a worker or torch, and begin with what takes longest."""
+    """Begin with what takes longest."""
     items.sort(key=place_of)
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item)))
 
 
 def pytest_unconfigure() -> None:
