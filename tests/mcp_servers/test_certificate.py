@@ -72,9 +72,8 @@ def test_a_comment_changes_no_identity_and_a_reply_or_a_schema_does_and_the_firs
     edit(servers / "payments" / "tools_invoices.py", "LONGEST_TERM:\n", "LONGEST_TERM or amount % 7 == 0:\n")
     edit(servers / "calendar" / "tools_browse.py", "choose days closer together", "choose closer days")
     edit(servers / "email" / "parameters.py", "Field(ge=1, le=", "Field(ge=1, le=1")
-    done = command(
-        shop, "--check", *(word for name in ("banking", "payments", "calendar", "email") for word in ("--server", name))
-    )
+    names = ("banking", "payments", "calendar", "email")
+    done = command(shop, "--check", *(word for name in names for word in ("--server", name)))
     assert done.returncode == 1
     assert done.stdout == f"banking: as certified, {SERVERS['banking'].fingerprint}\n"
     payments, calendar, email = done.stderr.split(": not as certified\n")[1:]

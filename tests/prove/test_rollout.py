@@ -326,9 +326,7 @@ def test_of_a_key_written_twice_the_last_one_is_run_and_kept() -> None:
 
 
 def test_a_stale_example_names_the_server_that_changed_and_is_refused_with_the_remedy(two_turns: Example) -> None:
-    with pytest.raises(
-        StaleExample, match=r"behave differently now than when this was made.*Synthesize the data set again"
-    ):
+    with pytest.raises(StaleExample, match=r"differently now than when this was made.*Synthesize the data set again"):
         Attempt(replace(two_turns, fingerprint="0" * 16))
     servers = sorted(two_turns.world.servers)
     digits = "".join("zz" if name == servers[0] else fingerprint([name])[-2:] for name in servers)

@@ -184,5 +184,5 @@ def test_a_run_on_a_stale_data_set_says_which_servers_changed_and_what_to_do(run
     path = web.jobs / data / "out" / "train.jsonl"
     path.write_text(path.read_text().replace('"fingerprint":"', '"fingerprint":"0'))
     end = web.until_ended(web.send("run", run_of(data, 1)))
-    assert end["state"] == "failed" and "behave differently now than when this was made" in end["error"]
+    assert end["state"] == "failed" and "differently now than when this was made" in end["error"]
     assert "`manage.py verify FOLDER`" in end["error"] and "Synthesize the data set again" in end["error"]
