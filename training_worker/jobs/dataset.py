@@ -88,7 +88,7 @@ def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
             )
             counts[split] = vars(report) | {"shortfall": report.shortfall()}
         if fewer := " ".join(one["shortfall"] for one in counts.values() if one["shortfall"]):
-            tell("progress", done=train + held_out, total=train + held_out, line=fewer, seconds_left=None)
+            tell.progress(train + held_out, train + held_out, fewer)
         if leaks := shared(made["train"], made["held_out"]):
             raise Refused(f"The held-out worlds share {len(leaks)} values with training: {leaks[:3]}.")
         for name, examples in made.items():

@@ -37,7 +37,8 @@ class Tell:
 
     def __init__(self, spool: SpoolWriter, stop: Stop, attempt: int, clock: Callable[[], float] = time.monotonic):
         self.spool, self.stop, self.attempt, self.clock = spool, stop, attempt, clock
-        self.reported_at, self.reached = -OFTEN, 0.0  # `reached`: the last `done` that was all there was to do
+        self.reported_at = -OFTEN
+        self.reached: tuple[float, str] = (0.0, "")  # `done` and `line` of the last report in which all was done
         self.report = Report()
         self.beside: dict[str, Any] = {}  # what else every report of progress has
 
@@ -52,9 +53,9 @@ class Tell:
         if self.stop.requested:
             raise Stopped
         at, complete = self.clock(), done >= total > 0
-        if at - self.reported_at >= OFTEN or (complete and done != self.reached):
+        if at - self.reported_at >= OFTEN or (complete and (done, line) != self.reached):
             room_for("what this job writes", 0, self.spool.path.parent, kept_gb())
-            self.reported_at, self.reached = at, done if complete else self.reached
+            self.reported_at, self.reached = at, (done, line) if complete else self.reached
             self("progress", done=done, total=total, line=line, seconds_left=seconds_left, **self.beside)
 
     def counting(self, line: str, before: int = 0, after: int = 0) -> Callable[[int, int], None]:
