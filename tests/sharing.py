@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
-PREFIX, OWNER = "prove-tests-", "owner"
+PREFIX, OWNER = "pv-", "owner"  # short: the path of a socket has a limit
 RUN = "PROVE_TEST_FOLDER"  # set for all processes of the run: the folder that holds its temporary files
 SEEN_BY_PYTEST = ROOT / ".pytest_cache" / "prove"
 

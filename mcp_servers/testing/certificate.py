@@ -151,7 +151,7 @@ def is_of(code: str, written: str) -> bool:
     """Whether a code is the one that is written in the source, `order_{status}` among them."""
     if "{" not in written:
         return code == written
-    return bool(re.fullmatch(re.sub(r"\\\{.*?\\\}", r"\\w+", re.escape(written)), code))
+    return bool(re.fullmatch(re.sub(r"\\\{[^{}]*\\\}", r"\\w+", re.escape(written)), code))
 
 
 def fixed_walks() -> Iterator[Walk]:

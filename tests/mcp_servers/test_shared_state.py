@@ -41,6 +41,8 @@ ALLOWED = {
     "mcp_servers.maps.routing.network": "frozen by networkx.freeze",
     "training_worker.prove.reward.provenance.in_schema": "a frozenset, of JSON scalars",
     "training_worker.prove.runs.laboratory": "its world is forked before a call; its context is read",
+    "training_worker.prove.event_data.as_tuple": "a validator of pydantic's, around a function",
+    "training_worker.prove.schemas.imported_schema": "JSON to be read, like the schemas of the tools themselves",
     "training_worker.prove.schemas.tool_schema": "JSON to be read, like the schemas of the tools themselves",
     "training_worker.prove.synthesis.sampler.context_of": "read by `contexts`, which puts new dicts together",
     "training_worker.prove.synthesis.teachers.endpoint": "an Endpoint has a lock of its own",
@@ -102,7 +104,7 @@ def is_constant(value: Any) -> bool:
     if isinstance(value, (type, enum.Enum, logging.Logger, ModuleType, *SET_UP_AT_IMPORT)):
         return True
     if dataclasses.is_dataclass(value):
-        return is_constant_type(kind) and all(map(is_constant, vars(value).values()))
+        return is_constant_type(kind) and all(is_constant(getattr(value, one.name)) for one in dataclasses.fields(value))
     return kind.__module__ in CONSTANTS_OF or getattr(value, "__dict__", None) == {}
 
 
