@@ -104,7 +104,8 @@ def is_constant(value: Any) -> bool:
     if isinstance(value, (type, enum.Enum, logging.Logger, ModuleType, *SET_UP_AT_IMPORT)):
         return True
     if dataclasses.is_dataclass(value):
-        return is_constant_type(kind) and all(is_constant(getattr(value, one.name)) for one in dataclasses.fields(value))
+        parts = (getattr(value, one.name) for one in dataclasses.fields(value))
+        return is_constant_type(kind) and all(map(is_constant, parts))
     return kind.__module__ in CONSTANTS_OF or getattr(value, "__dict__", None) == {}
 
 
