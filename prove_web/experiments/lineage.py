@@ -36,18 +36,18 @@ def lineage(run: Run, checkpoints: list[Checkpoint]) -> Lineage:
 
 
 def servers(run: Run) -> Iterator[Link]:
-    """The servers of its data set's worlds and the version of their code, which one trajectory tells for all."""
+    """The servers of its data set's worlds and their identity, which is that of the first trajectory."""
     if run.dataset is None:
         return
-    names, code = run.dataset.trajectories.order_by("id").values_list("servers", "record__fingerprint").first() or (
+    names, identity = run.dataset.trajectories.order_by("id").values_list("servers", "record__fingerprint").first() or (
         "",
         "",
     )
-    if not names or not code:
+    if not names or not identity:
         return
     label = names if names.count(",") < 2 else f"{names.count(',') + 1} servers"
-    changed = today(names) not in ("", code)
-    version = f"code {str(code)[:SHORT]}" + (", which is another now" if changed else "")
+    changed = today(names) not in ("", identity)
+    version = f"behaviour {str(identity)[:SHORT]}" + (", changed since" if changed else "")
     yield Link("Servers", f"{label.replace(',', ', ')}, {version}", reverse("servers", args=run.project.path), "server")
 
 

@@ -28,7 +28,7 @@ def events(told: Any, job: Job, worker: str) -> Iterator[dict[str, Any]]:
     if not isinstance(told, list) or len(told) > MOST_EVENTS:
         raise InvalidEvent(f"events must be a list of at most {MOST_EVENTS}.")
     for place, one in enumerate(told, 1):
-        if not isinstance(one, dict) or not whole(one.get("seq")):
+        if not isinstance(one, dict) or not is_sequence_number(one.get("seq")):
             raise InvalidEvent(f"Entry {place} of events, field seq: a whole number from 1 on.")
         number, kind, data = one["seq"], one.get("kind"), one.get("data")
         check_event(number, kind, data)
@@ -37,7 +37,7 @@ def events(told: Any, job: Job, worker: str) -> Iterator[dict[str, Any]]:
         yield {"seq": number, "at": within(number, one.get("at"), job), "kind": kind, "data": data}
 
 
-def whole(value: Any) -> bool:
+def is_sequence_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_NUMBER
 
 
