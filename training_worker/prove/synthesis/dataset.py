@@ -108,8 +108,7 @@ def synthesize(
         watch(fresh)
         progress(min(seen, count), count)
 
-    few = max(1, min(processes or os.cpu_count() or 1, ceil(count / SIZE)))
-    with Crew(Draws(graph, recipe, split), folder, few, ask) as crew:
+    with Crew(Draws(graph, recipe, split), folder, enough(processes, count), ask) as crew:
         while len(unlike) < count and barren < 2 and report.asked < DRAWS * count:
             lacking = count - len(unlike) + (SPARE if report.asked else 0)
             numbers = range(report.asked, report.asked + lacking)
@@ -121,6 +120,11 @@ def synthesize(
     report.tell_of(made, kept)
     report.distinct = len(unlike)
     return kept, report
+
+
+def enough(processes: int | None, count: int) -> int:
+    """How many processes the first round of `count` draws keeps busy, of those there may be: by default one a core."""
+    return max(1, min(processes or os.cpu_count() or 1, ceil(count / SIZE)))
 
 
 def in_turn(tools: Sequence[str], index: int) -> str | None:
@@ -147,7 +151,7 @@ def assemble(
     barren, tally = 0, Tally(wanted, progress)
     report, made, kept = Report(), list[Example](), list[Example]()
     missing, unlike = dict(wanted), list[Example]()
-    with Crew(Draws(graph, recipe, split), folder, processes, ask) as crew:
+    with Crew(Draws(graph, recipe, split), folder, enough(processes, sum(wanted.values())), ask) as crew:
         while any(missing.values()):
             lacking = {kind: count + SPARE for kind, count in missing.items() if count}
             tasks = mixed(lacking, report.asked, rare(kept, list(graph)) if kept else [])
