@@ -6,20 +6,23 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import MISSING, fields
+from collections.abc import Callable
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from tests.waiting import PATIENCE
 from training_worker.prove.synthesis.endpoint.settings import Settings, described, variable
-from training_worker.prove.synthesis.recipes import PLANS
+from training_worker.prove.synthesis.recipes import PLANS, by_kind
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```", re.S | re.M)
 LANGUAGE_MODELS = (ROOT / "docs" / "language-models.md").read_text("utf-8")
 LONG = {"make run", "make test"}  # these two are what runs the tests and the job
+IN_A_CHILD = {"migrate", "audit_template"}  # of the commands of manage.py
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -44,25 +47,69 @@ def test_every_python_block_runs(code, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def commands() -> list[str]:
-    lines = [line.split("#")[0].strip() for _, text in blocks("sh") for line in text.splitlines()]
-    return [line for line in lines if line and line not in LONG]
+def commands() -> dict[str, list[str]]:
+    """The commands of each block, since later ones may read what earlier ones make."""
+    lines = {name: [line.split("#")[0].strip() for line in text.splitlines()] for name, text in blocks("sh")}
+    found = {name: [line for line in some if line and line not in LONG] for name, some in lines.items()}
+    return {name: some for name, some in found.items() if some}
 
 
 def test_the_two_commands_are_targets_of_the_makefile():
     assert {f"make {target}" for target in re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M)} >= LONG
 
 
-def test_every_shell_command_of_the_documents_works(tmp_path, graph_folder):
+@pytest.fixture
+def folder(tmp_path: Path, graph_folder: Path) -> Path:
+    """A checkout's folder, as far as the commands need one."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "graph").symlink_to(graph_folder)
-    (tmp_path / ".venv" / "bin").mkdir(parents=True)
-    (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable)
     (tmp_path / "manage.py").symlink_to(ROOT / "manage.py")
-    for line in commands():
-        words = [sys.executable if word == ".venv/bin/python" else word for word in shlex.split(line)]
-        done = run(words, tmp_path)
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    return tmp_path
+
+
+def works(line: str, folder: Path) -> None:
+    words = [sys.executable if word == ".venv/bin/python" else word for word in shlex.split(line)]
+    done = run(words, folder)
+    assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+@pytest.mark.long
+def test_every_shell_command_of_the_documents_works_as_it_is_typed(folder):
+    for some in commands().values():
+        for line in some:
+            works(line, folder)
+
+
+@pytest.fixture
+def in_this_process(folder, db, settings, monkeypatch) -> Callable[[str], bool]:
+    """Does a command of manage.py without a process of its own; False when it cannot, or is none."""
+    settings.PROVE_DATA = folder / "data"
+    monkeypatch.chdir(folder)
+    few = replace(PLANS["100"], train=by_kind((6, 1, 1)), held_out=by_kind((2, 0, 0)))
+    monkeypatch.setitem(PLANS, "100", few)
+
+    def call(line: str) -> bool:
+        _, program, name, *arguments = [*shlex.split(line), "", ""]
+        if program != "manage.py" or name in IN_A_CHILD:
+            return False
+        call_command(name, *filter(None, arguments))
+        return True
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(some, id=name, marks=[pytest.mark.long] if "audit_template" in some[0] else [])
+        for name, some in commands().items()
+    ],
+)
+def test_every_shell_command_of_the_documents_works(lines, folder, in_this_process, with_tables):
+    with_tables(folder / "data")
+    for line in lines:
+        if not in_this_process(line):
+            works(line, folder)
 
 
 def test_the_table_of_recipes_equals_the_recipes():
