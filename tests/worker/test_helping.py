@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 from celery import Celery
 
+from tests.waiting import PATIENCE, eventually
+from training_worker import hearts
 from training_worker.broker import celery_url
 from training_worker.jobs import helping
 from training_worker.jobs.spool import SpoolReader, SpoolWriter
@@ -25,22 +27,19 @@ from training_worker.prove.synthesis.shards import SHARDS, Draws, Shard, Task
 from training_worker.prove.trajectory import dumps
 from training_worker.trainer.stopping import Stop
 
-from .conftest import ROOT, Broker, Web, Workers
+from .conftest import ONE_PROCESS, ROOT, Broker, Web, Workers, done
 
 SPEC = {"seed": 0, "train": 300, "held_out": 5, "candidates": 8}
+LESS = {**SPEC, "train": 55}  # in three shards
 TASKS: tuple[Task, ...] = ((0, None, None), (1, "chain", None))
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path) -> dict[str, bytes]:
-    """The data set as a child makes it that knows no broker."""
-    data = tmp_path_factory.mktemp("data")
-    (data / "graph").symlink_to(graph_folder)
-    job = data / "jobs" / str(uuid.uuid4())
-    job.mkdir(parents=True)
-    (job / "spec.json").write_text(json.dumps({"kind": "dataset", "spec": SPEC}))
-    command = [sys.executable, "-m", "training_worker.jobs", str(job), "--attempt=1"]
-    subprocess.run(command, cwd=ROOT, check=True, start_new_session=True)
+def alone(data: Path, graph: Path, spec: dict[str, int]) -> dict[str, bytes]:
+    """The data set as a job makes it that knows no broker."""
+    data.mkdir()
+    (data / "graph").symlink_to(graph)
+    done(data / "jobs" / str(uuid.uuid4()), "dataset", spec)
+    [job] = (data / "jobs").iterdir()
     return made(job)
 
 
@@ -57,10 +56,44 @@ def written(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
     return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in paths}
 
 
-def test_a_data_set_is_the_same_after_a_stop_with_a_second_worker_that_is_killed(
-    web: Web, worker: Workers, expected: dict[str, bytes]
+@pytest.fixture
+def drained(running_worker: Web) -> Iterator[Web]:
+    """A worker that takes no jobs until it is let go on."""
+    broker = running_worker.broker
+    [name] = eventually(lambda: broker.hkeys(hearts.WORKERS), "a heartbeat")
+    hearts.say_draining(broker, [name])
+    eventually(lambda: json.loads(broker.hget(hearts.WORKERS, name))["drained"], "the worker to heed it")
+    yield running_worker
+    hearts.say_draining(broker, [])
+
+
+def test_what_a_worker_brings_is_part_of_a_job_that_runs_elsewhere(
+    drained: Web, tmp_path: Path, graph_folder: Path
 ) -> None:
-    worker.environment["PROVE_CPU_WORKERS"] = "256"  # the job has but one process of its own
+    web, folder = drained, drained.jobs / drained.announce(str(uuid.uuid4()))
+    folder.mkdir()
+    (folder / "spec.json").write_text(json.dumps({"kind": "dataset", "spec": LESS}))
+    command = [sys.executable, "-m", "training_worker.jobs", str(folder), "--attempt=1"]
+    environment = {**os.environ, **ONE_PROCESS, "REDIS_URL": web.url}
+    child = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
+    try:
+        asked = eventually(lambda: web.broker.llen("synthesis"), "the wish for help")
+        child.send_signal(signal.SIGSTOP)  # from now on only the worker makes shards
+        hearts.say_draining(web.broker, [])
+        web.until(lambda: len(shards(folder)) >= asked)
+        child.send_signal(signal.SIGCONT)
+        assert child.wait(PATIENCE) == 0
+    finally:
+        child.kill()
+        child.wait()
+    assert made(folder) == alone(tmp_path / "alone", graph_folder, LESS)
+
+
+@pytest.mark.long
+def test_a_data_set_is_the_same_after_a_stop_with_a_second_worker_that_is_killed(
+    web: Web, worker: Workers, tmp_path: Path, graph_folder: Path
+) -> None:
+    worker.environment |= ONE_PROCESS
     workers = {worker().pid, worker().pid}
     job = web.send("dataset", SPEC)
     folder = web.jobs / job
@@ -82,10 +115,10 @@ def test_a_data_set_is_the_same_after_a_stop_with_a_second_worker_that_is_killed
     os.killpg(helper, signal.SIGKILL)
     os.killpg(child, signal.SIGCONT)
     assert web.until_ended(job)["state"] == "done"
-    assert made(folder) == expected
+    assert made(folder) == alone(tmp_path / "alone", graph_folder, SPEC)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def draws(graph_folder: Path) -> Draws:
     return Draws(load_or_build(graph_folder), Recipe(), "train")
 
@@ -112,10 +145,10 @@ def left(order: helping.Order, data: Path) -> list[str]:
 def test_a_helper_makes_what_the_job_would_have_made(order: helping.Order, draws: Draws, tmp_path: Path) -> None:
     helping.make_shard(tmp_path, dumps(order))
     assert left(order, tmp_path) == sorted([order.graph, order.name])
-    alone = Shard.of(draws, TASKS, tmp_path)
-    alone.make(draws)
+    own = Shard.of(draws, TASKS, tmp_path)
+    own.make(draws)
     brought = tmp_path / "jobs" / order.job / "out" / SHARDS / order.name
-    assert brought.read_bytes() == alone.path.read_bytes()
+    assert brought.read_bytes() == own.path.read_bytes()
 
 
 @pytest.mark.parametrize("word", [{"stop": "after_step"}, {"stop": "now"}, {"attempt": 3}])
@@ -176,8 +209,8 @@ def test_what_an_earlier_attempt_did_says_nothing_of_the_pace_of_this_one(tmp_pa
 def test_what_is_left_is_told_once_there_is_a_pace(tmp_path: Path) -> None:
     tell = Tell(SpoolWriter(tmp_path / "events-1.jsonl"), Stop(), 1)
     count = tell.counting("pairs")
-    for done in (0, 1, 9, 10, 500):
+    for number in (0, 1, 9, 10, 500):
         tell.reported_at = -60.0  # so that the next report is due
-        count(done, 1_000)
+        count(number, 1_000)
     events = SpoolReader(tmp_path / "events-1.jsonl").read()
     assert [event["data"]["seconds_left"] is None for event in events] == [True, True, True, False, False]

@@ -6,17 +6,16 @@ import json
 
 from tests.waiting import eventually
 
-from .conftest import Web, Workers
+from .conftest import Web
 
 
-def test_each_line_of_a_worker_about_a_job_names_it(web: Web, worker: Workers) -> None:
-    worker.environment["PROVE_LOG"] = "json"
-    worker()
+def test_each_line_of_a_worker_about_a_job_names_it(running_worker: Web) -> None:
+    web = running_worker
     job = web.send("graph", {"colour": "red"})  # refused at once
     web.until_ended(job)
 
     def told() -> list[str]:
-        lines = [line for line in worker.log.read_text().splitlines() if line.startswith("{")]
+        lines = [line for line in (web.jobs.parent / "worker.log").read_text().splitlines() if line.startswith("{")]
         return [one["message"] for one in map(json.loads, lines) if one.get("job") == job]
 
     assert eventually(told, "a line about the job") == ["attempt 1 at it is over"]

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
-from training_worker.prove.synthesis.recipes import PLANS
+import pytest
+
+from training_worker.prove.synthesis.recipes import PLANS, by_kind
 from training_worker.prove.trajectory import Example, read_lines
 
-from .conftest import TINY, Broker, Web, Workers
+from .conftest import TINY, Broker, Web, Workers, alive, done, of_kind
+
+FEW = {**TINY, "train": 6, "held_out": 2}
 
 
 def test_a_data_set_is_made_and_every_event_arrives_once(running_worker: Web) -> None:
@@ -27,6 +33,15 @@ def test_a_data_set_is_made_and_every_event_arrives_once(running_worker: Web) ->
     }
 
 
+def test_a_job_that_is_stopped_now_ends_at_once(running_worker: Web) -> None:
+    web = running_worker
+    job = web.send("dataset", {**TINY, "train": 100_000})
+    child = web.child(job)
+    web.say(job, stop="now")
+    assert web.until_ended(job) == {"state": "stopped", "error": "", "result": {}}
+    assert not alive(child)
+
+
 def test_a_graph_is_left_as_json(running_worker: Web) -> None:
     web = running_worker
     job = web.send("graph", {})
@@ -38,7 +53,7 @@ def test_a_graph_is_left_as_json(running_worker: Web) -> None:
 def test_events_that_were_not_stored_are_sent_again(running_worker: Web) -> None:
     web = running_worker
     web.deaf, before = True, web.heard
-    job = web.send("dataset", TINY)
+    job = web.send("dataset", FEW)
     web.until(lambda: web.heard >= before + 3)
     web.deaf = False
     assert web.until_ended(job)["state"] == "done"
@@ -47,7 +62,7 @@ def test_events_that_were_not_stored_are_sent_again(running_worker: Web) -> None
 
 def test_a_broker_that_is_killed_and_comes_back_loses_nothing(web: Web, worker: Workers, broker: Broker) -> None:
     worker()
-    job = web.send("dataset", {**TINY, "train": 120})
+    job = web.send("dataset", TINY)
     web.child(job)
     broker.kill()
     broker.start()
@@ -57,8 +72,8 @@ def test_a_broker_that_is_killed_and_comes_back_loses_nothing(web: Web, worker: 
 
 def test_a_second_message_of_an_attempt_does_no_harm(running_worker: Web) -> None:
     web = running_worker
-    job = web.send("dataset", TINY)
-    web.message(job, "dataset", TINY)
+    job = web.send("dataset", FEW)
+    web.message(job, "dataset", FEW)
     web.until_ended(job)
     other = web.send("graph", {})  # by the same worker, so the second message was taken before this is done
     web.until_ended(other)
@@ -66,32 +81,35 @@ def test_a_second_message_of_an_attempt_does_no_harm(running_worker: Web) -> Non
     assert len((web.jobs / job / "events-1.jsonl").read_text().splitlines()) == len(web.events[job])
 
 
-def test_a_data_set_is_made_by_recipe(running_worker: Web) -> None:
-    web = running_worker
-    job = web.send("dataset", {"recipe": "100"})
-    end = web.until_ended(job)
+@pytest.fixture
+def folder(tmp_path: Path, graph_folder: Path) -> Path:
+    """That of a job, which can be done without a process of its own."""
+    (tmp_path / "graph").symlink_to(graph_folder)
+    return tmp_path / "jobs" / "00000000-0000-4000-8000-00000000000c"
+
+
+def test_a_data_set_is_made_by_recipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = replace(PLANS["100"], name="few", train=by_kind((8, 2, 1)), held_out=by_kind((3, 1, 1)))
+    monkeypatch.setitem(PLANS, "few", few)
+    events = done(folder, "dataset", {"recipe": "few"})
+    [end] = of_kind(events, "ended")
     assert end["state"] == "done", end
-    assert end["result"]["manifest"]["splits"]["train"]["kinds"] == {
-        "chain": 80,
-        "irrelevance": 8,
-        "missing_function": 12,
-    }
-    made = [path.name for path in (web.jobs / job / "out").iterdir()]
+    assert end["result"]["manifest"]["splits"]["train"]["kinds"] == few.train
+    made = [path.name for path in (folder / "out").iterdir()]
     assert sorted(made) == ["held_out.jsonl", "manifest.json", "train.jsonl"]
-    told = [event["done"] for event in web.told(job, "progress") if "conversations" in event["line"]]
-    assert told == sorted(told) and told[-1] == 120
+    told = [event["done"] for event in of_kind(events, "progress") if "conversations" in event["line"]]
+    assert told == sorted(told) and told[-1] == 16
 
 
-def test_a_data_set_about_some_tools_is_about_them_and_tells_what_is_dropped(running_worker: Web) -> None:
-    web = running_worker
+def test_a_data_set_about_some_tools_is_about_them_and_tells_what_is_dropped(folder: Path) -> None:
     tools = ["send_email", "create_event"]
-    job = web.send("dataset", {**TINY, "servers": ["email", "calendar"], "tools": tools})
-    end = web.until_ended(job)
+    events = done(folder, "dataset", {**TINY, "servers": ["email", "calendar"], "tools": tools})
+    [end] = of_kind(events, "ended")
     assert end["state"] == "done", end
-    made = list(read_lines(Example, web.jobs / job / "out" / "train.jsonl"))
+    made = list(read_lines(Example, folder / "out" / "train.jsonl"))
     chains = [{call.name for step in one.steps for call in step.calls} for one in made if one.kind == "chain"]
     assert chains and all(set(tools) & chain for chain in chains)
-    last = web.told(job, "progress")[-1]
+    last = of_kind(events, "progress")[-1]
     counts = end["result"]["counts"].values()
     assert last["kept"] == sum(one["made"] for one in counts)
     dropped = Counter[str]()
@@ -100,9 +118,9 @@ def test_a_data_set_about_some_tools_is_about_them_and_tells_what_is_dropped(run
     assert sum(last["dropped"].values()) <= dropped.total() and set(last["dropped"]) <= set(dropped)
 
 
-def test_what_a_worker_cannot_do_is_refused_in_a_sentence(running_worker: Web) -> None:
-    web = running_worker
-    for kind, spec, says in (
+@pytest.mark.parametrize(
+    ("kind", "spec", "says"),
+    [
         ("dataset", {**TINY, "train": -1}, "train must be a whole number of at least 1, not -1."),
         ("dataset", {**TINY, "colour": "red"}, "This worker does not know colour."),
         ("dataset", {**TINY, "candidates": 2}, "candidates is too small."),
@@ -110,7 +128,11 @@ def test_what_a_worker_cannot_do_is_refused_in_a_sentence(running_worker: Web) -
         ("dataset", {"recipe": "prove-14k"}, f"recipe must be one of {', '.join(PLANS)}, not 'prove-14k'."),
         ("dataset", {"recipe": "100", "train": 5}, "This worker does not know train."),
         ("graph", {"seed": 1}, "This worker does not know seed."),
-    ):
-        end = web.until_ended(web.send(kind, spec))
-        assert end["state"] == "failed" and end["error"].startswith(says)
-        assert "Traceback" not in end["error"]
+    ],
+)
+def test_what_a_worker_cannot_do_is_refused_in_a_sentence(
+    folder: Path, kind: str, spec: dict[str, object], says: str
+) -> None:
+    [end] = of_kind(done(folder, kind, spec), "ended")
+    assert end["state"] == "failed" and end["error"].startswith(says)
+    assert "Traceback" not in end["error"]

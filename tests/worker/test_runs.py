@@ -15,7 +15,7 @@ from training_worker.jobs.run import settings
 from training_worker.jobs.work import Refused
 from training_worker.trainer.run_folder import RunFolder
 
-from .conftest import TINY, Web, Workers, alive
+from .conftest import TINY, Web, Workers, alive, done, of_kind
 
 SMALL = {"policy": "warm", "prompts": 2, "group": 2, "held_out": 3, "threads": 1, "evaluate_every": 2}
 ENDLESS = 100_000
@@ -60,32 +60,26 @@ def test_a_run_is_trained_watched_and_compared_and_that_once(running_worker: Web
     words = [word for word in web.told(job, "progress") if word["seconds_left"] is not None]
     assert words and all(word["done"] <= word["total"] and word["seconds_left"] >= 0 for word in words)
     kept = (web.jobs / job / "out" / "evaluations" / "before-sampled" / "rollouts.jsonl").stat()
-    web.send("run", run_of(data, 3), job)
-    assert web.until_ended(job) == end
-    assert [line["step"] for line in web.told(job, "held_out")] == [0, 2], "told again, and not measured again"
+    again = done(web.jobs / job, "run", run_of(data, 3), number=2)
+    assert of_kind(again, "ended") == [end]
+    assert [line["step"] for line in of_kind(again, "held_out")] == [0, 2], "told again, and not measured again"
     assert (web.jobs / job / "out" / "evaluations" / "before-sampled" / "rollouts.jsonl").stat() == kept
-    web.send("run", run_of(data, 3, seed=5), job)
-    assert web.until_ended(job)["error"] == "This run was begun with other settings or data. Launch a new run."
+    [other] = of_kind(done(web.jobs / job, "run", run_of(data, 3, seed=5), number=3), "ended")
+    assert other["error"] == "This run was begun with other settings or data. Launch a new run."
 
 
-def test_a_run_that_was_stopped_after_a_step_goes_on_from_its_checkpoint_until_stopped_now(
-    running_worker: Web, made: Path
-) -> None:
+def test_a_run_that_was_stopped_after_a_step_goes_on_from_its_checkpoint(running_worker: Web, made: Path) -> None:
     web, data = running_worker, made.name
-    spec = run_of(data, ENDLESS, minutes=60, evaluate_every=0)
+    spec = run_of(data, ENDLESS, minutes=60, evaluate_every=0, held_out=0)
     job = web.send("run", spec)
     web.until_step(job, 2)
     web.say(job, stop="after_step")
     assert web.until_ended(job)["state"] == "stopped"
     stopped = steps(web, job)
     assert stopped == list(range(1, checkpoint(web, job) + 1)), "what was done is in the checkpoint, and was told"
-    web.send("run", spec, job)
-    web.until_step(job, stopped[-1] + 1)
-    assert web.told(job, "rewound") == [{"step": stopped[-1]}]
-    assert steps(web, job)[: len(stopped) + 1] == [*stopped, stopped[-1] + 1]
-    web.say(job, stop="now")
-    assert web.until_ended(job) == {"state": "stopped", "error": "", "result": {}}
-    assert not alive(web.child(job))
+    events = done(web.jobs / job, "run", {**spec, "max_steps": stopped[-1] + 1}, number=2)
+    assert of_kind(events, "rewound") == [{"step": stopped[-1]}]
+    assert [line["step"] for line in of_kind(events, "step")] == [*stopped, stopped[-1] + 1]
 
 
 @pytest.mark.long
@@ -114,9 +108,10 @@ def test_a_child_that_is_killed_from_outside_is_lost_and_the_next_attempt_goes_o
     end = web.until_ended(job)
     assert end["state"] == "lost" and "SIGKILL" in end["error"] and "memory" in end["error"]
     last = checkpoint(web, job) + 1
-    web.send("run", run_of(data, last, checkpoint_every=2, held_out=0), job)
-    assert web.until_ended(job)["state"] == "done"
-    assert web.told(job, "rewound") == [{"step": last - 1}] and steps(web, job) == list(range(1, last + 1))
+    events = done(web.jobs / job, "run", run_of(data, last, checkpoint_every=2, held_out=0), number=2)
+    assert of_kind(events, "ended")[0]["state"] == "done"
+    assert of_kind(events, "rewound") == [{"step": last - 1}]
+    assert [line["step"] for line in of_kind(events, "step")] == list(range(1, last + 1))
 
 
 def test_a_worker_that_is_shut_down_leaves_a_checkpoint_and_says_so(web: Web, data: str, worker: Workers) -> None:
@@ -129,7 +124,7 @@ def test_a_worker_that_is_shut_down_leaves_a_checkpoint_and_says_so(web: Web, da
     web.until(lambda: worker.started[0].poll() is not None)
 
 
-@pytest.mark.parametrize("kind", ["run", pytest.param("dataset", marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", [pytest.param("run", marks=pytest.mark.long), "dataset"])
 def test_a_worker_that_is_killed_leaves_no_process_behind(kind: str, web: Web, data: str, worker: Workers) -> None:
     spec = run_of(data, ENDLESS) if kind == "run" else {**TINY, "train": 100_000}
     job = web.send(kind, spec)
@@ -178,11 +173,11 @@ def test_settings_that_a_run_cannot_have_are_refused_in_a_sentence(more: dict[st
     assert str(refused.value).startswith(says)
 
 
-def test_a_run_on_a_stale_data_set_says_which_servers_changed_and_what_to_do(running_worker: Web, made: Path) -> None:
-    web, data = running_worker, str(uuid.uuid4())
-    shutil.copytree(made, web.jobs / data)
-    path = web.jobs / data / "out" / "train.jsonl"
+def test_a_run_on_a_stale_data_set_says_which_servers_changed_and_what_to_do(made: Path, tmp_path: Path) -> None:
+    data = str(uuid.uuid4())
+    shutil.copytree(made, tmp_path / data)
+    path = tmp_path / data / "out" / "train.jsonl"
     path.write_text(path.read_text().replace('"fingerprint":"', '"fingerprint":"0'))
-    end = web.until_ended(web.send("run", run_of(data, 1)))
+    [end] = of_kind(done(tmp_path / str(uuid.uuid4()), "run", run_of(data, 1)), "ended")
     assert end["state"] == "failed" and "differently now than when this was made" in end["error"]
     assert "`manage.py verify FOLDER`" in end["error"] and "Synthesize the data set again" in end["error"]
