@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 import uvicorn
+from django.core.management import CommandError, call_command
 from mcp import Client
 
 from mcp_servers.catalogue import SERVERS
@@ -168,11 +169,18 @@ def tools_at(url: str) -> list[str]:
         return []
 
 
-def test_it_starts_survives_a_kill_stops_without_a_trace_and_goes_on(site, graph_folder: Path, tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "graph").symlink_to(graph_folder)
-    first = site(data)
+@pytest.fixture
+def data(graph_folder: Path, tmp_path: Path) -> Path:
+    """A site's data folder, with the graph of all servers."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "graph").symlink_to(graph_folder)
+    return folder
+
+
+def test_it_starts_survives_a_kill_and_stops_without_a_trace(site, data: Path, with_tables) -> None:
+    with_tables(data)
+    first = site(data, PROVE_DEMO="none")
     port = first.port()
     assert re.search(r"user name: owner +password: (\w{4}-){3}\w{4} ", first.printed)
     assert answer(port, "/sign-in/") == 200
@@ -188,7 +196,6 @@ def test_it_starts_survives_a_kill_stops_without_a_trace_and_goes_on(site, graph
     eventually(lambda: first.process("-m", "uvicorn") not in (None, server), "another web server")
 
     assert len(first.processes()) >= 9
-    eventually(lambda: first.jobs()["graph"][0] in ("running", "done"), "the first job")
     again = serve(data, "--port", "0")
     assert f"{data} is in use by another" in refusal(again)
     assert f"process {first.child.pid}, http://127.0.0.1:{port}/" in refusal(again)
@@ -197,6 +204,15 @@ def test_it_starts_survives_a_kill_stops_without_a_trace_and_goes_on(site, graph
     assert first.end() == 0, first.printed
     assert first.processes() == []
     assert first.printed.endswith("Stopped. `make run` goes on from here.\n")
+
+
+@pytest.mark.long
+def test_a_second_start_goes_on_from_the_first(site, data: Path) -> None:
+    first = site(data)
+    first.port()
+    eventually(lambda: first.jobs()["graph"][0] in ("running", "done"), "the first job")
+    first.child.send_signal(signal.SIGINT)
+    assert first.end() == 0, first.printed
 
     second = site(data)
     assert answer(second.port(), "/sign-in/") == 200
@@ -212,16 +228,41 @@ def test_a_port_in_use_is_one_line_with_the_way_out(tmp_path: Path) -> None:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port = listener.getsockname()[1]
-        for arguments, given in ((("--port", str(port)), {}), ((), {"PROVE_PORT": str(port)})):
-            line = refusal(serve(tmp_path / "data", *arguments, **given))
-            assert f"port {port} is in use" in line
-            assert "--port" in line and "PROVE_PORT" in line
+        line = refusal(serve(tmp_path / "data", PROVE_PORT=str(port)))
+    assert f"port {port} is in use" in line
+    assert "--port" in line and "PROVE_PORT" in line
     assert not (tmp_path / "data" / "prove.sqlite3").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_one_line_with_the_way_out(tmp_path: Path) -> None:
+@pytest.fixture
+def refused_here(db: None, settings, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """What a start says that is refused, without a process of its own."""
+
+    def start(data: Path, *arguments: str, **given: str) -> str:
+        settings.PROVE_DATA = data
+        for name in OURS:
+            monkeypatch.delenv(name, raising=False)
+        for name, value in given.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(CommandError) as refused:
+            call_command("serve", *arguments)
+        assert refused.value.returncode == 1 and "\n" not in str(refused.value)
+        return str(refused.value)
+
+    return start
+
+
+def test_a_port_in_use_is_refused_where_the_command_line_gives_it(tmp_path: Path, refused_here) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        assert f"port {port} is in use" in refused_here(tmp_path, "--port", str(port))
+
+
+def test_a_folder_that_cannot_be_written_is_one_line_with_the_way_out(tmp_path: Path, refused_here) -> None:
     (tmp_path / "file").touch()
-    line = refusal(serve(tmp_path / "file" / "data"))
+    line = refused_here(tmp_path / "file" / "data")
     assert f"cannot write to {tmp_path / 'file' / 'data'}" in line
     assert "set PROVE_DATA" in line
 
@@ -246,11 +287,16 @@ def test_a_data_folder_of_a_newer_version_is_left_byte_for_byte(tmp_path: Path) 
         ({"PROVE_CPU_WORKERS": "0"}, "there cannot be 0 CPU workers: choose 1 to 256 with --cpu-workers"),
         ({"PROVE_PORT": "70000"}, "70000 is not a port"),
         ({"PROVE_MCP_PORT": "70000"}, "70000 is not a port: choose one from 1024 to 65535 with PROVE_MCP_PORT"),
-        ({"REDIS_URL": "nonsense"}, "REDIS_URL is no address of a broker"),
     ],
 )
-def test_a_variable_that_makes_no_sense_is_one_line(tmp_path: Path, given: dict[str, str], says: str) -> None:
-    assert says in refusal(serve(tmp_path, **{"PROVE_PORT": "0", **given}))
+def test_a_variable_that_makes_no_sense_is_one_line(
+    tmp_path: Path, given: dict[str, str], says: str, refused_here
+) -> None:
+    assert says in refused_here(tmp_path, **{"PROVE_PORT": "0", **given})
+
+
+def test_an_address_of_a_broker_that_makes_no_sense_is_one_line(tmp_path: Path) -> None:
+    assert "REDIS_URL is no address of a broker" in refusal(serve(tmp_path, PROVE_PORT="0", REDIS_URL="nonsense"))
 
 
 def test_a_broker_that_does_not_answer_is_one_line_and_no_migration(tmp_path: Path) -> None:
