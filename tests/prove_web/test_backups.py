@@ -71,9 +71,12 @@ def shell(data: Path, code: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str]]]:
+def site(
+    tmp_path_factory: pytest.TempPathFactory, with_tables: Callable[[Path], None]
+) -> Iterator[tuple[Path, dict[str, str]]]:
     """A data folder with a little of everything, and the pages it shows."""
     data = tmp_path_factory.mktemp("site")
+    with_tables(data)
     shown = json.loads(shell(data, BEGIN + PAGES).splitlines()[-1])
     for name in ("cache/rollouts/old", "logs/web.log", "valkey/appendonly", "jobs/x/out/checkpoints/one/model"):
         (data / name).parent.mkdir(parents=True, exist_ok=True)

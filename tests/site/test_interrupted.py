@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -30,7 +30,8 @@ STARTED = ("valkey", "manage.py serve", "uvicorn", "-Q events", "-Q training", "
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[psutil.Popen]:
+def run(tmp_path: Path, with_tables: Callable[[Path], None]) -> Iterator[psutil.Popen]:
+    with_tables(tmp_path)
     clean = {name: value for name, value in os.environ.items() if name != MARK}
     process = psutil.Popen([sys.executable, "-c", RUN, str(tmp_path)], cwd=ROOT, env={**clean, "PYTHONPATH": str(ROOT)})
     yield process
