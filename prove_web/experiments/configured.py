@@ -47,6 +47,16 @@ def settings(run: Run, reward: str = "") -> list[Setting]:
     return [*found, whole] if run.kind == "grpo" else found
 
 
+def departure(run: Run) -> str:
+    """Return how the update of a run departs from plain GRPO, or an empty text where it does not."""
+    if run.kind != "grpo" or flat(run.config).get("credit", START["credit"]) == "rollout":
+        return ""
+    return (
+        "Not plain GRPO: only the tokens at which a group's rollouts part are trained, each with an advantage of its "
+        "own (credit=branch). credit=rollout is plain GRPO."
+    )
+
+
 def setting(name: str, value: Any) -> Setting:
     usual = START[name]
     label = str(RunForm.base_fields[name].label) if name in RunForm.base_fields else ""

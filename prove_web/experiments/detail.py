@@ -68,6 +68,7 @@ def standing(run: Run, moves: Mapping[str, Any]) -> dict[str, Any]:
     started = run.job.events.filter(kind="started").order_by("id").values_list("data", flat=True)
     return {
         "settings": configured.settings(run, moves["scored_by"]),
+        "departure": configured.departure(run),
         "start": title_of(run.config.get("policy", WARM), run.project),
         "texts": configured.texts(run),
         "environment": environment(started.last() or {}),

@@ -58,6 +58,14 @@ def test_the_mix_is_the_recipe_s(people: list[Example]) -> None:
     assert Counter(example.kind for example in people) == COUNTS and len(people) == 500
 
 
+def test_chains_are_as_long_as_the_readme_says(talks: list[Example]) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    stated = re.search(r"chains of (\d) to (\d) tools over (\d) to (\d) user turns", readme)
+    tools = {len({call.name for step in example.steps for call in step.calls}) for example in talks}
+    turns = {len(example.turns) for example in talks}
+    assert stated and [min(tools), max(tools), min(turns), max(turns)] == [int(number) for number in stated.groups()]
+
+
 def test_every_conversation_holds(people: list[Example]) -> None:
     for example in people:
         holds(example)

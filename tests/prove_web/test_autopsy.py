@@ -359,18 +359,20 @@ def test_a_call_of_the_tree_leads_to_the_rollouts_through_it(run: Run, victors: 
 @pytest.mark.parametrize(
     ("made", "says"),
     [
-        ([good(chain())] * 4, "All of them succeeded"),
-        ([lazy(chain())] * 4, "All of them failed"),
-        ([wrong(chain())] * 4, "None of them did everything"),
-        ([good(abstention())] * 4, "All of them succeeded"),
-        ([calling(abstention(), ToolCall("x", {}))] * 4, "All of them failed"),
-        ([good(chain()), broken(chain())] * 2, "no fault of the policy"),
-        ([good(chain())], "A group of one"),
-        ([saying(chain()) for _ in range(4)], "All of them failed"),
+        (lambda: [good(chain())] * 4, "All of them succeeded"),
+        (lambda: [lazy(chain())] * 4, "All of them failed"),
+        (lambda: [wrong(chain())] * 4, "None of them did everything"),
+        (lambda: [good(abstention())] * 4, "All of them succeeded"),
+        (lambda: [calling(abstention(), ToolCall("x", {}))] * 4, "All of them failed"),
+        (lambda: [good(chain()), broken(chain())] * 2, "no fault of the policy"),
+        (lambda: [good(chain())], "A group of one"),
+        (lambda: [saying(chain()) for _ in range(4)], "All of them failed"),
     ],
 )
-def test_a_group_without_signal_says_why(made: list[Rollout], says: str, run: Run, victors: Client) -> None:
-    keep_rollouts(run, STEP, made)
+def test_a_group_without_signal_says_why(
+    made: Callable[[], list[Rollout]], says: str, run: Run, victors: Client
+) -> None:
+    keep_rollouts(run, STEP, made())
     assert says in read(victors, address(run, "rollout-group", STEP, 1))
     assert read(victors, address(run, "rollouts", STEP))
 

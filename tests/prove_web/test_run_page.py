@@ -229,6 +229,23 @@ def test_only_what_is_not_as_usual_stands_out_of_all_settings(project: Project, 
     assert "The paper&#x27;s with name 0.5" in victors.get(run.get_absolute_url()).text
 
 
+@pytest.mark.parametrize(
+    ("config", "kind", "departs"),
+    [
+        ({}, "grpo", True),
+        ({"credit": "branch"}, "grpo", True),
+        ({"credit": "rollout"}, "grpo", False),
+        ({}, "sft", False),
+    ],
+)
+def test_the_page_of_a_run_names_its_departure_from_plain_grpo(
+    config: dict[str, Any], kind: str, departs: bool, project: Project, victors: Client
+) -> None:
+    run = run_of(project, config=config)
+    Run.objects.filter(pk=run.pk).update(kind=kind)
+    assert ("Not plain GRPO" in victors.get(run.get_absolute_url()).text) == departs
+
+
 def test_a_run_is_named_by_how_far_it_is(project: Project) -> None:
     run = run_of(project, state=State.RUNNING, done=21, total=50)
     assert title(run) == "42 % · Run 1"

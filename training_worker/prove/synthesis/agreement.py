@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import get_args
 
 import networkx as nx
-from sklearn.metrics import cohen_kappa_score, confusion_matrix, precision_recall_fscore_support
 
 from .classify import Dependency, Pair
 
@@ -67,6 +66,8 @@ def compare(
     graph: nx.DiGraph, said: Mapping[Pair, Dependency | None], model: str, servers: tuple[str, ...]
 ) -> Agreement:
     """Hold what a model said of pairs against the graph."""
+    from sklearn.metrics import confusion_matrix  # a second to import, for which only this report waits
+
     answered = {pair: kind for pair, kind in said.items() if kind}
     ours, theirs = [proven(graph, pair) for pair in answered], list(answered.values())
     return Agreement(
@@ -88,10 +89,14 @@ def compare(
 def kappa(ours: list[Dependency], theirs: list[Dependency]) -> float | None:
     if len({*ours, *theirs}) < 2:
         return None
+    from sklearn.metrics import cohen_kappa_score
+
     return float(cohen_kappa_score(ours, theirs, labels=KINDS))
 
 
 def by_kind(ours: list[Dependency], theirs: list[Dependency]) -> dict[Dependency, OfKind]:
+    from sklearn.metrics import precision_recall_fscore_support
+
     precision, recall, _, said = precision_recall_fscore_support(theirs, ours, labels=KINDS, zero_division=math.nan)
     return {
         kind: OfKind(
