@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.order import GroupScheduling, place_of
-from tests.sharing import RUN, cached_folder, run_folder, shared_folder
+from tests.sharing import ROOT, RUN, cached_folder, run_folder, shared_folder
 from tests.together import end_together
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ settings.register_profile(
 )
 settings.load_profile("laws")
 
+MIGRATED = "prove.sqlite3"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 collect_ignore = [] if HAS_TORCH else ["trainer"]
@@ -78,7 +80,7 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDb
         keep_open(type(connections["default"]))
         return
     with shared_folder("database") as folder:
-        made = (kept := folder / "migrated.sqlite3").exists()
+        made = (kept := folder / MIGRATED).exists()
         connection.settings_dict["TEST"]["MIGRATE"] = not made
         request.getfixturevalue("django_db_setup")
         with django_db_blocker.unblock(), closing(sqlite3.connect(kept)) as file:
@@ -86,6 +88,17 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDb
             here = connection.connection
             file.backup(here) if made else here.backup(file)
     ContentType.objects.clear_cache()
+
+
+@pytest.fixture(scope="session")
+def migrated() -> Path:
+    """An empty SQLite database that has every table; one process of the test run makes it."""
+    with shared_folder("database") as folder:
+        if not (kept := folder / MIGRATED).exists():
+            environment = {**os.environ, "PROVE_DATA": str(folder)}
+            environment.pop("DATABASE_URL", None)
+            subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+    return kept
 
 
 def keep_open(kind: type[Any]) -> None:
