@@ -4,9 +4,10 @@ import importlib.util
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.order import GroupScheduling, place_of
-from tests.sharing import RUN, cached_folder, run_folder, shared_folder
+from tests.sharing import ROOT, RUN, cached_folder, run_folder
 from tests.together import end_together
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ settings.register_profile(
 )
 settings.load_profile("laws")
 
+MIGRATED, TABLES = "prove.sqlite3", ("prove_web", "requirements.txt")
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 collect_ignore = [] if HAS_TORCH else ["trainer"]
@@ -77,27 +79,32 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDb
             cursor.execute("DROP TABLE IF EXISTS auditlog_logentry")
         keep_open(type(connections["default"]))
         return
-    with shared_folder("database") as folder:
-        made = (kept := folder / "migrated.sqlite3").exists()
+    with cached_folder("database", TABLES) as folder:
+        made = (kept := folder / MIGRATED).exists()
         connection.settings_dict["TEST"]["MIGRATE"] = not made
         request.getfixturevalue("django_db_setup")
-        with django_db_blocker.unblock(), closing(sqlite3.connect(kept)) as file:
+        part = kept.with_suffix(".part")
+        with django_db_blocker.unblock(), closing(sqlite3.connect(kept if made else part)) as file:
             connection.ensure_connection()
             here = connection.connection
             file.backup(here) if made else here.backup(file)
+        if not made:
+            part.replace(kept)
     ContentType.objects.clear_cache()
 
 
 @pytest.fixture(scope="session")
-def with_tables(django_db_setup: None) -> Callable[[Path], None]:
-    """Spares a site its migrations: leaves a database with every table in its data folder, where there is one."""
-
-    def spare(data: Path) -> None:
-        with shared_folder("database") as folder:
-            if (made := folder / "migrated.sqlite3").exists():
-                shutil.copy(made, data / "prove.sqlite3")
-
-    return spare
+def migrated() -> Path:
+    """An empty SQLite database that has every table, for the start of a site; made again when prove_web changes."""
+    with cached_folder("database", TABLES) as folder:
+        if not (kept := folder / MIGRATED).exists():
+            making = Path(tempfile.mkdtemp(dir=run_folder()))
+            environment = {**os.environ, "PROVE_DATA": str(making)}
+            environment.pop("DATABASE_URL", None)
+            subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+            shutil.move(making / MIGRATED, part := kept.with_suffix(".part"))
+            part.replace(kept)
+    return kept
 
 
 def keep_open(kind: type[Any]) -> None:

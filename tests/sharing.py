@@ -62,7 +62,7 @@ def shared_folder(name: str, base: Path | None = None) -> Iterator[Path]:
 def cached_folder(name: str, sources: Iterable[str]) -> Iterator[Path]:
     """A folder that later test runs find again as long as these sources are the same, while no other process has it.
 
-    `sources` are folders of the repository; a changed byte in one of their files gives an empty folder.
+    `sources` are files and folders of the repository; a changed byte in one of the files gives an empty folder.
     """
     SEEN_BY_PYTEST.mkdir(parents=True, exist_ok=True)
     current = f"{name}-{digest_of(tuple(sources))}"
@@ -75,10 +75,10 @@ def cached_folder(name: str, sources: Iterable[str]) -> Iterator[Path]:
 
 @cache
 def digest_of(sources: tuple[str, ...]) -> str:
-    """Return a digest of the names and bytes of all files in these folders of the repository."""
+    """Return a digest of the names and bytes of these files of the repository, and of all in these folders."""
     digest = blake2b(digest_size=8)
     for source in sources:
-        for path in sorted((ROOT / source).rglob("*")):
+        for path in sorted([ROOT / source, *(ROOT / source).rglob("*")]):
             if path.is_file() and "__pycache__" not in path.parts:
                 digest.update(f"{path.relative_to(ROOT)}\0".encode())
                 digest.update(path.read_bytes())

@@ -77,6 +77,7 @@ class Site:
             CPU_WORKERS: str(self.cpu_workers),
             SUPERVISED: "1",
             "PYTHONUNBUFFERED": "1",
+            "CELERY_SKIP_CHECKS": "1",  # Django's checks load every page, which a worker serves none of
             "PYTHONWARNINGS": ",".join(filter(None, [given.get("PYTHONWARNINGS"), quiet])),
         }
 

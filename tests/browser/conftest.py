@@ -6,9 +6,10 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,8 @@ FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run "
     "--disable-background-networking --disable-component-update --disable-sync"
 ).split()
+HERE = Path(__file__).parent
+NOTHING = '<!doctype html><link rel="icon" href="data:,">'  # a page that asks the site for nothing
 LEFT_EARLY = "WebSocket is closed before the connection is established."  # said when a page is left so soon
 
 
@@ -33,12 +36,20 @@ def found_browser() -> str | None:
     return module.find_browser()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """First the tests that do not wait for the demo's run: it is at work meanwhile."""
+    here = [item for item in items if item.path.is_relative_to(HERE)]
+    ordered = iter(sorted(here, key=lambda item: "done_run" in item.fixturenames))
+    items[:] = [next(ordered) if item.path.is_relative_to(HERE) else item for item in items]
+
+
 @pytest.fixture(scope="package")
-def site(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory, graph_folder: Path, migrated: Path) -> Iterator[Site]:
     """A site on its first start, with a small demo."""
     if found_browser() is None:
         pytest.skip("no browser: install Chromium or Chrome")
-    with running(tmp_path_factory.mktemp("site"), graph_folder) as one:
+    with running(tmp_path_factory.mktemp("site"), graph_folder, migrated) as one:
         yield one
 
 
@@ -75,19 +86,80 @@ def sign_in(page: "sync_api.Page") -> None:
     page.wait_for_url("**/my-team/demo/")
 
 
+class Reused:
+    """A page that tests have one after another: a new one, or a new context, has to start a process and read all anew.
+
+    Each test finds it as if it were new, on no address, and its context with these cookies alone.
+    """
+
+    def __init__(self, chromium: "sync_api.Browser", url: str, state: dict, **options: object):
+        self.chromium, self.url, self.state, self.options = chromium, url, state, options
+        self.page: sync_api.Page | None = None
+        self.said: list[str] = []
+        self.heard: list[str] = []  # what the console said until the end of the last test
+
+    def open(self) -> "sync_api.Page":
+        if self.page is None:
+            context = self.chromium.new_context(base_url=self.url, reduced_motion="reduce", **self.options)
+            context.set_default_timeout(1000 * PATIENCE)
+            self.page = context.new_page()
+            self.page.on("console", self.hear)
+            self.page.on("pageerror", lambda error: self.said.append(str(error)))
+            self.page.said = self.said
+            self.fresh = self.page.viewport_size
+        self.page.context.add_cookies(self.state["cookies"])
+        self.said.clear()
+        return self.page
+
+    def hear(self, message: "sync_api.ConsoleMessage") -> None:
+        if message.type in ("error", "warning"):
+            self.said.append(message.text)
+
+    def leave(self) -> None:
+        """Forget what a test did: other pages, where it was, what it kept, and how it looked."""
+        page, context = self.page, self.page.context
+        for each in context.pages:
+            if each is not page:
+                each.close()
+        page.unroute_all()
+        context.set_offline(False)
+        page.route("**/nothing", lambda route: route.fulfill(body=NOTHING, content_type="text/html"))
+        page.goto("/nothing")
+        page.unroute_all()
+        page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        context.clear_cookies()
+        page.set_viewport_size(self.fresh)
+        page.emulate_media(color_scheme="light", reduced_motion="reduce", media="null")
+
+    def close(self) -> None:
+        """The next test has a new one."""
+        if self.page is not None:
+            self.page.context.close()
+            self.page = None
+
+    def lend(self, request: pytest.FixtureRequest) -> Iterator["sync_api.Page"]:
+        """The page for one test; one that failed may have left it in any state."""
+        failed = request.session.testsfailed
+        yield self.open()
+        self.heard = [text for text in self.said if LEFT_EARLY not in text]
+        if request.session.testsfailed > failed:
+            self.close()
+        else:
+            self.leave()
+
+
+@pytest.fixture(scope="package")
+def owners(site: Site, chromium: "sync_api.Browser", signed_in: dict) -> Iterator[Reused]:
+    reused = Reused(chromium, site.url, signed_in, viewport={"width": 1440, "height": 900})
+    yield reused
+    reused.close()
+
+
 @pytest.fixture
-def page(site: Site, chromium: "sync_api.Browser", signed_in: dict) -> Iterator["sync_api.Page"]:
+def page(owners: Reused, request: pytest.FixtureRequest) -> Iterator["sync_api.Page"]:
     """A page of the owner; at its end the console must be clean."""
-    context = chromium.new_context(base_url=site.url, storage_state=signed_in, viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(1000 * PATIENCE)
-    said: list[str] = []
-    page = context.new_page()
-    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.said = said
-    yield page
-    context.close()
-    assert [text for text in said if LEFT_EARLY not in text] == [], "the console must be clean"
+    yield from owners.lend(request)
+    assert owners.heard == [], "the console must be clean"
 
 
 @pytest.fixture(scope="package")
@@ -112,16 +184,20 @@ def colleague(site: Site, chromium: "sync_api.Browser", signed_in: dict) -> dict
     return dict(cookies)
 
 
+@pytest.fixture(scope="package")
+def others(site: Site, chromium: "sync_api.Browser", colleague: dict) -> Iterator[Reused]:
+    reused = Reused(chromium, site.url, colleague)
+    yield reused
+    reused.close()
+
+
 @pytest.fixture
-def other(site: Site, chromium: "sync_api.Browser", colleague: dict) -> Iterator["sync_api.Page"]:
+def other(others: Reused, request: pytest.FixtureRequest) -> Iterator["sync_api.Page"]:
     """A page of someone else at another machine."""
-    context = chromium.new_context(base_url=site.url, storage_state=colleague)
-    context.set_default_timeout(1000 * PATIENCE)
-    yield context.new_page()
-    context.close()
+    yield from others.lend(request)
 
 
-@pytest.fixture
+@pytest.fixture(scope="package")
 def done_run(site: Site) -> Site:
     """The site once its first run is done."""
     query = "SELECT state FROM live_job WHERE kind = 'run' ORDER BY created_at LIMIT 1"
@@ -129,9 +205,38 @@ def done_run(site: Site) -> Site:
     return site
 
 
-EVALUATED = """
+ANSWER = """
+import json, sys
 import django
 django.setup()
+for line in sys.stdin:
+    names = {}
+    exec(json.loads(line), names)
+    print(json.dumps(names.get("answer")), flush=True)
+"""
+
+
+@pytest.fixture(scope="package")
+def within(site: Site) -> Iterator[Callable[[str], Any]]:
+    """Runs a program with the site's models and settings, and gives its `answer`; all of them in one process."""
+    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
+    command, pipe = [sys.executable, "-c", ANSWER], subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, **settings}, stdin=pipe, stdout=pipe, text=True
+    ) as process:
+
+        def run(program: str) -> Any:
+            process.stdin.write(json.dumps(program) + "\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+            assert answer, "the program failed: see above"
+            return json.loads(answer)
+
+        yield run
+        process.stdin.close()
+
+
+EVALUATED = """
 from prove_web.accounts.models import Project
 from prove_web.experiments.models import Run
 from tests.prove_web.evaluated import Look, evaluation_of, fails_on, out_of_reach, reads, saying
@@ -147,19 +252,14 @@ evaluation_of(project, saying(reads, "run 1"), bench, named="bfcl", run=run, che
 
 
 @pytest.fixture(scope="package")
-def evaluated(site: Site) -> Site:
+def evaluated(site: Site, within: Callable[[str], Any]) -> Site:
     """The site with three evaluations: of the warm policy, of run 1's last checkpoint, and one that was stopped."""
-    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
-    made = subprocess.run([sys.executable, "-c", EVALUATED], cwd=ROOT, env={**os.environ, **settings})
-    assert made.returncode == 0
+    within(EVALUATED)
     return site
 
 
 FURNISHED = """
-import json, sys
 from datetime import timedelta
-import django
-django.setup()
 from django.db import transaction
 from django.urls import get_resolver
 from prove_web.accounts.models import Project, User
@@ -176,14 +276,11 @@ with transaction.atomic():
     Job.objects.filter(pk=names["job"]).update(state=State.DONE)
     commented = Trajectory.objects.get(dataset__project=full, example=names["example"])
     say(commented, User.objects.create_user("n" * 100, "n@example.com"), "https://example.com/" + "w" * 300)
-json.dump({page.name: address(page, names) for page in PAGES}, sys.stdout)
+answer = {page.name: address(page, names) for page in PAGES}
 """
 
 
 @pytest.fixture(scope="package")
-def furnished(site: Site) -> dict[str, str]:
+def furnished(within: Callable[[str], Any]) -> dict[str, str]:
     """The address of every page, by name, in a project with one of everything; the demo stays the newest."""
-    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
-    command = [sys.executable, "-c", FURNISHED]
-    made = subprocess.run(command, cwd=ROOT, env={**os.environ, **settings}, stdout=subprocess.PIPE, check=True)
-    return dict(json.loads(made.stdout))
+    return dict(within(FURNISHED))

@@ -1,21 +1,18 @@
 """From a rule to the rollout that shows why it fired, in a real browser on a real site."""
 
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Callable
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.site.running import ROOT, Site
+from tests.site.running import Site
 
 from .test_pages import SIZES, faults
 
 HERE = "/my-team/demo/"
 IDLE = "No calls where some are due"
 REPORTED = """
-import django
-django.setup()
 from prove_web.accounts.models import Project
 from prove_web.live.record import record
 from tests.prove_web.examples import chain
@@ -29,7 +26,9 @@ record(str(run.job_id), 1, [*(step(at, at, 0.0) for at in (1, 2, 3)), ended(4)])
 """
 
 
-def test_a_rule_fires_and_leads_to_the_rollout_that_shows_why(site: Site, page: Page) -> None:
+def test_a_rule_fires_and_leads_to_the_rollout_that_shows_why(
+    site: Site, within: Callable[[str], Any], page: Page
+) -> None:
     page.goto(f"{HERE}alerts/")
     page.get_by_role("link", name="Choose rules").click()
     assert faults(page) == []
@@ -38,8 +37,7 @@ def test_a_rule_fires_and_leads_to_the_rollout_that_shows_why(site: Site, page: 
     page.get_by_label("Threshold").fill("0.8")
     page.get_by_role("button", name="Keep").click()
     expect(page.get_by_text("is changed.")).to_be_visible()
-    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
-    assert subprocess.run([sys.executable, "-c", REPORTED], cwd=ROOT, env={**os.environ, **settings}).returncode == 0
+    within(REPORTED)
     site.wait(lambda: site.rows("SELECT COUNT(*) FROM alerts_alert WHERE value = 1.0")[0][0])
     page.goto(f"{HERE}alerts/")
     for size in ("wide", "narrow"):

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
@@ -74,6 +75,7 @@ def test_the_palette_is_used_by_the_keyboard_alone(site: Site, page: Page) -> No
     expect(page.locator("#palette")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_the_palette_fits_a_telephone_and_the_dark(site: Site, page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size(SIZES["narrow"])

@@ -1,19 +1,16 @@
 """Three runs are picked, drawn over each other and zoomed into, and a task that flipped is opened."""
 
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.site.running import ROOT, Site
+from tests.site.running import Site
 
 HERE = "/my-team/demo/"
 MADE = """
-import django
-django.setup()
 from prove_web.accounts.models import Project
 from tests.prove_web.compared import leave_held_out, trained_run, wrong_on
 project = Project.objects.get(slug="demo")
@@ -24,11 +21,9 @@ for seed, wrong in enumerate([(), (0, 1), (2,)]):
 
 
 @pytest.fixture(scope="module")
-def three(site: Site) -> Site:
+def three(site: Site, within: Callable[[str], Any]) -> Site:
     """The site with three runs that differ by their seed."""
-    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
-    made = subprocess.run([sys.executable, "-c", MADE], cwd=ROOT, env={**os.environ, **settings})
-    assert made.returncode == 0
+    within(MADE)
     return site
 
 

@@ -1,5 +1,6 @@
 """Getting about without a mouse: what Tab reaches first, what a dialog keeps, how a table is sorted."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.site.running import Site
@@ -61,6 +62,7 @@ def test_the_menu_of_a_phone_opens_and_closes_by_the_keyboard(site: Site, page: 
     expect(pages).to_be_hidden()
 
 
+@pytest.mark.long
 def test_at_twice_the_size_nothing_scrolls_sideways(done_run: Site, page: Page) -> None:
     """200 % on a screen of 1280 pixels."""
     page.set_viewport_size({"width": 640, "height": 400})

@@ -10,7 +10,6 @@ from tests.site.running import Site
 from tests.waiting import PATIENCE
 
 from .test_pages import SIZES, faults
-from .test_stories import launch
 
 HERE = "/my-team/demo/"
 
@@ -89,25 +88,6 @@ def test_faults_are_switched_on_met_and_told(site: Site, page: Page) -> None:
     page.goto(f"{address}?tool=list_calendars")
     page.locator("[data-call]").click()
     expect(page.locator("#call-2")).not_to_contain_text("on purpose")
-
-
-def test_a_running_rollout_is_watched_as_it_happens(done_run: Site, page: Page) -> None:
-    launch(page, "Watched as it happens", max_steps=60)
-    page.wait_for_url(re.compile(r"/runs/\d+/$"))
-    run = page.url
-    page.get_by_role("link", name="Watch", exact=True).click()
-    expect(page.get_by_role("heading", name=re.compile(r"^Step \d+"))).to_be_visible()
-    expect(page.get_by_label("Conversation", exact=True).get_by_text("User").first).to_be_visible()
-    page.evaluate("window.untouched = true")
-    first = page.locator("#conversation").inner_text().split()[1]
-    expect(page.locator("#conversation")).not_to_contain_text(re.compile(rf"^Step {first}\b"))
-    assert page.evaluate("window.untouched"), "the page was not loaded anew"
-    assert faults(page) == []
-    page.goto(run)
-    page.get_by_role("button", name=re.compile("now", re.I)).first.click()
-    page.goto(f"{run}watch/")
-    expect(page.get_by_text("not running", exact=False).first).to_be_visible()
-    expect(page.locator("#watched[hx-trigger]")).to_have_count(0)
 
 
 def test_a_call_of_a_rollout_opens_as_a_session(done_run: Site, page: Page) -> None:

@@ -1,15 +1,13 @@
 """The whole path of a review in real browsers: two reviewers without a mouse, and an adjudicator."""
 
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.site.running import PASSWORD, ROOT, Site
+from tests.site.running import PASSWORD, Site
 from tests.waiting import PATIENCE
 
 from .test_pages import SIZES, faults
@@ -18,8 +16,6 @@ HERE = "/my-team/demo/"
 PEOPLE = ("alice", "bob")
 WORDS = "correct horse battery"
 MADE = f"""
-import django
-django.setup()
 from prove_web.accounts.models import Membership, Organisation, User
 team = Organisation.objects.get(slug="my-team")
 for name in {PEOPLE}:
@@ -29,11 +25,9 @@ for name in {PEOPLE}:
 
 
 @pytest.fixture(scope="module")
-def team(site: Site) -> Site:
+def team(site: Site, within: Callable[[str], Any]) -> Site:
     """The site with two annotators beside its owner, and the small demo's data set filled."""
-    settings = {"PROVE_DATA": str(site.data), "DJANGO_SETTINGS_MODULE": "prove_web.settings"}
-    made = subprocess.run([sys.executable, "-c", MADE], cwd=ROOT, env={**os.environ, **settings})
-    assert made.returncode == 0
+    within(MADE)
     site.wait(lambda: site.rows("SELECT COUNT(*) FROM trajectories_trajectory")[0][0])
     return site
 

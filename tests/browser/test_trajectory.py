@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.site.running import Site
@@ -90,6 +91,7 @@ def test_a_mended_trajectory_is_saved_beside_the_old_one_and_nothing_typed_is_lo
     expect(page.get_by_role("button", name="Bring it back")).to_be_hidden()
 
 
+@pytest.mark.long
 def test_a_trajectory_taken_apart_is_tidy_in_the_dark_and_on_a_phone(site: Site, page: Page) -> None:
     address = opened(site, page)
     for path in (address, f"{address}fix/"):

@@ -4,6 +4,7 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -105,8 +106,8 @@ def in_this_process(folder, db, settings, monkeypatch) -> Callable[[str], bool]:
         for name, some in commands().items()
     ],
 )
-def test_every_shell_command_of_the_documents_works(lines, folder, in_this_process, with_tables):
-    with_tables(folder / "data")
+def test_every_shell_command_of_the_documents_works(lines, folder, in_this_process, migrated):
+    shutil.copy(migrated, folder / "data" / "prove.sqlite3")
     for line in lines:
         if not in_this_process(line):
             works(line, folder)

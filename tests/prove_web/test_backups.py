@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import socket
 import sqlite3
 import stat
@@ -71,12 +72,10 @@ def shell(data: Path, code: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def site(
-    tmp_path_factory: pytest.TempPathFactory, with_tables: Callable[[Path], None]
-) -> Iterator[tuple[Path, dict[str, str]]]:
+def site(tmp_path_factory: pytest.TempPathFactory, migrated: Path) -> Iterator[tuple[Path, dict[str, str]]]:
     """A data folder with a little of everything, and the pages it shows."""
     data = tmp_path_factory.mktemp("site")
-    with_tables(data)
+    shutil.copy(migrated, data / "prove.sqlite3")
     shown = json.loads(shell(data, BEGIN + PAGES).splitlines()[-1])
     for name in ("cache/rollouts/old", "logs/web.log", "valkey/appendonly", "jobs/x/out/checkpoints/one/model"):
         (data / name).parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ import contextlib
 import http.client
 import os
 import re
+import shutil
 import signal
 import socket
 import sqlite3
@@ -178,8 +179,8 @@ def data(graph_folder: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_it_starts_survives_a_kill_and_stops_without_a_trace(site, data: Path, with_tables) -> None:
-    with_tables(data)
+def test_it_starts_survives_a_kill_and_stops_without_a_trace(site, data: Path, migrated: Path) -> None:
+    shutil.copy(migrated, data / "prove.sqlite3")
     first = site(data, PROVE_DEMO="none")
     port = first.port()
     assert re.search(r"user name: owner +password: (\w{4}-){3}\w{4} ", first.printed)

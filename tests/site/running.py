@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -22,10 +23,12 @@ PASSWORD = "a password for tests"
 class Site:
     """A running `manage.py serve`: where it answers, what its database says, and its processes."""
 
-    def __init__(self, data: Path, graph: Path, **environment: str):
-        """`graph` is a folder with the graph of all servers, whose making takes longer than all else of a start."""
+    def __init__(self, data: Path, graph: Path, database: Path | None = None, **environment: str):
+        """`graph` has the graph of all servers, `database` every table: their making takes longest of a first start."""
         self.data = data
         (data / "graph").symlink_to(graph)
+        if database is not None:
+            shutil.copyfile(database, data / "prove.sqlite3")
         known = {"PROVE_DATA": str(data), "PROVE_OWNER_PASSWORD": PASSWORD, "PROVE_DEMO": "small"}
         known |= {"PROVE_CPU_WORKERS": "1"}
         clean = {name: value for name, value in os.environ.items() if name not in ("REDIS_URL", "DATABASE_URL")}
@@ -85,8 +88,8 @@ class Site:
 
 
 @contextmanager
-def running(data: Path, graph: Path, **environment: str) -> Iterator[Site]:
-    site = Site(data, graph, **environment)
+def running(data: Path, graph: Path, database: Path | None = None, **environment: str) -> Iterator[Site]:
+    site = Site(data, graph, database, **environment)
     try:
         site.url = site.wait(site.address)
         yield site

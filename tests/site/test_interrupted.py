@@ -1,8 +1,9 @@
 """A test run that is killed leaves none of the processes behind that its fixtures started."""
 
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -30,8 +31,8 @@ STARTED = ("valkey", "manage.py serve", "uvicorn", "-Q events", "-Q training", "
 
 
 @pytest.fixture
-def run(tmp_path: Path, with_tables: Callable[[Path], None]) -> Iterator[psutil.Popen]:
-    with_tables(tmp_path)
+def run(tmp_path: Path, migrated: Path) -> Iterator[psutil.Popen]:
+    shutil.copy(migrated, tmp_path / "prove.sqlite3")
     clean = {name: value for name, value in os.environ.items() if name != MARK}
     process = psutil.Popen([sys.executable, "-c", RUN, str(tmp_path)], cwd=ROOT, env={**clean, "PYTHONPATH": str(ROOT)})
     yield process
