@@ -19,8 +19,9 @@ from training_worker.prove.trajectory import Message
 from training_worker.trainer.audit import Assembly, Verdict, audit, audit_folder
 from training_worker.trainer.audit.__main__ import main, told
 from training_worker.trainer.audit.difference import difference
-from training_worker.trainer.audit.folder import UnreadableModel, likelihood, tokenizer_of
+from training_worker.trainer.audit.folder import UnreadableModel, tokenizer_of
 from training_worker.trainer.audit.likelihood import Reader
+from training_worker.trainer.audit.weights import likelihood
 from training_worker.trainer.conversation import Encoded, encode, encode_demonstration, glue_ids, join
 from training_worker.trainer.families import chat_of
 
