@@ -127,6 +127,8 @@ FAMILIES = {
     "llama3.1": Small(trl.llama3_1_chat_template, **LLAMA),
     "llama3.2": Small(trl.llama3_2_chat_template, **LLAMA),
 }
+FIRST = ("qwen3", "granite4-hybrid", "llama3.2")  # one of each kind of model; the others are for long tests
+EVERY = [pytest.param(name, marks=() if name in FIRST else pytest.mark.long) for name in FAMILIES]
 
 
 @cache

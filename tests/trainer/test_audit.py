@@ -19,12 +19,13 @@ from training_worker.prove.trajectory import Message
 from training_worker.trainer.audit import Assembly, Verdict, audit, audit_folder
 from training_worker.trainer.audit.__main__ import main, told
 from training_worker.trainer.audit.difference import difference
-from training_worker.trainer.audit.folder import UnreadableModel, likelihood, tokenizer_of
+from training_worker.trainer.audit.folder import UnreadableModel, tokenizer_of
 from training_worker.trainer.audit.likelihood import Reader
+from training_worker.trainer.audit.weights import likelihood
 from training_worker.trainer.conversation import Encoded, encode, encode_demonstration, glue_ids, join
 from training_worker.trainer.families import chat_of
 
-from .families import FAMILIES, family_model, family_tokenizer
+from .families import EVERY, family_model, family_tokenizer
 
 ROOT = Path(__file__).parents[2]
 WARM = ROOT / "training_worker" / "trainer" / "warm"
@@ -40,7 +41,7 @@ def failing(verdict: Verdict) -> list[str]:
     return [check.name for check in verdict.checks if not check.ok]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_family_passes_with_its_weights(name: str, family_folder: Callable[[str], Path]) -> None:
     verdict = audit_folder(family_folder(name))
     assert verdict.ok, told(verdict)

@@ -21,7 +21,7 @@ from training_worker.trainer.families import family_of
 from training_worker.trainer.sampler import Sample, TokenLimits, sample
 
 from .double import Bank, example
-from .families import FAMILIES, family_model, family_tokenizer
+from .families import EVERY, family_model, family_tokenizer
 
 LIMITS = TokenLimits(turn=24, completion=200)
 SHAPES: list[dict[str, Any]] = [{"rows": 9}, {"rows": 2}, {"guesses": 4}]
@@ -57,7 +57,7 @@ def plain(model: Any, one: Sample) -> torch.Tensor:
     return spread.gather(1, ids[0, start:, None])[:, 0]
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", EVERY)
 def test_log_probabilities_are_those_of_one_full_forward(name: str) -> None:
     samples, _ = rollouts(name)
     told = torch.tensor(
@@ -71,7 +71,13 @@ def test_log_probabilities_are_those_of_one_full_forward(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "temperature"), [("qwen3", 0.0), ("qwen3", 1.0), ("llama3.2", 1.0), ("granite4-hybrid", 1.0)]
+    ("name", "temperature"),
+    [
+        ("qwen3", 0.0),
+        ("qwen3", 1.0),
+        pytest.param("llama3.2", 1.0, marks=pytest.mark.long),
+        ("granite4-hybrid", 1.0),
+    ],
 )
 def test_neither_waiting_for_a_place_nor_guessing_changes_a_token(name: str, temperature: float) -> None:
     first, *others = ([one.completion_ids for one in rollouts(name, temperature, **shape)[0]] for shape in SHAPES)

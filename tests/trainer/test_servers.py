@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from training_worker.prove.graph import load_or_build
+from tests.prove.known import known_examples
 from training_worker.prove.rollout import Attempt, demonstration
-from training_worker.prove.synthesis.conversation import Recipe
-from training_worker.prove.synthesis.dataset import synthesize
 from training_worker.prove.trajectory import Example
 from training_worker.trainer.backends import Name
 from training_worker.trainer.backends.scripted import ScriptedBackend
@@ -20,7 +18,6 @@ from training_worker.trainer.model import tiny_model
 from training_worker.trainer.policy import load_policy
 from training_worker.trainer.sampler import sample
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
-from training_worker.warm import SERVERS as WARM_SERVERS
 
 from .conftest import SMALL
 
@@ -28,17 +25,18 @@ WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> list[Example]:
-    folder: Path = tmp_path_factory.mktemp("graph")
-    return synthesize(12, "train", load_or_build(folder, servers=WARM_SERVERS), Recipe(), processes=1)[0]
+def real() -> tuple[Example, ...]:
+    return known_examples(12)
 
 
 @pytest.fixture(scope="module")
-def fitted(real: list[Example]) -> PreTrainedTokenizerFast:
+def fitted(real: tuple[Example, ...]) -> PreTrainedTokenizerFast:
     return train_tokenizer([text(plain_tokenizer(), example) for example in real], names(values(real)), 1_000)
 
 
-def test_a_demonstration_is_what_the_template_renders(real: list[Example], fitted: PreTrainedTokenizerFast) -> None:
+def test_a_demonstration_is_what_the_template_renders(
+    real: tuple[Example, ...], fitted: PreTrainedTokenizerFast
+) -> None:
     for example in real:
         asked = Attempt(example)
         messages = as_dicts([*asked.opening, *demonstration(example)])
@@ -47,7 +45,7 @@ def test_a_demonstration_is_what_the_template_renders(real: list[Example], fitte
         assert fitted.decode(encode(fitted, whole)) == whole
 
 
-def test_the_oracles_words_earn_everything(real: list[Example], fitted: PreTrainedTokenizerFast) -> None:
+def test_the_oracles_words_earn_everything(real: tuple[Example, ...], fitted: PreTrainedTokenizerFast) -> None:
     model = tiny_model(fitted, seed=1, shape=SMALL).eval()
     for example in real:
         script = iter([message.content for message in demonstration(example) if message.role == "assistant"])
@@ -58,7 +56,9 @@ def test_the_oracles_words_earn_everything(real: list[Example], fitted: PreTrain
         assert made.rollout.reward.total == pytest.approx(1.0 if example.abstains else 1.3)
 
 
-def test_on_live_servers_the_warm_policy_says_the_same_through_decoder_and_transformers(real: list[Example]) -> None:
+def test_on_live_servers_the_warm_policy_says_the_same_through_decoder_and_transformers(
+    real: tuple[Example, ...],
+) -> None:
     warm = load_policy(WARM)
     names: tuple[Name, ...] = ("decoder", "transformers")
     made = [sample(warm.model, warm.tokenizer, real[:5], 2, temperature=0.0, backend=name) for name in names]

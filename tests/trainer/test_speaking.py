@@ -14,12 +14,14 @@ from training_worker.prove.benchmarks.protocol import Item, NotRun, OutOfRoom
 from training_worker.prove.formats import HERMES
 from training_worker.prove.trajectory import Message
 from training_worker.trainer.models import weights_digest
-from training_worker.trainer.speaking import shortened
+from training_worker.trainer.policy import load_policy
+from training_worker.trainer.speaking import Asking, Speaking, shortened
 
 WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 PARAMETERS = {"type": "object", "properties": {"location": {"type": "string"}}}
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "Weather.", "parameters": PARAMETERS}}]
-ASKED = [Message("user", "What is the weather in Oslo?")]
+TALKS = [[Message("user", f"What is the weather in {city}?")] for city in ("Oslo", "Rome", "Bonn", "Nice", "Porto")]
+ASKED = TALKS[0]
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +56,19 @@ def test_further_trials_draw_otherwise_and_each_alike_every_time(local: Local) -
     assert len(set(texts)) > 1 and [said(trial) for trial in range(1, 7)] == texts
 
 
-def test_those_that_wait_together_are_answered_as_each_alone_and_told_when_the_process_ends() -> None:
-    asked = [[Message("user", f"What is the weather in {city}?")] for city in ("Oslo", "Rome", "Bonn", "Nice", "Porto")]
-    with Local(WARM, temperature=0.0, answer=24) as local, ThreadPoolExecutor(len(asked)) as pool:
-        model = local.policy().speak(Item("a", "b"))
-        alone = [model.reply(messages, TOOLS) for messages in asked]
+def test_those_that_wait_together_are_answered_as_each_alone(local: Local) -> None:
+    model = local.policy().speak(Item("a", "b"))
+    alone = [model.reply(messages, TOOLS) for messages in TALKS]
+    with ThreadPoolExecutor(len(TALKS)) as pool:
         for _ in range(3):
-            assert list(pool.map(lambda messages: model.reply(messages, TOOLS), asked)) == alone
-        local.process.kill()
-        with pytest.raises(NotRun, match="ended by itself"):
-            model.reply(ASKED, TOOLS)
+            assert list(pool.map(lambda messages: model.reply(messages, TOOLS), TALKS)) == alone
+
+
+def test_a_greedy_batch_is_answered_as_each_of_it_alone() -> None:
+    speaking = Speaking(load_policy(WARM), temperature=0.0, answer=24)
+    asked = [Asking(number, messages, TOOLS) for number, messages in enumerate(TALKS)]
+    alone = [reply for one in asked for reply in speaking.replies([one])]
+    assert sorted(speaking.replies(asked), key=lambda reply: reply["id"]) == alone
 
 
 def test_a_folder_without_a_policy_is_refused_in_a_sentence(tmp_path: Path) -> None:
@@ -82,3 +87,12 @@ def test_an_adapter_is_known_by_its_own_weights_and_those_beneath_it(tmp_path: P
         found.add(weights_digest(folder))
         beneath = folder
     assert len(found) == 3
+
+
+def test_who_asks_is_told_when_the_process_of_the_model_has_ended(local: Local) -> None:
+    """The last of these tests, for there is one process for all."""
+    model = local.policy().speak(Item("a", "b"))
+    assert model.reply(ASKED, TOOLS)
+    local.process.kill()
+    with pytest.raises(NotRun, match="ended by itself"):
+        model.reply(ASKED, TOOLS)

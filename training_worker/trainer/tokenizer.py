@@ -16,7 +16,8 @@ from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
-from trl.chat_template_utils import qwen3_instruct_2507_chat_template
+
+from .chat_templates import QWEN3_INSTRUCT
 
 END_OF_TEXT, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 MARKS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<tools>", "</tools>")
@@ -73,14 +74,14 @@ def train_tokenizer(
         padding_side="left",
         clean_up_tokenization_spaces=False,
     )
-    tokenizer.chat_template = qwen3_instruct_2507_chat_template
+    tokenizer.chat_template = QWEN3_INSTRUCT
     return tokenizer
 
 
 def plain_tokenizer() -> PreTrainedTokenizerFast:
     """A tokenizer that can only render: the template without a vocabulary."""
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE()))
-    tokenizer.chat_template = qwen3_instruct_2507_chat_template
+    tokenizer.chat_template = QWEN3_INSTRUCT
     return tokenizer
 
 

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import torch
-from safetensors import SafetensorError
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from ...prove.trajectory import UnreadableData
 from ..alarm import within
-from ..families import family_of
-from .checks import Check, Verdict, audit
-from .conversations import Conversation, awkward
-from .likelihood import TOLERANCE, Reader, unlike
+from .checks import Verdict, audit
 
-LIKELIHOOD = "log-probabilities"
 LONGEST_AUDIT = 120.0  # seconds, a hundred times what it takes; a template of others may have no end
-SHORT = ("parallel calls", "user turns")
 
 
 class UnreadableModel(UnreadableData):
@@ -43,24 +35,10 @@ def audit_folder(folder: Path, weights: bool = True, seconds: float = LONGEST_AU
         ) from None
     if not weights or not has_weights(folder):
         return verdict
+    from .weights import likelihood, model_of  # these import torch, which a tokenizer does not need
+
     found = likelihood(model_of(folder), tokenizer)
     return replace(verdict, checks=(*verdict.checks, found))
-
-
-def likelihood(model: Any, tokenizer: PreTrainedTokenizerFast, reader: type[Reader] = Reader) -> Check:
-    """Whether what a sampler notes, token by token with a cache, is what training recomputes in one pass."""
-    worst, where = 0.0, ""
-    for conversation in shortest(tokenizer):
-        gap, detail = unlike(model, tokenizer, conversation, reader)
-        if not gap <= worst:  # a gap that is no number is the worst
-            worst, where = gap, f"{conversation.name}: {detail}"
-    told = f"The largest gap between decoding and one pass is {worst:.1e}; {TOLERANCE:.0e} is allowed."
-    ok = worst <= TOLERANCE
-    return Check(LIKELIHOOD, ok, told if ok else f"{told}\n  {where}")
-
-
-def shortest(tokenizer: PreTrainedTokenizerFast) -> list[Conversation]:
-    return [one for one in awkward(family_of(tokenizer).format) if one.name in SHORT]
 
 
 def tokenizer_of(folder: Path) -> PreTrainedTokenizerFast:
@@ -82,17 +60,6 @@ def has_weights(folder: Path) -> bool:
     if others := sorted(path.name for kind in ("*.bin", "*.pt", "*.pth") for path in folder.glob(kind)):
         raise UnreadableModel(f"{folder} has its weights in {others[0]}; only safetensors are read: convert them.")
     return False
-
-
-def model_of(folder: Path) -> Any:
-    """The model of a folder, in float32. Raises UnreadableModel."""
-    try:
-        model = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, trust_remote_code=False
-        )
-    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, MemoryError) as error:
-        raise unreadable(folder, error) from None
-    return model.eval()
 
 
 def unreadable(folder: Path, error: Exception) -> UnreadableModel:

@@ -1,0 +1,46 @@
+"""The check of a model's weights: decoding with a cache gives the log-probabilities of one pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+
+from ..families import family_of
+from .checks import Check
+from .conversations import Conversation, awkward
+from .folder import unreadable
+from .likelihood import TOLERANCE, Reader, unlike
+
+LIKELIHOOD = "log-probabilities"
+SHORT = ("parallel calls", "user turns")
+
+
+def likelihood(model: Any, tokenizer: PreTrainedTokenizerFast, reader: type[Reader] = Reader) -> Check:
+    """Whether what a sampler notes, token by token with a cache, is what training recomputes in one pass."""
+    worst, where = 0.0, ""
+    for conversation in shortest(tokenizer):
+        gap, detail = unlike(model, tokenizer, conversation, reader)
+        if not gap <= worst:  # a gap that is no number is the worst
+            worst, where = gap, f"{conversation.name}: {detail}"
+    told = f"The largest gap between decoding and one pass is {worst:.1e}; {TOLERANCE:.0e} is allowed."
+    ok = worst <= TOLERANCE
+    return Check(LIKELIHOOD, ok, told if ok else f"{told}\n  {where}")
+
+
+def shortest(tokenizer: PreTrainedTokenizerFast) -> list[Conversation]:
+    return [one for one in awkward(family_of(tokenizer).format) if one.name in SHORT]
+
+
+def model_of(folder: Path) -> Any:
+    """The model of a folder, in float32. Raises UnreadableModel."""
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float32, use_safetensors=True, local_files_only=True, trust_remote_code=False
+        )
+    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, MemoryError) as error:
+        raise unreadable(folder, error) from None
+    return model.eval()

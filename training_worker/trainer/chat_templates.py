@@ -1,0 +1,20 @@
+"""Chat templates that come with TRL, read from its files.
+
+Importing TRL's module of templates takes seconds, as it imports models and data sets; a tokenizer needs neither.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+
+def trl_template(name: str) -> str:
+    """Return the template in TRL's chat_templates/NAME.jinja."""
+    spec = find_spec("trl")
+    assert spec and spec.origin
+    return (Path(spec.origin).parent / "chat_templates" / f"{name}.jinja").read_text("utf-8")
+
+
+QWEN3_INSTRUCT = trl_template("qwen3_instruct_2507")
+QWEN3_TRAINING = trl_template("qwen3_training")
