@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import training_worker.trainer  # noqa: F401  # before torch, whose idle threads would spin without what it sets
 from tests.order import GroupScheduling, place_of
 from tests.sharing import ROOT, RUN, cached_folder, run_folder
 from tests.together import end_together
