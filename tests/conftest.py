@@ -1,5 +1,6 @@
 """What holds for all tests: without torch (`make test TORCH=0`) the trainer's are left out, and the end says so."""
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -137,6 +138,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> Group
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest."""
     items.sort(key=place_of)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector a million objects that live as long as the process: modules and tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

@@ -18,6 +18,8 @@ from prove_web.live.models import Job, Kind, State
 from prove_web.servers.catalogue import MARKS, card, entries, search
 from prove_web.servers.parameters import parameters
 
+from .each_server import EACH_SERVER
+
 pytestmark = pytest.mark.django_db
 
 Run = dict[str, Any]
@@ -92,8 +94,9 @@ def test_every_server_has_a_card_and_a_page_with_all_of_its_tools(page: Callable
     assert page("server", "no-such-server").status_code == 404
 
 
-def test_every_tool_has_a_page_with_all_of_its_parameters(page: Callable[..., Any]) -> None:
-    for name, (_, tool) in TOOLS.items():
+@pytest.mark.parametrize("server", EACH_SERVER)
+def test_every_tool_has_a_page_with_all_of_its_parameters(server: str, page: Callable[..., Any]) -> None:
+    for name, tool in SERVERS[server].tools.items():
         shown = page("tool", name).content.decode()
         assert all(f"<code>{parameter}</code>" in shown for parameter in tool.model.model_fields)
     assert page("tool", "no_such_tool").status_code == 404

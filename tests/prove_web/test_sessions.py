@@ -10,12 +10,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from mcp_servers.catalogue import SERVERS, fingerprint
+from mcp_servers.catalogue import fingerprint
 from mcp_servers.kit import minute_text
 from prove_web.accounts.models import Project, User
 from prove_web.servers import calls
 from prove_web.servers.models import LiveSession, SessionCall
 from prove_web.servers.worlds import Cache, WorldDiffers, cache, moments
+
+from .each_server import EACH_SERVER
 
 pytestmark = pytest.mark.django_db
 SCRIPT = "<script>alert(1)</script>"
@@ -360,8 +362,11 @@ def queries(work: Callable[[], object]) -> int:
     return len(found)
 
 
-def test_every_tool_has_a_form_that_says_what_it_was_called_with(browser: Client, session: LiveSession) -> None:
-    LiveSession.objects.filter(pk=session.pk).update(servers=list(SERVERS))
+@pytest.mark.parametrize("server", EACH_SERVER)
+def test_every_tool_has_a_form_that_says_what_it_was_called_with(
+    server: str, browser: Client, session: LiveSession
+) -> None:
+    LiveSession.objects.filter(pk=session.pk).update(servers=[server])
     session.refresh_from_db()
     cache.kept.clear()
     for name, tool in moments(session)[0].world.tools().items():

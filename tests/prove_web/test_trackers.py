@@ -28,7 +28,11 @@ from training_worker.trackers.kept import Kept, NotRead, gathered, plainly
 from training_worker.trackers.unpacking import unpack
 
 SINGLE = {"tensorboard": True, "mlflow": False}  # whether a number has the digits of a float32 alone
-CASES = [*((format, seed) for format in SINGLE for seed in (1, 2)), ("wandb", 1)]  # the last takes seconds to write
+CASES = [  # those of W&B take seconds to write
+    *((format, 1) for format in SINGLE),
+    *(pytest.param(format, 2, marks=pytest.mark.long) for format in SINGLE),
+    ("wandb", 1),
+]
 
 
 def single(value: Any) -> Any:
