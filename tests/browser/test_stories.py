@@ -103,6 +103,7 @@ def test_a_form_with_ten_megabytes_is_refused_in_words(site: Site, page: Page, s
     assert answer.status == 413 and "Traceback" not in answer.text()
 
 
+@pytest.mark.long
 def test_a_sweep_is_launched_and_its_runs_are_laid_side_by_side(done_run: Site, page: Page) -> None:
     page.goto(f"{HERE}sweeps/new/?preset=seeds&dataset=1")
     page.get_by_label("Values of setting 1").fill("0, 1")

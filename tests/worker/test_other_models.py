@@ -55,6 +55,7 @@ def caller(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     return model
 
 
+@pytest.mark.long
 def test_a_llama_is_trained_watched_and_compared_by_the_calls_of_its_format(
     llama: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
