@@ -16,10 +16,11 @@ from urllib.parse import quote
 ROOT = Path(__file__).resolve().parents[1]
 PYTEST = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadscope"]
 ON_POSTGRESQL, LONG = "postgresql", ["-m", "long"]
+TRAINING = ("tests/trainer", "tests/worker", "tests/site")
 PARTS = {
     "pages": [*LONG, "tests/browser"],
-    "training": [*LONG, "tests/trainer", "tests/worker", "tests/site"],
-    "others": [*LONG, "tests/mcp_servers", "tests/prove", "tests/docs", "tests/prove_web"],
+    "training": [*LONG, *TRAINING],
+    "others": [*LONG, "tests", *(f"--ignore={folder}" for folder in ("tests/browser", *TRAINING))],
     ON_POSTGRESQL: ["-m", "not long", "tests/prove_web"],
 }
 

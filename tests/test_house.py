@@ -147,6 +147,7 @@ def test_an_installed_browser_that_starts_is_found_and_one_that_does_not_is_pass
     assert browser.find_browser() == str(tmp_path / "google-chrome")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "darwin", reason="looks into /Applications")
 def test_without_a_browser_it_is_said_which_tests_are_left_out_and_how_to_get_one(tmp_path: Path) -> None:
     """Playwright's download and Debian's package fail too: nothing of either is to be had here."""

@@ -53,6 +53,7 @@ def test_a_running_rollout_is_watched_as_it_happens(at_work: str, page: Page) ->
     assert faults(page) == []
 
 
+@pytest.mark.long
 def test_what_waits_is_raised_and_cancelled_and_its_order_is_seen(at_work: str, page: Page) -> None:
     for name in ("Waits first", "Waits second"):
         launch(page, name)

@@ -94,6 +94,7 @@ def test_the_laws_of_a_server_are_run_and_shown_without_reloading(site: Site, pa
     expect(page.get_by_text("Replay certificate")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_server_that_is_switched_off_is_gone_from_the_lists_until_it_is_on_again(site: Site, page: Page) -> None:
     for on in (False, True):
         page.goto(f"{HERE}environments/")
@@ -104,6 +105,7 @@ def test_a_server_that_is_switched_off_is_gone_from_the_lists_until_it_is_on_aga
         expect(page.get_by_role("link", name="start_engine")).to_have_count(int(on))
 
 
+@pytest.mark.long
 def test_a_session_of_the_gateway_is_started_stopped_and_started_again(site: Site, page: Page) -> None:
     page.goto(f"{HERE}environments/")
     page.get_by_label("What it is for").fill("An agent at work")

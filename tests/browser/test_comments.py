@@ -60,6 +60,7 @@ def test_two_people_talk_about_a_call_without_reloading(address: str, page: Page
     expect(other.get_by_text("Call 2: resolved, 2 comments")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_comment_that_did_not_arrive_stays_in_the_form(address: str, page: Page, other: Page) -> None:
     opened(page, address)
     opened(other, address)
@@ -86,6 +87,7 @@ def test_an_answer_that_comes_after_the_news_of_it_empties_the_form(address: str
     expect(other.get_by_label("Comment", exact=True)).to_have_value("")
 
 
+@pytest.mark.long
 def test_what_one_said_is_changed_and_taken_back_and_put_back(address: str, page: Page) -> None:
     opened(page, address)
     page.get_by_label("Comment", exact=True).fill("Too hasty")

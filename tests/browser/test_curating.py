@@ -58,6 +58,7 @@ def test_a_file_that_is_not_what_it_says_is_named_and_another_can_be_chosen(
     page.said[:] = [text for text in page.said if "422" not in text]
 
 
+@pytest.mark.long
 def test_a_table_is_mapped_and_its_bad_rows_are_reported(done_run: Site, page: Page, tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("ask,reply\nWhat is it?,It is.\n,nobody asks\n", "utf-8")

@@ -69,6 +69,7 @@ def test_a_tool_is_found_clicked_and_its_edge_proven_and_a_chain_drawn(proven: S
     assert page.evaluate(chosen) == 2
 
 
+@pytest.mark.long
 def test_an_edge_is_opened_as_a_live_session(proven: Site, page: Page) -> None:
     opened(page, "?edge=list_accounts~get_account")
     page.locator("#graph-panel").get_by_role("button", name="Open this in a live session").click()
@@ -77,6 +78,7 @@ def test_an_edge_is_opened_as_a_live_session(proven: Site, page: Page) -> None:
     expect(page.get_by_text("list_accounts").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_keyboard_reaches_every_tool_and_moves_the_picture(proven: Site, page: Page) -> None:
     opened(page)
     find = page.get_by_role("combobox", name="Find a tool")
@@ -104,6 +106,7 @@ def test_the_keyboard_reaches_every_tool_and_moves_the_picture(proven: Site, pag
     assert page.evaluate(zoom) > before[1]
 
 
+@pytest.mark.long
 def test_the_lines_of_a_server_come_apart_as_one_zooms_in_on_it(proven: Site, page: Page) -> None:
     opened(page)
     bundles = "() => window.prove.graph.picture.cy.edges(\"[is = 'bundle'][source = 's:email']\").length"

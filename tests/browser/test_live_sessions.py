@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.site.running import Site
@@ -71,6 +72,7 @@ def test_a_client_connects_by_the_text_of_the_panel_and_is_watched(site: Site, p
     expect(other.locator("#call-3")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_faults_are_switched_on_met_and_told(site: Site, page: Page) -> None:
     address = open_session(page)
     page.get_by_role("link", name="Faults").click()

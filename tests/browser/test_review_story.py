@@ -141,6 +141,7 @@ def test_a_lost_connection_loses_nothing_that_was_typed(team: Site, page: Page) 
     page.said[:] = [text for text in page.said if "ERR_INTERNET_DISCONNECTED" not in text]
 
 
+@pytest.mark.long
 def test_what_a_closed_page_had_not_sent_is_there_when_it_is_opened_again(team: Site, page: Page) -> None:
     address = make_queue(page, "Closed too soon", 2, reviewers="1")
     page.goto(f"{address}1/")
@@ -157,6 +158,7 @@ def test_what_a_closed_page_had_not_sent_is_there_when_it_is_opened_again(team: 
     page.said[:] = [text for text in page.said if "ERR_INTERNET_DISCONNECTED" not in text]
 
 
+@pytest.mark.long
 def test_two_tabs_are_told_of_each_other_and_both_texts_stay(team: Site, page: Page) -> None:
     address = make_queue(page, "Two tabs", 2, reviewers="1")
     page.goto(f"{address}1/")
@@ -175,6 +177,7 @@ def test_two_tabs_are_told_of_each_other_and_both_texts_stay(team: Site, page: P
     expect(page.locator("#comment")).to_have_value("From the second")
 
 
+@pytest.mark.long
 def test_undo_brings_the_last_item_back_with_all_that_was_said(team: Site, page: Page) -> None:
     address = make_queue(page, "Second thoughts", 3, reviewers="1")
     page.goto(f"{address}next/")
@@ -191,6 +194,7 @@ def test_undo_brings_the_last_item_back_with_all_that_was_said(team: Site, page:
     expect(page.get_by_role("heading", name=re.compile("Item 2"))).to_be_visible()
 
 
+@pytest.mark.long
 def test_who_was_signed_out_signs_in_elsewhere_and_types_on(team: Site, page: Page) -> None:
     address = make_queue(page, "Signed out", 2, reviewers="1")
     page.goto(f"{address}1/")

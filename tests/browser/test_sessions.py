@@ -3,6 +3,7 @@
 import re
 from urllib.parse import quote_plus
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.site.running import Site
@@ -129,6 +130,7 @@ def test_an_entity_is_chosen_by_what_it_is_called(site: Site, page: Page) -> Non
     expect(page.get_by_role("listbox")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_without_a_script_a_session_is_used_all_the_same(site: Site, chromium, signed_in: dict) -> None:
     context = chromium.new_context(base_url=site.url, storage_state=signed_in, java_script_enabled=False)
     page = context.new_page()

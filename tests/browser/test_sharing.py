@@ -1,5 +1,6 @@
 """A run is read by somebody who has only a link, until it is withdrawn; and one that is deleted comes back."""
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.site.running import Site
@@ -34,6 +35,7 @@ def test_a_link_lets_a_stranger_read_a_run_until_it_is_withdrawn(done_run: Site,
     context.close()
 
 
+@pytest.mark.long
 def test_a_run_that_was_deleted_is_brought_back(done_run: Site, page: Page) -> None:
     page.goto(f"{HERE}runs/1/")
     page.wait_for_load_state("networkidle")  # what it still asks for, it would not find

@@ -74,6 +74,7 @@ def test_a_stranger_joins_by_a_link_and_then_sets_up_a_second_factor(page: Page,
     expect(page.get_by_text("Nina Novak set up a second factor of")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_passkey_signs_in_after_the_password_and_alone(site: Site, page: Page, stranger: Page) -> None:
     key = stranger.context.new_cdp_session(stranger)
     key.send("WebAuthn.enable")

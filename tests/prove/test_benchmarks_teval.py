@@ -276,6 +276,7 @@ def test_any_text_ends_in_a_score_and_runs_nothing(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_a_prompt_that_is_longer_than_the_model_reads_is_its_own_failure(plain: Teval) -> None:
     class Full:
         def reply(self, messages: Sequence[Message], tools: Sequence[dict[str, Any]]) -> str:

@@ -126,6 +126,7 @@ def test_the_consumer_of_an_edge_cannot_do_without_what_it_takes(graph: nx.DiGra
         assert not world.call(b, arguments).ok, (a, b)
 
 
+@pytest.mark.long
 def test_the_graph_is_the_same_for_one_process_and_for_two() -> None:
     two = ("calendar", "banking")
     assert as_text(build(servers=two, processes=2)) == as_text(graph_of(*two))

@@ -124,6 +124,7 @@ def written(path: Path) -> tuple[int, int]:
     return found.st_ino, found.st_mtime_ns
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_is_replaced(draws: Draws, folder: Path, tmp_path: Path) -> None:
     killed: list[int] = []
 

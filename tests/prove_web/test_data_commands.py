@@ -101,6 +101,7 @@ def test_imported_calls_are_said_to_be_not_certified(tmp_path: Path) -> None:
     assert not (tmp_path / "set" / "train.jsonl").exists()
 
 
+@pytest.mark.long
 def test_imported_calls_are_certified_by_a_server_that_the_operator_allows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +277,7 @@ def test_a_models_view_of_the_tools_is_held_against_the_graph(tmp_path: Path, kn
         said("classify", servers="banking,steam_engine")
 
 
+@pytest.mark.long
 def test_a_language_model_teaches_a_data_set_that_is_compared_with_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:

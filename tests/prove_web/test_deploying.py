@@ -147,6 +147,7 @@ def test_the_port_of_a_program_can_be_chosen(settings: Any, monkeypatch: pytest.
         wanted("web", "127.0.0.1", 99999)
 
 
+@pytest.mark.long
 def test_a_program_becomes_what_the_site_starts_it_by(tmp_path: Path) -> None:
     """What then says that the port is taken is the gateway itself."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

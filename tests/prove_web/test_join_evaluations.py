@@ -243,6 +243,7 @@ def by_the_site(job: Job, data: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_an_evaluation_whose_machine_died_is_gone_on_with_by_another_and_is_the_same_as_on_the_site(
     project: Project, token: str, data: Path, tmp_path: Path, graph_folder: Path, settings: LazySettings
 ) -> None:

@@ -179,6 +179,7 @@ def data(graph_folder: Path, tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_it_starts_survives_a_kill_and_stops_without_a_trace(site, data: Path, migrated: Path) -> None:
     shutil.copy(migrated, data / "prove.sqlite3")
     first = site(data, PROVE_DEMO="none")

@@ -127,6 +127,7 @@ def test_a_folder_that_mlflow_made_is_read_from_its_zip(
     assert as_user(mary).get(reverse("run-take", args=["acme", "demo", run.number, "nothing"])).status_code == 404
 
 
+@pytest.mark.long
 def test_the_terminal_does_so_too(project: Project, tmp_path: Path) -> None:
     run = random_run(project, 5)
     call_command("export_run", "acme/demo", str(run.number), str(tmp_path / "out"), "--to", "tensorboard")

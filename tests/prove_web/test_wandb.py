@@ -77,6 +77,7 @@ def curve(run: Run) -> dict[int, dict[str, float]]:
     return {one.step: {name: x for name, x in one.metrics.items() if name != "elapsed_s"} for one in run.points.all()}
 
 
+@pytest.mark.long
 def test_several_runs_of_a_zip_are_read_as_they_were_logged(
     as_user: Callable[[User], Client], mary: User, project: Project, theirs: Path
 ) -> None:
@@ -111,6 +112,7 @@ def test_one_file_alone_that_was_cut_short_says_so(
     assert answer["Location"] == run.get_absolute_url()
 
 
+@pytest.mark.long
 def test_the_terminal_writes_one_without_asking_any_network(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

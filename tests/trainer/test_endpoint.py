@@ -96,6 +96,7 @@ def test_a_model_that_is_not_there_is_named(url: str, tmp_path: Path) -> None:
         endpoint.chat([Message("user", "Hello")])
 
 
+@pytest.mark.long
 def test_a_real_model_acts_in_a_live_world(url: str, tmp_path: Path) -> None:
     world = World.open(3, ("banking",), "small")
     task = Task("chain", ("list_accounts",), tuple(world.tools()))

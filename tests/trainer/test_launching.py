@@ -71,6 +71,7 @@ def test_a_launcher_is_needed_for_runs_of_several_processes_only(tmp_path: Path)
         assert processes(tmp_path) == wanted
 
 
+@pytest.mark.long
 def test_two_processes_train_as_one_and_the_first_one_tells(
     tmp_path: Path, taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
 ) -> None:

@@ -68,6 +68,7 @@ def test_a_run_is_trained_watched_and_compared_and_that_once(running_worker: Web
     assert other["error"] == "This run was begun with other settings or data. Launch a new run."
 
 
+@pytest.mark.long
 def test_a_run_that_was_stopped_after_a_step_goes_on_from_its_checkpoint(running_worker: Web, made: Path) -> None:
     web, data = running_worker, made.name
     spec = run_of(data, ENDLESS, minutes=60, evaluate_every=0, held_out=0)

@@ -60,6 +60,7 @@ def test_a_supervised_run_is_trained_watched_and_compared(made: Path, jobs: Path
     assert policy_folder(f"run:{JOB}", jobs) == jobs / JOB / "out" / "policy"
 
 
+@pytest.mark.long
 def test_a_run_ends_early_when_held_out_reward_does_not_rise(made: Path, jobs: Path) -> None:
     spec = sft_of(made, held_out=1, evaluate_every=1, patience=2, learning_rate=1e-12, max_steps=50)
     events = done(jobs, spec)
