@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.trainer.backends import Asked, Name, NoBackend, backend_for
+from training_worker.trainer.backends import Asked, Name, NoBackend, backend_for, slots
 from training_worker.trainer.backends.decoder import DecoderBackend
 from training_worker.trainer.backends.lookup import Lookup
+from training_worker.trainer.backends.slots import OneToken, Slots
 from training_worker.trainer.backends.transformers import TransformersBackend
 from training_worker.trainer.backends.uniforms import Uniforms, pick
 from training_worker.trainer.families import family_of
@@ -82,6 +83,65 @@ def test_log_probabilities_are_those_of_one_full_forward(name: str) -> None:
 def test_neither_waiting_for_a_place_nor_guessing_changes_a_token(name: str, temperature: float) -> None:
     first, *others = ([one.completion_ids for one in rollouts(name, temperature, **shape)[0]] for shape in SHAPES)
     assert others == [first, first]
+
+
+class Direct(OneToken):
+    """What a GPU replays, computed each time: the slots that are not asked are read all the same."""
+
+    def capture(self, slots: Slots) -> None:
+        pass
+
+    def replay(self, slots: Slots) -> None:
+        slots.aim(self.at, self.places, self.room)
+        self.logits = slots.forward(self.ids, self.places, self.room, 0)
+
+
+@pytest.mark.parametrize("rows", [9, 2])
+@pytest.mark.parametrize("name", ["qwen3", "llama3.2"])
+def test_reading_a_token_of_every_slot_changes_no_token(name: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected, _ = rollouts(name, rows=rows)
+    monkeypatch.setattr(slots, "can_capture", lambda device: True)
+    monkeypatch.setattr(slots, "OneToken", Direct)
+    monkeypatch.setattr(slots, "GROWTH", 64)  # so that the cache grows on the way
+    found, _ = rollouts(name, rows=rows)
+    assert [one.completion_ids for one in found] == [one.completion_ids for one in expected]
+
+
+def test_a_model_that_cannot_be_captured_is_read_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[Slots]()
+
+    class Refusing(OneToken):
+        def capture(self, slots: Slots) -> None:
+            tried.append(slots)
+            raise RuntimeError("operation not permitted when stream is capturing")
+
+    expected, _ = rollouts("qwen3")
+    monkeypatch.setattr(slots, "can_capture", lambda device: True)
+    monkeypatch.setattr(slots, "OneToken", Refusing)
+    found, _ = rollouts("qwen3")
+    assert [one.completion_ids for one in found] == [one.completion_ids for one in expected]
+    assert len(tried) == 1, "it is tried once"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_graph_gives_the_same_rollouts_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, tokenizer = sharp("qwen3").to("cuda"), family_tokenizer("qwen3")
+    made = []
+    for captures in (True, False):
+        monkeypatch.setattr(slots, "can_capture", lambda device, captures=captures: captures)
+        backend = TransformersBackend(model, often(tokenizer), 0.0, rows=4)
+        made.append(sample(model, tokenizer, [example(1), example(2)], 3, limits=LIMITS, attempt=Bank, backend=backend))
+    model.to("cpu")
+    assert [one.completion_ids for one in made[0]] == [one.completion_ids for one in made[1]]
+
+
+def test_generation_is_without_attention_that_plans_for_each_length() -> None:
+    model, seen = sharp("qwen3"), list[bool]()
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    hook = model.register_forward_pre_hook(lambda *given: seen.append(torch.backends.cuda.cudnn_sdp_enabled()))
+    rollouts("qwen3")
+    hook.remove()
+    assert seen and not any(seen) and torch.backends.cuda.cudnn_sdp_enabled()
 
 
 def test_a_conversation_is_read_once_and_a_groups_prompt_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.trajectory import Example, Reward, Rollout
+from training_worker.trainer import measuring
 from training_worker.trainer.evaluate import Rollouts, evaluate, paired, table
 from training_worker.trainer.sampler import TokenLimits
 
@@ -41,6 +43,24 @@ def test_one_seed_gives_one_evaluation(
         evaluate(taught, tokenizer, examples[:10], 2, 1.0, seed, limits=LIMITS, attempt=Bank) for seed in (1, 1, 2)
     )
     assert first == again != other
+
+
+def test_how_many_run_together_does_not_change_greedy_rollouts(
+    taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Example]
+) -> None:
+    few, many = (
+        evaluate(taught, tokenizer, examples[:4], temperature=0.0, attempt=Bank, backend="transformers", together=size)
+        for size in (1, 100)
+    )
+    assert [one[0].calls for one in few] == [one[0].calls for one in many]
+
+
+def test_on_a_gpu_one_batch_has_many_more_rollouts_than_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[dict[str, Any]]()
+    monkeypatch.setattr(measuring, "evaluate", lambda *given, **how: asked.append(how))
+    for device in ("cpu", "cuda"):
+        measuring.Measuring(device, 90, TokenLimits()).rollouts(None, None, [])  # type: ignore[arg-type]
+    assert "together" not in asked[0] and asked[1]["together"] > 10 * asked[1]["rows"]
 
 
 def test_a_table_has_a_line_per_chain_length_and_one_for_all(

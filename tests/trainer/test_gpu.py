@@ -13,11 +13,15 @@ from rich.console import Console
 
 from mcp_servers.catalogue import SERVERS
 from training_worker.benchmark_page import PAGE
+from training_worker.gpu import __main__ as command
 from training_worker.gpu.__main__ import main, options_of, run
 from training_worker.gpu.hardest import chained_tools, hardest
+from training_worker.gpu.learning import Learning
 from training_worker.gpu.options import SMALL, Options, Size
+from training_worker.gpu.step import TOLD
 from training_worker.prove.training import PAPER
 from training_worker.prove.trajectory import Example, read_lines
+from training_worker.trainer import placing
 from training_worker.trainer.models import SHIPPED, model_under
 from training_worker.trainer.policy import load_policy, load_tokenizer
 from training_worker.trainer.shaped import GroundTruth, ModelShape, shaped
@@ -25,13 +29,13 @@ from training_worker.trainer.shaped import GroundTruth, ModelShape, shaped
 SHAPE = ModelShape(layers=2, width=64, heads=4, kv_heads=2, head_dim=16, ffn=128, vocabulary=5_000)
 
 
-def trial(data: Path) -> tuple[str, str]:
-    """The tables, and what was said."""
+def trial(data: Path, **other: int) -> tuple[str, str]:
+    """The tables, and what was said; `other` are sizes."""
     page = data / "page.md"
     page.write_text("before\n<!-- gpu: begin -->\n<!-- gpu: end -->\nafter\n", "utf-8")
-    size = replace(SMALL, completion=128, longest_prompt=900)
+    size = replace(SMALL, completion=128, longest_prompt=900, **other)
     told = io.StringIO()
-    options = Options(data, SHIPPED, "cpu", size, servers=("banking",), threads=1, page=page)
+    options = Options(data, SHIPPED, "cpu", size, servers=("banking",), threads=1, page=page, small=True)
     return run(options, Console(file=told, width=200)), told.getvalue()
 
 
@@ -57,6 +61,35 @@ def test_every_stage_runs_in_small_and_is_kept_and_no_page_is_written(tried: Pat
     before, after = (load_policy(tried / stage / "policy").model for stage in ("sft", "grpo"))
     assert before.config == after.config
     assert said.count("kept from before") >= 7, "asked again, nothing is done again"
+
+
+def test_without_steps_of_grpo_the_page_has_none_and_what_is_there_is_kept(tried: Path) -> None:
+    table, said = trial(tried, grpo_steps=0)
+    assert "| SFT | 2 |" in table and "GRPO" not in table and "billion random weights" in table
+    assert said.count("kept from before") == 6, "SFT and its measurements do not depend on how long GRPO is"
+
+
+def test_a_gpu_writes_the_page_also_with_fewer_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, gain = tmp_path / "page.md", {"difference": 0.1, "low": 0.0, "high": 0.2, "before": 0.3, "after": 0.4}
+    page.write_text("<!-- gpu: begin -->\n<!-- gpu: end -->\n", "utf-8")
+    step = dict.fromkeys((*TOLD, "parameters", "steps"), 1.0) | {"batch": "4 x 16"}
+    learned = {"servers": {"banking": 12}, "sft": {"steps": 7, "seconds": 60.0, "sampled": gain, "greedy": gain}}
+    monkeypatch.setattr(command, "measure_step", lambda *given: step)
+    monkeypatch.setattr(Learning, "run", lambda self: learned)
+    monkeypatch.setattr(Learning, "data_set", lambda self: None)
+    monkeypatch.setattr(placing, "require_device", lambda device: None)
+    monkeypatch.setattr(placing, "name_of", lambda device: "GPU of a test")
+    options = replace(options_of(["--steps", "0", "--sft-steps", "7", "--data", str(tmp_path)]), page=page)
+    run(options, Console(file=io.StringIO()))
+    assert "On one GPU of a test" in page.read_text("utf-8") and "| SFT | 7 | 1.0 |" in page.read_text("utf-8")
+
+
+def test_attention_that_plans_for_each_length_is_off_after_a_training_began(tried: Path) -> None:
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
+
+
+def test_updates_are_computed_in_bf16_on_a_gpu() -> None:
+    assert (options_of([]).precision, options_of(["--device", "cpu"]).precision) == ("bf16", "fp32")
 
 
 def test_the_hardest_servers_are_those_on_which_most_tools_need_a_call_before() -> None:
@@ -91,6 +124,8 @@ def test_the_full_size_has_the_papers_batch_and_the_small_one_is_asked_for() -> 
     assert (full.size, full.device, full.page) == (Size(), "cuda", PAGE)
     assert (full.size.prompts, full.size.group) == (PAPER["prompts"], PAPER["group"])
     assert (small.size.grpo_steps, small.size.sft_steps, small.small) == (3, 2, True)
+    short = options_of(["--steps", "0", "--minutes", "5", "--shape-steps", "3"])
+    assert not short.small and short.size == replace(Size(), grpo_steps=0, grpo_minutes=5.0, shape_steps=3)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

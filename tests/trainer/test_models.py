@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from training_worker.prove.trajectory import Example, Rollout, write_lines
+from training_worker.trainer import footprint as memory_of
 from training_worker.trainer import policy
 from training_worker.trainer.footprint import TooLarge, footprint, require_memory, shapes
 from training_worker.trainer.grpo import train
@@ -204,6 +205,19 @@ def test_memory_is_counted_by_what_holds_it() -> None:
     assert lora.reference == 0 and lora.cache == full.cache / 2 and lora.gradients < full.gradients / 4
     spread = footprint(replace(RUN, processes=4, sharding="fsdp", backend="vllm"), weights, model)
     assert spread.weights == full.weights / 4 and spread.optimizer == full.optimizer / 4
+
+
+def test_on_a_gpu_the_cache_gets_half_of_what_the_training_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_of, "memory", lambda device: 10e9)
+    long = replace(RUN, limits=TokenLimits(completion=100_000))
+    rows = {device: memory_of.rows_at_once(long, device) for device in ("cpu", "cuda")}
+    a_row = (1024 + 100_000) * 4 * 2 * 2 * 64 * 4
+    assert rows == {"cpu": int(10e9 / 4 / a_row), "cuda": int((10e9 - held()) / 2 / a_row)}
+
+
+def held() -> float:
+    """Bytes of weights, gradients and moments of the shipped policy."""
+    return 16.0 * sum(p.numel() for p in load_policy(SHIPPED).model.parameters())
 
 
 def test_a_run_that_cannot_fit_is_refused_with_the_figure(tmp_path: Path) -> None:

@@ -98,14 +98,19 @@ def options_of(argv: Sequence[str] | None) -> Options:
     parser.add_argument("--data", type=Path, help="folder for what it makes (default: data/gpu, or data/gpu-small)")
     parser.add_argument("--model", type=Path, default=Path("data") / "models" / MODEL, help="folder of the model")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--steps", type=int, help="steps of GRPO and at most as many of SFT")
+    parser.add_argument("--steps", type=int, help="steps of GRPO, and the most of SFT; 0 leaves GRPO out")
+    parser.add_argument("--sft-steps", type=int, help="steps of SFT, whatever --steps says")
+    parser.add_argument("--minutes", type=float, help="most minutes of GRPO")
+    parser.add_argument("--shape-steps", type=int, help="steps of the model of 4B's shape")
     parser.add_argument("--small", action="store_true", help="small in everything, with LoRA: to see that it runs")
     given = parser.parse_args(argv)
     size = SMALL if given.small else Size()
-    if given.steps:
-        size = replace(size, grpo_steps=given.steps, sft_steps=min(size.sft_steps, given.steps))
+    if given.steps is not None:
+        size = replace(size, grpo_steps=given.steps, sft_steps=min(size.sft_steps, given.steps or size.sft_steps))
+    size = replace(size, sft_steps=given.sft_steps or size.sft_steps, shape_steps=given.shape_steps or size.shape_steps)
+    size = replace(size, grpo_minutes=given.minutes)
     data = given.data or Path("data") / ("gpu-small" if given.small else "gpu")
-    return Options(data.absolute(), given.model.absolute(), given.device, size)
+    return Options(data.absolute(), given.model.absolute(), given.device, size, small=given.small)
 
 
 if __name__ == "__main__":

@@ -35,18 +35,20 @@ class Learning:
         self.servers = options.servers or hardest()
 
     def run(self) -> Summary:
-        """The paired differences of both trainings, for the page."""
+        """The paired differences of both trainings, for the page; without those of GRPO if it has no steps."""
         data = self.data_set()
         before = self.measure("before", data, self.options.model)
         warm = self.supervised(data)
         between = self.measure("after SFT", data, warm.folder / "policy")
-        trained = self.grpo(data, warm)
-        after = self.measure("after GRPO", data, trained.folder / "policy")
-        return {
+        learned: Summary = {
             "servers": {name: chained_tools(name) for name in self.servers},
             "sft": {**warm.summary, **self.gains(data, before, between)},
-            "grpo": {**trained.summary, **self.gains(data, between, after)},
         }
+        if self.size.grpo_steps:
+            trained = self.grpo(data, warm)
+            after = self.measure("after GRPO", data, trained.folder / "policy")
+            learned["grpo"] = {**trained.summary, **self.gains(data, between, after)}
+        return learned
 
     def data_set(self) -> Outcome:
         def work(folder: Path) -> Summary:
@@ -73,7 +75,7 @@ class Learning:
             return {"line": f"{line} on {', '.join(self.servers)}"}
 
         asked = {"examples": self.size.examples, "held_out": self.size.held_out, "longest": self.size.longest_prompt}
-        code = {"servers": fingerprint(self.servers), "wording": wording(self.servers)}
+        code: Summary = {"servers": fingerprint(self.servers), "wording": wording(self.servers)}
         code |= {"synthesis code": code_digest(PROVE), "seed": SEED}
         return self.stage("data", {**code, **asked, **self.start()}, work)
 
@@ -112,6 +114,7 @@ class Learning:
                 epochs=100,
                 learning_rate=size.sft_rate,
                 longest=size.longest_prompt + size.completion,
+                precision=self.options.precision,
                 lora_rank=size.lora_rank,
                 gradient_checkpointing=True,
                 device=self.options.device,
@@ -119,7 +122,8 @@ class Learning:
             )
             return self.ended(train_supervised(run, self.heard("SFT", "loss")))
 
-        return self.stage("sft", {"data": data.key, **asdict(self.size), **self.start()}, work)
+        named = ("longest_prompt", "completion", "lora_rank", "sft_steps", "sft_batch", "sft_rate")
+        return self.stage("sft", {"data": data.key, **self.size.only(*named), **self.start()}, work)
 
     def grpo(self, data: Outcome, warm: Outcome) -> Outcome:
         def work(folder: Path) -> Summary:
@@ -127,7 +131,9 @@ class Learning:
 
             return self.ended(train(self.grpo_run(data, warm.folder / "policy", folder), self.heard("GRPO", "reward")))
 
-        return self.stage("grpo", {"data": data.key, "sft": warm.key, **asdict(self.size), **self.start()}, work)
+        sizes = self.size.only("longest_prompt", "turn", "completion", "lora_rank", "prompts", "group")
+        sizes |= self.size.only("grpo_steps", "grpo_minutes", "grpo_rate")
+        return self.stage("grpo", {"sft": warm.key, **sizes, **self.start()}, work)
 
     def grpo_run(self, data: Outcome, policy: Path, out: Path) -> Any:
         from ..trainer.grpo_run import GRPORun, TokenLimits
@@ -140,11 +146,13 @@ class Learning:
             prompts=size.prompts,
             group=size.group,
             max_steps=size.grpo_steps,
+            minutes=size.grpo_minutes,  # type: ignore[arg-type]  # the trainer is checked without optional types
             learning_rate=size.grpo_rate,
             decay=0.3,
             longest_prompt=size.longest_prompt,
             limits=TokenLimits(turn=size.turn, completion=size.completion),
             lora_rank=size.lora_rank,
+            precision=self.options.precision,
             micro_batch=1 if self.options.small else 16,
             gradient_checkpointing=True,
             device=self.options.device,

@@ -17,20 +17,25 @@ class Size:
     examples: int = 2_000
     held_out: int = 200
     samples: int = 4
-    longest_prompt: int = 3_072
+    longest_prompt: int = 1_024
     turn: int = 160
-    completion: int = 1_536
+    completion: int = 1_024
     lora_rank: int = 0
     sft_steps: int = 500
     sft_batch: int = 8
     sft_rate: float = 1e-4
     grpo_steps: int = 150
+    grpo_minutes: float | None = None  # of training, if that is sooner
     prompts: int = PAPER["prompts"]
     group: int = PAPER["group"]
     grpo_rate: float = 1e-5
     shape_prompts: int = 4  # groups of the paper's size, a quarter of its batch
     shape_steps: int = 6
     shape_turn: int = 40
+
+    def only(self, *names: str) -> dict[str, float | None]:
+        """What a stage depends on: to change the rest does not make it run again."""
+        return {name: getattr(self, name) for name in names}
 
 
 SMALL = Size(
@@ -54,7 +59,7 @@ SMALL = Size(
 
 @dataclass(frozen=True)
 class Options:
-    """`servers` is empty for the three hardest; `page` is where the tables go when a GPU made them."""
+    """`servers` is empty for the three hardest; `page` is where the tables go when a GPU made them, unless `small`."""
 
     data: Path
     model: Path
@@ -63,7 +68,9 @@ class Options:
     servers: tuple[str, ...] = ()
     threads: int = 2
     page: Path = PAGE
+    small: bool = False
 
     @property
-    def small(self) -> bool:
-        return self.size != Size()
+    def precision(self) -> Literal["fp32", "bf16"]:
+        """What updates are computed in."""
+        return "bf16" if self.device == "cuda" else "fp32"

@@ -13,18 +13,23 @@ def markdown(learned: dict[str, Any], step: dict[str, Any], machine: str, option
     lines = [
         f"On one {machine}: {options.model.name} on {servers}, the number of tools that need a call before them; "
         f"{size.held_out} held-out conversations, {size.samples} samples each at temperature 1 and one greedy. "
-        "Paired differences with 95% bootstrap intervals over conversations. The largest reward is 1.3.",
+        "Paired differences with 95% bootstrap intervals over conversations. The largest reward is 1.3. "
+        f"A step of SFT reads {size.sft_batch} conversations"
+        + (f", a step of GRPO {size.prompts} x {size.group} rollouts." if "grpo" in learned else "."),
         "",
         "| training | steps | minutes | sampled before | after | gain (95%) | greedy before | after | gain (95%) |",
         "| --- | ---: | ---: | --- | --- | --- | --- | --- | --- |",
     ]
-    for name, of in (("SFT", learned["sft"]), ("then GRPO", learned["grpo"])):
+    for name, of in (("SFT", learned["sft"]), ("then GRPO", learned.get("grpo"))):
+        if of is None:
+            continue
         cells = [cell for mode in ("sampled", "greedy") for cell in gain_cells(of[mode])]
         lines.append(f"| {name} | {of['steps']} | {of['seconds'] / 60:.1f} | " + " | ".join(cells) + " |")
     lines += [
         "",
         f"A model of {step['parameters'] / 1e9:.2f} billion random weights, LoRA, {step['batch']} rollouts a step that "
-        f"do the ground truth's calls, medians of {step['steps']} steps:",
+        f"do the ground truth's calls, {step['tokens']:,.0f} tokens a step with prompts of at most "
+        f"{size.longest_prompt:,}; medians of {step['steps']} steps after the first:",
         "",
         "| seconds a step | generation | update | environment | reward | environment and reward | tokens a second |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -32,7 +31,7 @@ def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> S
         small = ModelShape(2, 64, 4, 2, 16, 128, len(load_tokenizer(options.model).tokenizer))
         shape = small if options.small else ModelShape()
         rmtree(folder / "run", ignore_errors=True)
-        parameters = save_shaped(folder / "model", options.model, shape, size.shape_turn)
+        parameters = save_shaped(folder / "model", options.model, shape, size.shape_turn, device=options.device)
         steps: list[dict[str, float]] = []
 
         def heard(event: dict[str, Any]) -> None:
@@ -45,8 +44,8 @@ def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> S
             "group": size.group,
             "max_steps": size.shape_steps,
             "longest_prompt": size.longest_prompt,
-            "limits": TokenLimits(turn=4 * size.shape_turn, completion=4 * size.completion),
-            "precision": "bf16" if options.device == "cuda" else "fp32",
+            "limits": TokenLimits(turn=4 * size.shape_turn, completion=2 * size.completion),
+            "precision": options.precision,
             "micro_batch": min(MICRO_BATCH, size.shape_prompts * size.group),
         }
         run = GRPORun(
@@ -67,4 +66,5 @@ def measure_step(options: Options, data: Outcome, stage: Stage, tell: Tell) -> S
         batch = f"{size.shape_prompts} x {size.group}"
         return {"line": line, "parameters": parameters, "batch": batch, "steps": len(counted), **medians}
 
-    return stage("step", {"data": data.key, "device": options.device, **asdict(size)}, work).summary
+    named = ("longest_prompt", "completion", "group", "shape_prompts", "shape_steps", "shape_turn")
+    return stage("step", {"data": data.key, "device": options.device, **size.only(*named)}, work).summary

@@ -17,7 +17,7 @@ from typing import Any
 
 GB = 1e9
 PROCESS = 0.55 * GB  # Python, torch and the libraries of training once they are imported (measured; docs/benchmarks.md)
-MOST_ROWS = 64
+MOST_ROWS = 256
 LONGEST_HEADER = 100_000_000  # bytes
 EVERYTHING = ("weights", "gradients", "optimizer", "reference")
 SPLIT = {"ddp": (), "zero2": ("gradients", "optimizer"), "zero3": EVERYTHING, "fsdp": EVERYTHING}
@@ -95,7 +95,7 @@ def a_row(plan: Plan, model: Mapping[str, Any]) -> float:
 
 
 def rows_at_once(plan: Plan, model: Mapping[str, Any], memory: float) -> int:
-    """How many rollouts generate together: as many as a quarter of all memory has room for, at most 64.
+    """How many rollouts generate together: as many as a quarter of all memory has room for, at most 256.
 
     It follows from the machine and not from what is free at the moment, so that a resumed run does the same.
     """

@@ -37,24 +37,25 @@ def evaluate(
     attempt: Callable[[Example], Conversation] | None = None,
     backend: Name = "auto",
     rows: int = ROWS,
+    together: int = ROWS,
     vllm: Generation | None = None,
 ) -> Rollouts:
     """`samples` rollouts of every example, in the order of the examples; temperature 0 is greedy.
 
     Calls are read in the model's own format and scored by the paper's reward, whatever the model was trained by, unless
-    `attempt` says otherwise. Prompts of like length run together, at most `rows` of their conversations in the cache at
-    once. The same seed gives the same rollouts for the same examples in the same order, except from vLLM, which is
-    sent the model's weights first. Raises NoBackend.
+    `attempt` says otherwise. Prompts of like length run together, `together` rollouts in a batch, at most `rows` of
+    them in the cache at once. The same seed gives the same rollouts for the same examples in the same order and the
+    same `together`, except from vLLM, which is sent the model's weights first. Raises NoBackend.
     """
     attempt = attempt or partial(Attempt, format=family_of(tokenizer).format)
     generator = torch.Generator().manual_seed(seed)
     asked = [attempt(example) for example in examples]
     lengths = [len(prompt_ids(tokenizer, one.opening, one.tools)) for one in asked]
     order = sorted(range(len(examples)), key=lambda i: lengths[i])
-    together = max(1, ROWS // samples)
+    size = max(1, together // samples)
     found: dict[int, list[Rollout]] = {}
-    for start in range(0, len(order), together):
-        batch = order[start : start + together]
+    for start in range(0, len(order), size):
+        batch = order[start : start + size]
         made = sample(
             model,
             tokenizer,

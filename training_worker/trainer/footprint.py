@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,25 @@ def footprint(
     config: GRPORun | SupervisedRun, weights: dict[str, tuple[int, ...]], model: dict[str, Any], device: str = "cpu"
 ) -> Footprint:
     """What a run needs at least; `model` is the model's config.json."""
-    return arithmetic.footprint(weights, plan_of(config), model, memory(device))
+    return arithmetic.footprint(weights, plan_of(config), model, for_cache(config, weights, model, device))
 
 
 def rows_at_once(config: GRPORun | SupervisedRun, device: str) -> int:
     """How many rollouts generate together."""
     model = read_json(model_under(config.policy) / "config.json")
-    return arithmetic.rows_at_once(plan_of(config), model, memory(device))
+    return arithmetic.rows_at_once(plan_of(config), model, for_cache(config, shapes(config.policy), model, device))
+
+
+def for_cache(
+    config: GRPORun | SupervisedRun, weights: dict[str, tuple[int, ...]], model: dict[str, Any], device: str
+) -> float:
+    """The memory that the cache gets a quarter of: all there is. A GPU has nobody else to serve, and the more rows
+    speak at once, the better it is used: there the cache gets half of what the training leaves, if that is more."""
+    there = memory(device)
+    if device != "cuda":
+        return there
+    held = arithmetic.footprint(weights, replace(plan_of(config), rows=0), model, there).total
+    return max(there, 2 * (there - held))
 
 
 def memory(device: str) -> float:

@@ -23,7 +23,7 @@ from .footprint import require_memory, rows_at_once
 from .grpo_run import GRPORun, defaults, file_digest, identity
 from .loop import Ended, Evaluate, Event, Loop, OnEvent
 from .memory import keep_memory
-from .placing import check_settings, device_of, is_fast
+from .placing import check_settings, device_of, is_fast, use_unplanned_attention
 from .playing import Player, Try
 from .policy import Policy, load_policy, save_policy
 from .run_folder import Checkpoint, RunFolder
@@ -64,6 +64,7 @@ def train(
     """
     quiet()
     keep_memory()
+    use_unplanned_attention()
     torch.set_num_threads(config.threads)
     check_settings(config)
     device = device_of(config)

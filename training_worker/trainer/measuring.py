@@ -24,10 +24,13 @@ from .placing import device_of
 from .policy import Policy, load_policy
 from .supervised_run import SupervisedRun
 
+TOGETHER = 1_024  # rollouts of a batch on a GPU
+
 
 @dataclass(frozen=True)
 class Measuring:
-    """`rows` conversations fit into the cache of `device` at once, in float32."""
+    """`rows` conversations fit into the cache of `device` at once, in float32. On a GPU many more are in one batch:
+    where one ends, one that waits takes its place, and only the last ones leave the GPU half empty."""
 
     device: str
     rows: int
@@ -53,6 +56,8 @@ class Measuring:
     ) -> Rollouts:
         """See `evaluate`; vLLM, where it is there, is sent the model's weights and generates. Raises NoBackend."""
         how: Any = {"backend": "vllm", "vllm": vllm} if vllm else {"rows": self.rows}
+        if self.device == "cuda":
+            how["together"] = TOGETHER
         return evaluate(model, tokenizer, examples, samples, temperature, seed, limits=self.limits, **how)
 
 

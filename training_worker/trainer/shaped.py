@@ -33,12 +33,15 @@ class ModelShape:
     vocabulary: int = 151_936
 
 
-def save_shaped(folder: Path, tokenizer_of: Path, shape: ModelShape, turn: int, seed: int = 0) -> int:
+def save_shaped(
+    folder: Path, tokenizer_of: Path, shape: ModelShape, turn: int, seed: int = 0, device: str = "cpu"
+) -> int:
     """Write such a model, in bfloat16, with the tokenizer of another; its number of parameters. Raises ValueError."""
     tokenizer = load_tokenizer(tokenizer_of).tokenizer
     if len(tokenizer) > shape.vocabulary:
         raise ValueError(f"The tokenizer has {len(tokenizer)} tokens, more than the shape's {shape.vocabulary}.")
-    model = shaped(tokenizer, shape, turn, seed)
+    with torch.device(device):  # billions of random numbers: a GPU draws them in a second
+        model = shaped(tokenizer, shape, turn, seed)
     save_policy(folder, model, tokenizer, {"made_by": "random weights", "shape": vars(shape)})
     return sum(weight.numel() for weight in model.parameters())
 

@@ -20,7 +20,7 @@ from .footprint import require_memory
 from .grpo import Trained, quiet
 from .loop import Evaluate, OnEvent
 from .memory import keep_memory
-from .placing import device_of
+from .placing import device_of, use_unplanned_attention
 from .policy import load_policy, save_policy
 from .run_folder import RunFolder
 from .stopping import Stop, on_signals
@@ -47,6 +47,7 @@ def train_supervised(
     """
     quiet()
     keep_memory()
+    use_unplanned_attention()
     torch.set_num_threads(config.threads)
     folder = RunFolder(config.out)
     folder.open(identity(config))

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, CacheLayerMixin
 
-GROWTH = 256
+GROWTH = 512
 
 
 class SlotLayer(CacheLayerMixin):
@@ -74,6 +74,8 @@ class Slots:
         self.prompts: list[int | None] = [None] * slots
         self.fill = [0] * slots
         self.room = GROWTH
+        self.graph: OneToken | None = None
+        self.captures = can_capture(self.device)
 
     def take(self, slot: int, owner: int, prompt: int, held: int) -> None:
         self.owners[slot], self.prompts[slot], self.fill[slot] = owner, prompt, held
@@ -94,15 +96,28 @@ class Slots:
         does not move: the caller says how much of it counts.
         """
         longest = max(map(len, runs))
+        if longest == 1 and self.captures and self.layers[0].is_initialized:
+            logits = self.read_one(slots, [run[0] for run in runs])
+            if logits is not None:
+                return logits
         starts = torch.tensor([self.fill[slot] for slot in slots])
         places = starts[:, None] + torch.arange(longest)
         seen = int(places.max()) + 1
+        self.grow(seen)
+        places, at = places.to(self.device), torch.tensor(slots, device=self.device)
+        self.aim(at, places, seen)
+        ids = torch.tensor([[*run, *[0] * (longest - len(run))] for run in runs], device=self.device)
+        return self.forward(ids, places, seen, keep).float()
+
+    def grow(self, seen: int) -> None:
         while self.room < seen:
             self.room += GROWTH
-        places, at = places.to(self.device), torch.tensor(slots, device=self.device)
+
+    def aim(self, at: Tensor, places: Tensor, seen: int) -> None:
         for layer in self.layers:
             layer.aim(at, places, seen, self.room)
-        ids = torch.tensor([[*run, *[0] * (longest - len(run))] for run in runs], device=self.device)
+
+    def forward(self, ids: Tensor, places: Tensor, seen: int, keep: int) -> Tensor:
         hidden = torch.arange(seen, device=self.device) > places[..., None]
         lowest = torch.finfo(self.model.dtype).min
         mask = torch.zeros(hidden.shape, dtype=self.model.dtype, device=self.device).masked_fill_(hidden, lowest)
@@ -114,7 +129,61 @@ class Slots:
             use_cache=True,
             logits_to_keep=keep,
         ).logits
-        return logits.float()
+        return logits
+
+    def read_one(self, slots: list[int], tokens: list[int]) -> Tensor | None:
+        """Read a token into each of these slots by a graph (see OneToken); None for a model that cannot have one."""
+        ids = [0] * len(self.fill)
+        for slot, token in zip(slots, tokens, strict=True):
+            ids[slot] = token
+        self.grow(max(self.fill) + 1)
+        if self.graph is None or self.graph.room != self.room:
+            self.graph = None  # what it holds is free before the next is captured
+            try:
+                self.graph = OneToken(self, ids)
+            except RuntimeError:
+                self.captures = False
+                return None
+        return self.graph.read(self, ids)[slots].float()
+
+
+class OneToken:
+    """The forward of one token of every slot as a CUDA graph: a small model would wait for Python at every layer.
+
+    It belongs to one size of the cache. A slot that is not asked reads a token behind its own, where it is written over
+    before it is ever seen. Raises RuntimeError for a model that cannot be captured.
+    """
+
+    def __init__(self, slots: Slots, ids: list[int]):
+        self.room = slots.room
+        self.at = torch.arange(len(ids), device=slots.device)
+        self.ids, self.places = (torch.tensor(x, device=slots.device)[:, None] for x in (ids, slots.fill))
+        slots.aim(self.at, self.places, self.room)
+        self.capture(slots)
+
+    def capture(self, slots: Slots) -> None:
+        before, aside = torch.cuda.current_stream(), torch.cuda.Stream()
+        aside.wait_stream(before)
+        with torch.cuda.stream(aside):  # what libraries set up at first must not be in the graph
+            for _ in range(2):
+                slots.forward(self.ids, self.places, self.room, 0)
+        before.wait_stream(aside)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.logits = slots.forward(self.ids, self.places, self.room, 0)
+
+    def read(self, slots: Slots, ids: list[int]) -> Tensor:
+        self.ids.copy_(torch.tensor(ids)[:, None])
+        self.places.copy_(torch.tensor(slots.fill)[:, None])
+        self.replay(slots)
+        return self.logits
+
+    def replay(self, slots: Slots) -> None:
+        self.graph.replay()
+
+
+def can_capture(device: torch.device) -> bool:
+    return device.type == "cuda"
 
 
 def fits(model: PreTrainedModel) -> bool:

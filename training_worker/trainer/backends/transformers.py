@@ -184,10 +184,15 @@ class TransformersBackend:
 
 @contextmanager
 def speaking(model: PreTrainedModel) -> Iterator[None]:
-    """Without dropout, and without what in training saves memory at the price of the cache."""
-    was = model.training
+    """Without dropout, and without what in training saves memory at the price of the cache.
+
+    On a GPU without cuDNN's attention (see placing.py): each token makes another length.
+    """
+    was, planned = model.training, torch.backends.cuda.cudnn_sdp_enabled()
     model.eval()
+    torch.backends.cuda.enable_cudnn_sdp(False)
     try:
         yield
     finally:
+        torch.backends.cuda.enable_cudnn_sdp(planned)
         model.train(was)
