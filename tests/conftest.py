@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tests.prove.serving import Serve
 
 end_together()
+gc.disable()  # until all tests are collected: what is imported stays
 
 # Before Django is set up: tests write to a data folder of their own, and know no broker or database but theirs.
 IS_FIRST = RUN not in os.environ
@@ -144,6 +145,7 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector a million objects that live as long as the process: modules and tests."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
