@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 import training_worker.trainer  # noqa: F401  # before torch, whose idle threads would spin without what it sets
 from tests.order import GroupScheduling, place_of
-from tests.sharing import ROOT, RUN, cached_folder, run_folder
+from tests.sharing import GRAPH, ROOT, RUN, cached_folder, run_folder
 from tests.together import end_together
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def graph_folder() -> Path:
     """A folder with the graph of all servers; it is built again when a server or the engine changes."""
     from training_worker.prove.graph import load_or_build
 
-    with cached_folder("graph", ("mcp_servers", "training_worker/prove")) as folder:
+    with cached_folder(*GRAPH) as folder:
         load_or_build(folder)
     return folder
 
@@ -97,7 +97,7 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDb
     ContentType.objects.clear_cache()
 
     def begin_anew(case: TransactionTestCase) -> None:
-        """Copy the empty database; to empty all tables and let every app fill in its rows takes twenty times as long."""
+        """Copy the empty database, which is quicker than to empty each table and have all apps fill in their rows."""
         connection.ensure_connection()
         with closing(sqlite3.connect(kept)) as file:
             file.backup(connection.connection)

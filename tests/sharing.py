@@ -17,6 +17,7 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 PREFIX, OWNER = "pv-", "owner"  # short: the path of a socket has a limit
 RUN = "PROVE_TEST_FOLDER"  # set for all processes of the run: the folder that holds its temporary files
+GRAPH = ("graph", ("mcp_servers", "training_worker/prove"))  # the cached folder of graphs: its name, and its sources
 SEEN_BY_PYTEST = ROOT / ".pytest_cache" / "prove"
 
 

@@ -5,7 +5,8 @@ from functools import cache
 import networkx as nx
 
 from mcp_servers.catalogue import SERVERS as EVERY
-from training_worker.prove.graph import build
+from tests.sharing import GRAPH, cached_folder
+from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.trajectory import Example, Split
 from training_worker.warm import SERVERS as NAMES
@@ -16,8 +17,9 @@ TOOLS = {name: (server, tool) for server in SERVERS.values() for name, tool in s
 
 @cache
 def graph_of(*servers: str) -> nx.DiGraph:
-    """Return the graph of some servers, built once a process."""
-    return build(servers=servers)
+    """Return the graph of some servers, built once for all test runs until a server or the engine changes."""
+    with cached_folder(*GRAPH) as folder:
+        return load_or_build(folder, servers=servers)
 
 
 def known_graph() -> nx.DiGraph:
