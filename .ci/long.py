@@ -1,6 +1,7 @@
 """Run what `make test` leaves out, in parts: `long.py` runs all, `long.py pages` one, `long.py next` one by turns.
 
-CI runs one by turns after `make test`. It follows the number of commits, so that every part has its turn within a few submissions.
+CI runs one by turns after `make test`. It follows the number of commits, so that every part has its turn within a few
+submissions.
 """
 
 from __future__ import annotations

@@ -212,10 +212,10 @@ def test_on_a_gpu_the_cache_gets_half_of_what_the_training_leaves(monkeypatch: p
     long = replace(RUN, limits=TokenLimits(completion=100_000))
     rows = {device: memory_of.rows_at_once(long, device) for device in ("cpu", "cuda")}
     a_row = (1024 + 100_000) * 4 * 2 * 2 * 64 * 4
-    assert rows == {"cpu": int(10e9 / 4 / a_row), "cuda": int((10e9 - held()) / 2 / a_row)}
+    assert rows == {"cpu": int(10e9 / 4 / a_row), "cuda": int((10e9 - training_state_bytes()) / 2 / a_row)}
 
 
-def held() -> float:
+def training_state_bytes() -> float:
     """Bytes of weights, gradients and moments of the shipped policy."""
     return 16.0 * sum(p.numel() for p in load_policy(SHIPPED).model.parameters())
 
