@@ -92,6 +92,7 @@ def test_two_reviewers_and_an_adjudicator_by_keyboard_alone(team: Site, page: Pa
         mine.keyboard.press("Escape")
         mine.keyboard.press("Control+Enter")
         expect(mine.get_by_role("heading", name=re.compile("Item 2"))).to_be_visible()
+        expect(mine.locator("#q-a-verdict")).to_be_focused()  # from here on the page takes keys
         mine.keyboard.press("r")
         mine.keyboard.press("Control+Enter")
         expect(mine.get_by_text("Nothing in this queue waits for you")).to_be_visible()
