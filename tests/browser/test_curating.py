@@ -18,6 +18,7 @@ def send(page: Page, file: Path) -> None:
     page.get_by_role("button", name="Send").click()
 
 
+@pytest.mark.long
 def test_what_is_found_becomes_a_data_set_that_comes_back_from_its_export_as_it_was(
     done_run: Site, page: Page, tmp_path: Path
 ) -> None:

@@ -127,6 +127,7 @@ def test_the_graph_is_accessible_in_each_of_its_states(query: str, proven: Site,
     assert page.evaluate("document.documentElement.scrollWidth") <= SIZES["narrow"]["width"], "it scrolls sideways"
 
 
+@pytest.mark.long
 def test_without_script_the_lists_and_the_table_hold_the_same(proven: Site, chromium, signed_in: dict) -> None:
     context = chromium.new_context(base_url=proven.url, storage_state=signed_in, java_script_enabled=False)
     page = context.new_page()

@@ -45,6 +45,7 @@ def test_two_people_in_one_session_see_the_same_and_keep_what_they_type(site: Si
     expect(page.locator("#digest")).to_have_attribute("data-digest", digest)
 
 
+@pytest.mark.long
 def test_a_client_connects_by_the_text_of_the_panel_and_is_watched(site: Site, page: Page, other: Page) -> None:
     address = open_session(page)
     other.goto(address)

@@ -26,6 +26,7 @@ def faults(page, rules: dict = RULES) -> list[str]:
     return [f"{one['id']}: {[node['html'][:150] for node in one['nodes'][:3]]}" for one in found]
 
 
+@pytest.mark.long
 def test_every_page_of_a_project_opens_with_a_clean_console_and_fits_a_phone(
     done_run: Site, evaluated: Site, furnished: dict[str, str], page
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_page_of_one_thing_is_accessible_and_tidy(name: str, furnished: dict[s
     look_at(furnished[name], page)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [CONFIRMED[0], *(pytest.param(name, marks=pytest.mark.long) for name in CONFIRMED[1:])]
 )

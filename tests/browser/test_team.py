@@ -49,6 +49,7 @@ def sign_out_and_in(page: Page, name: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
+@pytest.mark.long
 def test_a_stranger_joins_by_a_link_and_then_sets_up_a_second_factor(page: Page, stranger: Page) -> None:
     join(page, stranger, "Nina Novak")
     expect(stranger.get_by_text("You are in My team as annotator.")).to_be_visible()

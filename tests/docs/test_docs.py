@@ -24,6 +24,7 @@ BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```", re.S | re.M)
 LANGUAGE_MODELS = (ROOT / "docs" / "language-models.md").read_text("utf-8")
 LONG = {"make run", "make test"}  # these two are what runs the tests and the job
 IN_A_CHILD = {"migrate", "audit_template"}  # of the commands of manage.py
+SLOW = ("audit_template", "check_servers")  # commands that only test-long runs
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -102,7 +103,7 @@ def in_this_process(folder, db, settings, monkeypatch) -> Callable[[str], bool]:
 @pytest.mark.parametrize(
     "lines",
     [
-        pytest.param(some, id=name, marks=[pytest.mark.long] if "audit_template" in some[0] else [])
+        pytest.param(some, id=name, marks=[pytest.mark.long] if any(word in " ".join(some) for word in SLOW) else [])
         for name, some in commands().items()
     ],
 )

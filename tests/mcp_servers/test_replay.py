@@ -53,6 +53,7 @@ def told_by(python: str, hash_seed: str) -> list[list[object]]:
     return json.loads(child.stdout)
 
 
+@pytest.mark.long
 def test_another_process_with_another_hash_seed_tells_the_same():
     assert told_by(sys.executable, "4711") == recorded()[1]
 

@@ -64,6 +64,7 @@ def test_the_paper_has_13_517() -> None:
     assert sum(recipes.PLANS["prove-13k"].train.values()) == 10_895 + 1_500 + 1_122 == 13_517
 
 
+@pytest.mark.long
 def test_two_processes_make_the_same_bytes(made: Path, graph: nx.DiGraph, tmp_path: Path) -> None:
     folder.make(SMALL, tmp_path, graph, lambda split: lambda done, total: None, processes=2)
     for name in ("train.jsonl", "held_out.jsonl", "manifest.json"):

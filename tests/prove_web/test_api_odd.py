@@ -56,7 +56,7 @@ BODIES = (
     b'{"name": "\\ud800"}',
 )
 KINDS = ("text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "application/xml", "")
-EACH = 8  # requests of an operation
+EACH = 4  # requests of an operation
 
 
 @pytest.fixture

@@ -118,6 +118,7 @@ def names(file: Path) -> set[str]:
         return {member.name for member in tar}
 
 
+@pytest.mark.long
 def test_a_site_in_use_comes_back_with_the_same_pages(
     in_use: Path, site: tuple[Path, dict[str, str]], tmp_path: Path
 ) -> None:

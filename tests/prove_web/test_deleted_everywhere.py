@@ -118,9 +118,8 @@ def project_of(project: Project, maker: User) -> Project:
     return made
 
 
-@pytest.mark.parametrize(
-    "make", [project_of, *(pytest.param(make, marks=pytest.mark.long) for make in (dataset_of, run_of))]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("make", [project_of, dataset_of, run_of])
 def test_nothing_tells_of_what_is_deleted(
     make: Callable[[Project, User], Thing],
     project: Project,

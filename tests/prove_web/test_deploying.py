@@ -162,6 +162,7 @@ PRODUCTION = {"PROVE_HOSTS": "prove.example.com", "PROVE_HTTPS": "1", "PROVE_HST
 PRODUCTION |= {"PROVE_HSTS_SECONDS": "31536000"}
 
 
+@pytest.mark.long
 def test_django_finds_nothing_to_say_about_production(tmp_path: Path) -> None:
     known = {name: value for name, value in os.environ.items() if name != "PROVE_DEBUG"}
     environment = {**known, "PROVE_DATA": str(tmp_path), **PRODUCTION}

@@ -113,6 +113,7 @@ def pairs(things: Any) -> Iterator[tuple[Any, Any]]:
     return ((a, b) for place, a in enumerate(known) for b in known[place + 1 :])
 
 
+@pytest.mark.long
 def test_the_same_graph_is_laid_out_the_same_in_any_order_and_process(whole: Proven, graph_folder: Path) -> None:
     draw = Draw("order")
     here = layout.lay_out(draw.shuffled(whole.nodes), draw.shuffled([*whole.by_names]))

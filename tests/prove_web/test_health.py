@@ -85,6 +85,7 @@ print(answer.status_code, answer.text)
 """
 
 
+@pytest.mark.long
 def test_a_database_that_is_away_is_told_and_nothing_secret(tmp_path: Path) -> None:
     away = {"PROVE_DATA": str(tmp_path), "DATABASE_URL": "postgres://someone:hush@127.0.0.1:1/site"}
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", ASKED]

@@ -390,6 +390,7 @@ def joined(site: str, enrolment: tuple[Enrolment, str], tmp_path: Path) -> Itera
         yield process
 
 
+@pytest.mark.long
 def test_a_machine_with_nothing_of_the_site_trains_a_run_that_is_whole_here(
     project: Project,
     enrolment: tuple[Enrolment, str],

@@ -155,7 +155,8 @@ with override_settings(ROOT_URLCONF="tests.prove_web.test_logs", ALLOWED_HOSTS=[
 """
 
 
-@pytest.mark.parametrize("form", ["text", pytest.param("json", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("form", ["text", "json"])
 def test_without_debug_the_traceback_of_a_page_is_in_the_log(form: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PROVE_DATA": str(tmp_path), "PROVE_LOG": form, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", FAILING]

@@ -30,6 +30,7 @@ def owner(db: None) -> Client:
     return client
 
 
+@pytest.mark.long
 def test_every_page_is_under_a_policy_with_nothing_unsafe(owner: Client, settings: Any, tmp_path: Path) -> None:
     settings.PROVE_DATA = tmp_path
     team, alice = Organisation.objects.get(), User.objects.get()

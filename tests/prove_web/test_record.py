@@ -145,7 +145,7 @@ DELIVERY = st.tuples(st.sampled_from([1, 2]), st.integers(0, 11), st.integers(0,
 class Deliveries(TestCase):
     """However the batches of two attempts are cut, mixed, doubled, lost and sent again, the end is the same."""
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
     @given(st.lists(DELIVERY, max_size=20))
     def test_the_end_is_always_the_same(self, batches: list[Batch]) -> None:
         organisation = Organisation.objects.create(slug="acme", name="Acme")

@@ -135,6 +135,6 @@ def test_however_people_work_in_a_queue_its_laws_hold(
 ) -> None:
     people = {"alice": alice, "mary": mary, "bob": bob}
     quiet: Any = settings(
-        max_examples=15, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=6, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
     )
     run_state_machine_as_test(reviewing_machine(project, people), settings=quiet)

@@ -134,7 +134,7 @@ def test_sorting_by_any_setting_is_what_python_sorts_off_the_configurations(
     assert numbers(marys, project, sort="mask_truncated") == in_order(masks, False)
 
 
-@pytest.mark.parametrize("down", ["", "-"])
+@pytest.mark.parametrize("down", ["", pytest.param("-", marks=pytest.mark.long)])
 def test_every_column_is_shown_and_can_be_sorted_by(
     down: str, project: Project, several: list[Run], marys: Client
 ) -> None:

@@ -297,6 +297,7 @@ def test_a_variable_that_makes_no_sense_is_one_line(
     assert says in refused_here(tmp_path, **{"PROVE_PORT": "0", **given})
 
 
+@pytest.mark.long
 def test_an_address_of_a_broker_that_makes_no_sense_is_one_line(tmp_path: Path) -> None:
     assert "REDIS_URL is no address of a broker" in refusal(serve(tmp_path, PROVE_PORT="0", REDIS_URL="nonsense"))
 
@@ -386,6 +387,7 @@ def test_the_gateway_serves_others_only_with_a_token(a_site: Site, monkeypatch: 
     assert a_site.mcp_host == "0.0.0.0"
 
 
+@pytest.mark.long
 def test_a_command_without_its_data_folder_says_what_to_do(tmp_path: Path) -> None:
     folder = tmp_path / "nowhere"
     command = [sys.executable, "manage.py", "showmigrations", "accounts"]

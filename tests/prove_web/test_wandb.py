@@ -98,6 +98,7 @@ def test_several_runs_of_a_zip_are_read_as_they_were_logged(
     assert "&lt;b&gt;things" in client.get(odd.get_absolute_url()).content.decode()
 
 
+@pytest.mark.long
 def test_one_file_alone_that_was_cut_short_says_so(
     as_user: Callable[[User], Client], mary: User, project: Project, theirs: Path
 ) -> None:

@@ -108,6 +108,7 @@ def test_nothing_is_written_over_and_nothing_half_is_left(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_the_site_exports_a_checkpoint_by_a_child(run: GRPORun, tmp_path: Path, settings: LazySettings) -> None:
     settings.PROVE_DATA = tmp_path
     job = Job(project=Project())

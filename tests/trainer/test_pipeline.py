@@ -103,6 +103,7 @@ def last(stopped: Stopped, policy: Path) -> tuple[int, str]:
     return run(stopped.data, policy)
 
 
+@pytest.mark.long
 def test_ctrl_c_is_answered_in_one_line_and_leaves_a_checkpoint(stopped: Stopped) -> None:
     assert stopped.code == 130
     assert stopped.out.splitlines()[-1] == "Stopped. What is done is kept; the same command goes on from here."

@@ -22,6 +22,7 @@ def drainable(running_worker: Web) -> Iterator[Web]:
     hearts.say_draining(running_worker.broker, [])
 
 
+@pytest.mark.long
 def test_a_worker_that_drains_leaves_what_comes_until_it_is_let_go_on(drainable: Web) -> None:
     web = drainable
     [name] = eventually(lambda: web.broker.hkeys(hearts.WORKERS), "a heartbeat")

@@ -88,6 +88,7 @@ def report(events: Events) -> dict[str, Any]:
     return {**end["result"]["report"], "seconds": 0}
 
 
+@pytest.mark.long
 def test_killed_half_way_and_resumed_it_reports_the_same(asking: Callable[..., Served], tmp_path: Path) -> None:
     def kill() -> None:
         [first] = told(SpoolReader(spool_path(folder, 1)).read(), "started")
@@ -228,6 +229,7 @@ def test_bfcl_is_evaluated_where_it_is_installed(tmp_path: Path) -> None:
     assert found["overall"]["accuracy"] == 1.0 and [one["run"] for one in found["categories"]] == [1, 1, 1, 1]
 
 
+@pytest.mark.long
 def test_torch_is_not_needed_to_ask_an_endpoint() -> None:
     code = "import training_worker.jobs.evaluate, sys; print('torch' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

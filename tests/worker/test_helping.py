@@ -67,6 +67,7 @@ def drained(running_worker: Web) -> Iterator[Web]:
     hearts.say_draining(broker, [])
 
 
+@pytest.mark.long
 def test_what_a_worker_brings_is_part_of_a_job_that_runs_elsewhere(
     drained: Web, tmp_path: Path, graph_folder: Path
 ) -> None:

@@ -115,6 +115,7 @@ def test_a_child_that_is_killed_from_outside_is_lost_and_the_next_attempt_goes_o
     assert [line["step"] for line in of_kind(events, "step")] == list(range(1, last + 1))
 
 
+@pytest.mark.long
 def test_a_worker_that_is_shut_down_leaves_a_checkpoint_and_says_so(web: Web, data: str, worker: Workers) -> None:
     job = web.send("run", run_of(data, ENDLESS, evaluate_every=0))
     web.until_step(job, 2)
