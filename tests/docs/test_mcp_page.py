@@ -91,6 +91,7 @@ def test_a_signed_path_is_printed_as_the_page_says(tmp_path: Path) -> None:
     assert re.fullmatch(r"/mcp/[\w-]+\.[\w-]+/banking\n", done.stdout), done.stderr
 
 
+@pytest.mark.long
 def test_the_operators_file_is_one_that_is_read(tmp_path: Path) -> None:
     path = tmp_path / "servers.toml"
     path.write_text(block("toml"))

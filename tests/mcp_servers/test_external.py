@@ -78,6 +78,7 @@ def living(marker: str) -> list[int]:
     return found
 
 
+@pytest.mark.long
 def test_a_server_of_ours_says_the_same_as_a_strangers() -> None:
     direct = SERVERS["banking"].open(7, "small")
     with BANKING.open() as session:

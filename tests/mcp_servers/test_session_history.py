@@ -64,6 +64,7 @@ def test_a_late_answer_on_purpose_is_the_same_with_a_bounded_history() -> None:
     assert bounded.injected == complete.injected != ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("faults", [None, pytest.param(Faults(unavailable=50, stale=20), marks=pytest.mark.long)])
 def test_a_gateway_session_stays_small_however_much_is_read(
     faults: Faults | None, caplog: pytest.LogCaptureFixture

@@ -84,6 +84,7 @@ def test_a_fork_and_its_origin_know_nothing_of_each_other():
     assert replay(8, ALL, "small", ())[1] == World.open(8, ALL, "small").digest() != digest
 
 
+@pytest.mark.long
 def test_a_server_is_opened_after_any_others_were_hashed():
     for seed, name in enumerate(("maps", "vehicle", "food_delivery"), 700):  # large ones share all places of a town
         World.open(

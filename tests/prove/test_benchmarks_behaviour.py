@@ -51,6 +51,7 @@ def persistent(texts: Sequence[str]) -> ChatModel:
     return Persistent(Scripted(texts))
 
 
+@pytest.mark.long
 def test_every_behaviour_has_its_cases_and_all_hold_in_a_replay(suite: Behaviours) -> None:
     assert [len(suite.cases[name]) for name in CATEGORIES] == [COUNT] * 7
     for case in suite.by_id.values():

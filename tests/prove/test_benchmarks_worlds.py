@@ -73,6 +73,7 @@ def results(benchmark: Conversations, policy: Policy) -> list[Result]:
     return [benchmark.attempt(item, policy) for item in benchmark.items()]
 
 
+@pytest.mark.long
 def test_every_category_has_as_many_conversations_as_were_asked_for(benchmark: Conversations) -> None:
     assert benchmark.categories == (*NAMES, ABSTENTION)
     assert [len(examples) for examples in benchmark.examples.values()] == [COUNT] * 4
@@ -299,6 +300,7 @@ def test_what_cannot_be_made_is_refused_in_a_sentence(
 SPLIT = {**OPTIONS, "kept_out": "email", "data": ""}
 
 
+@pytest.mark.long
 def test_no_conversation_has_a_tool_of_both_sides(graphs: Path) -> None:
     made = generalisation(SPLIT, graphs)
     assert [len(made.examples[side]) for side in (SEEN, KEPT_OUT)] == [COUNT, COUNT]

@@ -49,6 +49,7 @@ def said(answering: Answering, serve: Serve, cache: Path) -> dict[Pair, Dependen
         return classify([SERVER], endpoint)
 
 
+@pytest.mark.long
 def test_every_ordered_pair_of_a_server_is_classified_and_half_as_many_questions_asked(
     graph: nx.DiGraph, serve: Serve, tmp_path: Path
 ) -> None:

@@ -56,6 +56,7 @@ def test_every_example_is_valid_and_its_oracle_scores_the_most_there_is(examples
         assert rollout.digest == example.digests[-1]
 
 
+@pytest.mark.long
 def test_almost_every_index_gives_an_example(examples: tuple[Example, ...], held_out: tuple[Example, ...]) -> None:
     assert len(examples) >= 196 and len(held_out) >= 98
 

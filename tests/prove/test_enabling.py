@@ -27,6 +27,7 @@ def again(session: Session[Any], tool: str, run: Run) -> bool:
     return Run(run.arguments, reply.ok, reply.text, before, session.digest()) == run
 
 
+@pytest.mark.long
 def test_the_evidence_can_be_had_again(found: dict[tuple[str, str, str], Enabling]) -> None:
     for (server, first, then), evidence in found.items():
         session = SERVERS[server].open(evidence.seed, "small")
@@ -66,6 +67,7 @@ def test_what_both_are_about_is_told(found: dict[tuple[str, str, str], Enabling]
     assert found["vehicle", "start_engine", "shift_gear"].shares == {}
 
 
+@pytest.mark.long
 def test_an_edge_that_also_gives_something_is_explicit() -> None:
     graph = graph_of("banking", "vehicle")
     kinds: dict[str, list[dict[str, Any]]] = {"explicit": [], "implicit": []}

@@ -39,6 +39,7 @@ def test_many_batches_are_one_file(examples: tuple[Example, ...], tmp_path: Path
     assert list(read_parquet(tmp_path / "many.parquet")) == many
 
 
+@pytest.mark.long
 def test_publishing_again_gives_the_same_bytes(data_set: Path) -> None:
     def everything() -> dict[str, bytes]:
         return {str(path.relative_to(data_set)): path.read_bytes() for path in data_set.rglob("*") if path.is_file()}
@@ -52,6 +53,7 @@ def test_publishing_again_gives_the_same_bytes(data_set: Path) -> None:
     assert not [name for name, content in first.items() if name.endswith(".png") and b"tIME" in content]
 
 
+@pytest.mark.long
 def test_the_card_says_what_the_manifest_does(data_set: Path) -> None:
     publish(data_set)
     text, known = (data_set / "README.md").read_text("utf-8"), folder.read(data_set)

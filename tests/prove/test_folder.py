@@ -53,6 +53,7 @@ def held_out(made: Path) -> list[Example]:
     return list(read_lines(Example, made / "held_out.jsonl"))
 
 
+@pytest.mark.long
 def test_there_are_exactly_as_many_of_each_kind_as_the_recipe_asks_for(made: Path, train: list[Example]) -> None:
     assert Counter(example.kind for example in train) == SMALL.train
     manifest = folder.read(made)
@@ -87,6 +88,7 @@ def test_servers_can_be_kept_out_of_training_as_a_whole(graph: nx.DiGraph, tmp_p
     assert folder.read(tmp_path).settings["unseen"] == ["vehicle"]
 
 
+@pytest.mark.long
 def test_chains_have_two_to_five_steps_about_equally_often(graph: nx.DiGraph) -> None:
     examples, _ = assemble(recipes.by_kind((200, 0, 0)), "train", graph, SMALL.recipe, processes=1)
     lengths = Counter(len(example.steps) for example in examples)

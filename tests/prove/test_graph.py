@@ -162,6 +162,7 @@ def test_every_tool_that_needs_an_id_is_fed_by_some_tool(graph: nx.DiGraph) -> N
     assert all(graph.in_degree(name) for name, (_, tool) in TOOLS.items() if tool.consumes)
 
 
+@pytest.mark.long
 def test_the_cached_graph_is_read_and_equals_the_one_built(kept: Path) -> None:
     told: list[int] = []
     again = load_or_build(kept.parent, lambda done, total: told.append(done), ONE)
@@ -205,6 +206,7 @@ def test_building_tells_how_far_it_is() -> None:
     assert {total for _, total in told} == {done[-1]}
 
 
+@pytest.mark.long
 def test_what_is_proven_of_two_tools_does_not_depend_on_the_other_servers(graph: nx.DiGraph) -> None:
     alone = graph_of("calendar", "banking")
     shared = part(graph, ["banking", "calendar"])

@@ -111,6 +111,7 @@ def test_a_conversation_keeps_to_the_table_and_holds_what_was_run(moves: list[Mo
             assert [again.call(one.name, one.arguments or {}).text for one in step.calls] == list(step.observations)
 
 
+@pytest.mark.long
 def test_every_line_of_the_table_happens() -> None:
     seen = set()
     for level in get_args(Level):

@@ -168,6 +168,7 @@ def test_work_that_is_cut_off_goes_on_without_asking_twice_and_threads_change_no
     assert needed <= 25 + len(second.asked) <= needed + 8, "two threads may ask the same thing at once"
 
 
+@pytest.mark.long
 def test_a_folder_becomes_another_one_that_holds_and_names_its_teacher(
     serve: Serve, data_set: Path, tmp_path: Path
 ) -> None:

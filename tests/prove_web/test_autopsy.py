@@ -426,6 +426,7 @@ def test_sixty_four_rollouts_of_thirty_calls_are_one_page(run: Run, victors: Cli
     assert len(page.content) < 1_500_000
 
 
+@pytest.mark.long
 @hypothesis_settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(st.sampled_from("abc"), max_size=4), min_size=1, max_size=6), st.booleans())
 def test_every_rollout_ends_in_one_branch_of_the_drawing(run: Run, victors: Client, made: Any, by_tool: bool) -> None:

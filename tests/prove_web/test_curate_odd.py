@@ -67,6 +67,7 @@ def tries(project: Project, count: int = 3) -> Dataset:
     return collected(project, [(example, oracle(example))] * count, run=1, step=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spoil", [{"record": {"of": "long ago"}}, {"rollout": {"of": "long ago"}}, {"rollout": {}}])
 def test_what_cannot_be_read_is_left_out_and_counted(
     project: Project, mary: User, client: Client, spoil: dict[str, Any]
@@ -102,6 +103,7 @@ def test_each_that_is_taken_away_has_an_id_of_its_own_however_often_it_is_there(
     assert len({*ids}) == 4 and all(len(one) <= 40 for one in ids)
 
 
+@pytest.mark.long
 def test_the_folder_of_attempts_has_them_and_what_they_were_asked_once(project: Project, client: Client) -> None:
     dataset = tries(project)
     archive = zipfile.ZipFile(io.BytesIO(sent(client, project, dataset=dataset.number, format="huggingface")))

@@ -174,6 +174,7 @@ class TestExports:
         answer = as_user(victor).get(at("export", source.project, dataset=source.number, format=format))
         assert answer.status_code == 200 and len(body(answer)) > 1000
 
+    @pytest.mark.long
     def test_the_folder_for_hugging_face_is_whole(self, source: Dataset, client: Client) -> None:
         sent = body(client.get(at("export", source.project, dataset=source.number, format="huggingface")))
         names = zipfile.ZipFile(io.BytesIO(sent)).namelist()

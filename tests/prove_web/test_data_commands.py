@@ -56,6 +56,7 @@ def test_a_data_set_is_made_and_holds(tmp_path: Path) -> None:
     assert report["held"] == 9 and report["groups"]["world"]["count"] == 1 and report["changed"] == ["train.jsonl"]
 
 
+@pytest.mark.long
 def test_a_data_set_comes_with_parquet_and_a_card_and_is_not_made_over(tmp_path: Path) -> None:
     said("synthesize", "few", out=tmp_path / "set", processes=1)
     card = (tmp_path / "set" / "README.md").read_bytes()

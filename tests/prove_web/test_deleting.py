@@ -82,6 +82,7 @@ def seen(client: Client) -> dict[str, str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("thing_of", [run_of, pytest.param(dataset_of, marks=pytest.mark.long)])
 def test_what_is_deleted_and_restored_is_as_it_was(
     thing_of: Callable[[Project], Any], project: Project, mary: User, names: dict[str, Any], as_user: AsUser

@@ -81,7 +81,7 @@ def test_another_project_keeps_its_own_environment(
     assert "off in this project" not in mary_browser.get(at(project, "servers")).content.decode()
 
 
-@pytest.mark.parametrize("name", ["banking", "vehicle"])
+@pytest.mark.parametrize("name", ["banking", pytest.param("vehicle", marks=pytest.mark.long)])
 def test_a_check_finds_that_a_server_keeps_its_laws_and_gives_the_same_certificate_again(name: str) -> None:
     first, again = check(SERVERS[name]), check(SERVERS[name])
     assert first.ok and first.faults == () and first.calls > 500 and 0 < first.refused < first.calls
@@ -90,6 +90,7 @@ def test_a_check_finds_that_a_server_keeps_its_laws_and_gives_the_same_certifica
     assert first.rows["small"] < first.rows["default"] < first.rows["large"]
 
 
+@pytest.mark.long
 def test_a_check_names_the_law_that_a_server_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     server = SERVERS["crm"]
     laws = {**server.invariants, "never": lambda state: False}

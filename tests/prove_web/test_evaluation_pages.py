@@ -186,6 +186,7 @@ def test_failures_lead_to_the_items_that_failed_so(project: Project, victors: Cl
     assert sorted(row.item for row in found) == ["look-0", "look-2", "look-4"]
 
 
+@pytest.mark.long
 def test_every_filter_shows_the_items_that_it_asks_for(project: Project, victors: Client) -> None:
     """Against a plain reading of the rows, in every combination."""
     made = evaluation_of(project, half())

@@ -194,6 +194,7 @@ def test_where_nothing_answers_the_page_says_what_starts_it_or_who_stopped_it(
     assert os.stat(stopped_file(tmp_path).parent).st_mode & 0o077 == 0
 
 
+@pytest.mark.long
 def test_a_session_that_makes_no_sense_is_refused_beside_its_field(
     browser: Client, project: Project, site: Path
 ) -> None:

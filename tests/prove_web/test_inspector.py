@@ -227,6 +227,7 @@ def run(command: list[str], gateway: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_python_and_the_curl_of_a_call_are_answered_by_a_gateway_as_it_was_here(
     session: LiveSession, gateway: str
 ) -> None:

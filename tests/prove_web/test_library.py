@@ -81,6 +81,7 @@ def test_going_through_the_pages_shows_each_row_once_in_order_and_back_again(
     assert listed(back) == listed(pages[-2])
 
 
+@pytest.mark.long
 def test_the_counts_to_refine_by_are_those_that_refining_finds(project: Project, victor: User, as_user: SignIn) -> None:
     dataset_of(project, [replace(one, split=["train", "held_out"][n % 2]) for n, one in enumerate(examples())])
     client = as_user(victor)

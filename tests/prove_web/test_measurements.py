@@ -35,6 +35,7 @@ def read(**headers: str) -> Figures:
     return {(one.name, *one.labels.values()): one.value for family in families for one in family.samples}
 
 
+@pytest.mark.long
 def test_requests_are_counted_by_page_and_answer(db: None, alice: User, as_user: Callable[[User], Client]) -> None:
     before = read()
     client = as_user(alice)

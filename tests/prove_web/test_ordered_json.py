@@ -26,6 +26,7 @@ def kept(organisation: Organisation, name: str, arguments: Any) -> SavedCall:
     return SavedCall(organisation=organisation, name=name, tool="get_account", arguments=arguments)
 
 
+@pytest.mark.long
 @given(st.lists(ARGUMENTS, min_size=2, max_size=3))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_keys_keep_their_order_however_they_are_written(organisation: Organisation, told: list[dict[str, Any]]) -> None:

@@ -112,6 +112,7 @@ def site(transactional_db: None) -> Iterator[str]:
 class TestLive:
     """Against a real site."""
 
+    @pytest.mark.long
     def test_a_trainer_of_transformers_is_a_run_of_the_site(self, connect: Connect, site: str, tmp_path: Path) -> None:
         trained(connect(site), tmp_path)
         run = Run.objects.get()

@@ -128,6 +128,7 @@ def test_alerts_look_at_them_as_at_any(api: Client) -> None:
     assert [*run.patterns.values_list("step", flat=True)] == [1]
 
 
+@pytest.mark.long
 def test_told_again_they_replace_what_was_told_and_the_same_is_stored_once(api: Client) -> None:
     draw, run = random.Random(2), made(api)
     last: dict[int, list[Told]] = {}

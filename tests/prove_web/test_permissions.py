@@ -134,7 +134,9 @@ def test_every_socket_has_a_rule_that_keeps_strangers_out() -> None:
     assert [route.callback.consumer_class.rule for route in routes] == [f"project: {Action.VIEW}"]
 
 
-@pytest.mark.parametrize("who", EVERYONE)
+@pytest.mark.parametrize(
+    "who", [name if name != "mary" else pytest.param(name, marks=pytest.mark.long) for name in EVERYONE]
+)
 def test_a_page_opens_for_the_roles_that_may_and_for_nobody_else(
     who: str, team: dict[str, User], parts: dict[str, Any]
 ) -> None:

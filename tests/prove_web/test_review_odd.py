@@ -199,6 +199,7 @@ def test_numbers_that_are_nobodys_are_not_found(project: Project, mary: User, as
     assert client.post(reverse("notifications-read"), {"notification": str(number)}).status_code == 404
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("odd", [str(HUGE), "-1", "NaN", "٣", "a\0b"])
 def test_odd_words_in_addresses_and_forms_break_no_page(
     project: Project, mary: User, as_user: SignIn, odd: str

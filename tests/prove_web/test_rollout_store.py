@@ -315,6 +315,7 @@ def test_tokens_are_shown_on_request_with_what_the_model_wrote_marked(run: Run, 
     assert "given to the model" in text
 
 
+@pytest.mark.long
 def test_many_tokens_come_in_parts(run: Run, victors: Client) -> None:
     keep_rollouts(run, 4, [saying(chain(), "x" * 4_500), lazy(chain())])
     url = address(run, "rollout-tokens", 4, 1)

@@ -197,6 +197,7 @@ def test_the_state_after_any_call_can_be_looked_at(browser: Client, session: Liv
         assert browser.get(session.get_absolute_url(), {"at": nonsense}).context["at"] == 1
 
 
+@pytest.mark.long
 def test_nonsense_in_an_address_shows_the_page_all_the_same(browser: Client, session: LiveSession) -> None:
     for name in ("at", "table", "page", "find", "tool", "from", "calls", "mode", "find_tool"):
         for value in (SCRIPT, "\0", "-1", "9" * 100, "banking.", "x" * 5_000):

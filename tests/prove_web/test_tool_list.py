@@ -52,6 +52,7 @@ def test_every_server_stands_under_one_category() -> None:
     assert sorted(listed) == sorted(SERVERS)
 
 
+@pytest.mark.long
 def test_all_tools_are_listed_once_in_any_order(listed: Callable[..., list[str]]) -> None:
     assert sorted(listed(sort="-gives")) == sorted(TOOLS)
     assert listed(sort="nonsense") == list(TOOLS)
@@ -125,6 +126,7 @@ def test_what_is_switched_off_is_not_offered_anywhere(
     assert not LiveSession.objects.exists()
 
 
+@pytest.mark.long
 def test_the_refusals_of_a_tool_are_those_its_code_can_come_to() -> None:
     codes = {one.code for one in refusals_of("transfer_money")}
     assert {"insufficient_funds", "same_account", "not_found", "invalid_arguments"} <= codes

@@ -17,6 +17,7 @@ from .test_datasets import SignIn, at
 with_torch = pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="the trainer's packages are not here")
 
 
+@pytest.mark.long
 @with_torch
 def test_a_demonstration_is_spelled_in_tokens_that_say_who_speaks(
     project: Project, victor: User, as_user: SignIn

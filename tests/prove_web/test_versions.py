@@ -107,6 +107,7 @@ class TestMany:
         monkeypatch.setattr(versions, "AT_ONCE", 3)
         monkeypatch.setattr(picking, "TOGETHER", 2)
 
+    @pytest.mark.long
     def test_it_is_queued_and_made_by_the_web_worker(self, source: Dataset, mary: User, broker: str) -> None:
         from prove_web.live import messages
 
@@ -134,6 +135,7 @@ class TestMany:
         tasks.curate(str(made.job_id), 2)
         assert Job.objects.get(pk=made.job_id).state == State.DONE and made.trajectories.count() == HELD
 
+    @pytest.mark.long
     def test_an_attempt_that_died_half_way_is_made_again(self, source: Dataset, mary: User, settings: Any) -> None:
         made = made_of(source, mary)
         tasks.claimed(str(made.job_id), 1)

@@ -302,6 +302,7 @@ def test_a_large_file_of_lines_is_not_sent_again_with_each_line(tmp_path: Path) 
     assert mirror.is_due("model", 2_000_000, over=False) and mirror.is_due("new.jsonl", 2_000_000, over=False)
 
 
+@pytest.mark.long
 def test_a_machine_with_slots_is_one_worker_whose_processes_end_together(
     enrolment: tuple[Enrolment, str], tmp_path: Path
 ) -> None:

@@ -132,6 +132,7 @@ def test_a_difference_names_its_place(found: list[int], at: str) -> None:
     assert difference(tokenizer, [1, 2, 3, 4], found).startswith(f"first difference at token {at}\n")
 
 
+@pytest.mark.long
 def test_a_tokenizer_without_weights_is_audited_alone(tmp_path: Path, family_folder: Callable[[str], Path]) -> None:
     folder = shutil.copytree(family_folder("llama3.1"), tmp_path / "model")
     (folder / "model.safetensors").unlink()

@@ -44,6 +44,7 @@ def exported(examples: list[Example], tmp_path_factory: pytest.TempPathFactory) 
     return out
 
 
+@pytest.mark.long
 def test_the_folder_loads_with_both_splits(exported: Path, examples: list[Example], tmp_path: Path) -> None:
     loaded = load_dataset(str(exported), cache_dir=str(tmp_path))
     assert {split: len(rows) for split, rows in loaded.items()} == {"train": len(examples) - 3, "held_out": 3}

@@ -142,6 +142,7 @@ def test_a_folder_of_another_run_is_refused(run: GRPORun) -> None:
         train(replace(run, learning_rate=1.0), lambda event: None, attempt=Bank)
 
 
+@pytest.mark.long
 def test_a_run_that_was_begun_before_there_were_all_settings_goes_on(run: GRPORun) -> None:
     train(replace(run, max_steps=2), lambda event: None, attempt=Bank)
     card = run.out / "run.json"

@@ -56,6 +56,7 @@ def test_the_oracles_words_earn_everything(real: tuple[Example, ...], fitted: Pr
         assert made.rollout.reward.total == pytest.approx(1.0 if example.abstains else 1.3)
 
 
+@pytest.mark.long
 def test_on_live_servers_the_warm_policy_says_the_same_through_decoder_and_transformers(
     real: tuple[Example, ...],
 ) -> None:

@@ -159,6 +159,7 @@ def test_adapters_alone_are_trained_and_gone_on_with(run: SupervisedRun, tmp_pat
     assert lines(lora)[-1]["loss"] < lines(lora)[0]["loss"]
 
 
+@pytest.mark.long
 def test_a_run_goes_on_from_what_adapters_made_of_a_model(run: SupervisedRun, tmp_path: Path) -> None:
     lora = replace(run, lora_rank=2, lora_alpha=4, learning_rate=1e-2, max_steps=2)
     trained(lora)
@@ -195,6 +196,7 @@ def test_a_folder_of_another_run_is_refused(run: SupervisedRun) -> None:
         trained(replace(run, learning_rate=1.0))
 
 
+@pytest.mark.long
 def test_the_best_checkpoint_is_written_at_once_and_outlives_the_others(run: SupervisedRun) -> None:
     rewards = {0: 0.9, 3: 0.6, 6: 0.5, 9: 0.4}
 

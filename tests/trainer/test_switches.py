@@ -174,6 +174,7 @@ def test_dropped_groups_have_no_token_and_no_reward(samples: list[Sample], run: 
         assert any(batch["env_mask"][i]) == (alive and one.rollout.end != "tokens")
 
 
+@pytest.mark.long
 def test_resampling_asks_further_prompts_until_the_batch_has_signal(first: Step, run: GRPORun) -> None:
     kept, again = first(uneven), first(uneven, zero_variance="resample")
     assert kept["zero_variance"] > 0 and again["dropped_groups"] == 0
@@ -215,6 +216,7 @@ def test_components_are_normalised_within_their_group_before_they_are_summed(run
     assert torch.allclose(found, wanted, atol=2e-3) and found.abs().max() > 0.5
 
 
+@pytest.mark.long
 def test_lora_trains_adapters_only_and_its_checkpoints_hold_nothing_else(run: GRPORun) -> None:
     run = replace(run, lora_rank=4, max_steps=2, beta=0.01, learning_rate=1e-2, checkpoint_every=2)
     done = train(run, lambda event: None, attempt=Bank)
@@ -276,6 +278,7 @@ def test_a_policy_that_can_no_longer_speak_ends_the_run(run: GRPORun) -> None:
         )
 
 
+@pytest.mark.long
 def test_patience_ends_a_run_without_gain_and_outlives_a_resume(run: GRPORun) -> None:
     run = replace(run, prompts=2, max_steps=9, patience=2)
     values = {0: 0.5, 1: 0.7, 2: 0.6, 3: 0.7, 4: 0.9}
