@@ -310,7 +310,6 @@ def test_directions_are_refused_where_nobody_goes(town: Session[TownMap]) -> Non
     assert furthest in town.call("get_directions", {**go(home, office), "depart": late}).text
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("mode", "most"), [("walking", 6_000), ("cycling", 15_000)])
 def test_nobody_is_sent_too_far(mode: Mode, most: int) -> None:
     session = server.open(1, "large")
