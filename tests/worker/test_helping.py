@@ -104,7 +104,7 @@ def test_a_data_set_is_the_same_after_a_stop_with_a_second_worker_that_is_killed
 
     kept = written(shards(folder))
     web.send("dataset", SPEC, job)
-    web.until(lambda: shards(folder) - kept.keys())
+    web.until(lambda: len(shards(folder) - kept.keys()) > 1)  # the first may be of the helper from before the stop
     again = [path for path, file in written(kept).items() if file != kept[path]]
     assert len(again) <= 1, "what is there is not made again, but by a helper that was at it when the job was stopped"
 
