@@ -27,6 +27,7 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
     "mcp_servers/filesystem/tools_find.py search_file_contents": [rf"(?<![^\W_])a{GAP}a{GAP}b(?![^\W_])"],
     "mcp_servers/testing/certificate.py is_of": [r"\w+", r"no_such_\w+"],  # codes of our own servers
     "mcp_servers/testing/fuzzer.py place": "patterns of our own fuzz.toml, over results of our own servers",
+    "mcp_servers/testing/phrases.py slot_faults": LITERAL,
     "prove_web/live/log_search.py around": LITERAL,
     "prove_web/live/log_search.py seek": LITERAL,
     "prove_web/servers/arguments.py input_type": [*NATIVE.values()],
