@@ -70,7 +70,7 @@ def graph_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDbBlocker") -> None:
+def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDbBlocker") -> Iterator[None]:
     """An empty database with every table. On SQLite one process migrates, and the others copy what it made."""
     from django.contrib.contenttypes.models import ContentType
     from django.db import connection, connections
@@ -82,6 +82,10 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDb
             # django-auditlog's own table, in whose place ours is: Django does not know it, and cannot empty the others.
             cursor.execute("DROP TABLE IF EXISTS auditlog_logentry")
         keep_open(type(connections["default"]))
+        yield
+        others = "datname = current_database() AND pid <> pg_backend_pid()"
+        with django_db_blocker.unblock(), connection.cursor() as cursor:  # threads of tests leave connections behind
+            cursor.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
         return
     with cached_folder("database", TABLES) as folder:
         made = (kept := folder / MIGRATED).exists()
@@ -103,6 +107,7 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: "DjangoDb
             file.backup(connection.connection)
 
     TransactionTestCase._fixture_teardown = begin_anew
+    yield
 
 
 @pytest.fixture(scope="session")
@@ -138,6 +143,12 @@ def serve() -> Iterator["Serve"]:
     server = Server()
     yield server.serve
     server.stop()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """On PostgreSQL a connection of a thread that ended is closed when it is collected, which psycopg warns of."""
+    if "PROVE_TEST_DATABASE" in os.environ:
+        config.addinivalue_line("filterwarnings", "ignore:<psycopg.Connection object:ResourceWarning")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> GroupScheduling:

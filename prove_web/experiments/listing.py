@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import django_filters
-from django.db.models import Case, ExpressionWrapper, F, FloatField, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models import Case, ExpressionWrapper, F, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.fields import DurationField
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast, Coalesce, Concat, Now
+from django.db.models.functions import Coalesce, Concat, Now
+
+from prove_web.json_number import json_number
 
 from .digest import drawn
 from .models import POINTS, MetricSummary, Point, Run
@@ -82,9 +84,9 @@ def summarised(name: str, what: str, source: str = POINTS) -> Subquery:
     return Subquery(found.values(what)[:1])
 
 
-def sampled(name: str) -> Cast:
+def sampled(name: str) -> Case:
     """A number of the final evaluation's sampled comparison; null before there is one."""
-    return Cast(KeyTextTransform(name, KeyTransform("sampled", "job__result")), FloatField())
+    return json_number(name, KeyTransform("sampled", "job__result"))
 
 
 def sparklines(runs: Iterable[int]) -> dict[int, Sparkline]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from django.db import transaction
-from django.db.models import Count, FloatField, Max, Q, QuerySet
-from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Cast
+from django.db.models import Count, Max, Q, QuerySet
+from django.db.models.fields.json import KeyTransform
 from django.shortcuts import get_object_or_404
 
 from prove_web.accounts.holding import hold_kept
 from prove_web.accounts.models import Project, User
+from prove_web.json_number import json_number
 from prove_web.live.jobs import request_stop
 from prove_web.live.models import ENDED, State
 
@@ -25,7 +25,7 @@ from .sweep_found import Member
 
 def counted(rows: QuerySet[Sweep]) -> QuerySet[Sweep]:
     """Sweeps with how many members they have, are done, failed or at work, and the best held-out reward of one."""
-    after = Cast(KeyTextTransform("after", KeyTransform("sampled", "members__job__result")), FloatField())
+    after = json_number("after", KeyTransform("sampled", "members__job__result"))
     return (
         rows.select_related("created_by", "project__organisation")
         .annotate(

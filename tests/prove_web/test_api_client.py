@@ -186,10 +186,12 @@ def test_a_read_is_tried_again_and_a_launch_is_not(connect: Callable[..., Studio
         connect(Flaky(*[httpx2.ConnectError] * 2), pause=waits.append, tries=2).me()
 
 
-def test_too_many_requests_wait_as_long_as_the_site_says(connect: Callable[..., Studio]) -> None:
+def test_too_many_requests_wait_as_long_as_the_site_says(
+    connect: Callable[..., Studio], furnished: dict[str, Any]
+) -> None:
     waits: list[float] = []
     site = Flaky(429, headers={"Retry-After": "7"})
-    connect(site, pause=waits.append).project("acme", "demo").call(1, "list_accounts")
+    connect(site, pause=waits.append).project("acme", "demo").call(furnished["session"], "list_accounts")
     assert waits == [7.0]
     with pytest.raises(TooMany):
         connect(Flaky(429, 429), pause=waits.append, tries=2).me()

@@ -25,6 +25,8 @@ from prove_web.operations.backups.archive import BackupFailed
 from prove_web.operations.backups.restoring import STAGING, restore
 from prove_web.supervisor.checks import DATA_VERSION
 
+pytestmark = pytest.mark.skipif("PROVE_TEST_DATABASE" in os.environ, reason="about SQLite files")
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 BEGIN = """
 from django.core.management import call_command

@@ -223,7 +223,7 @@ def test_people_and_places_of_the_team_are_not_told(
     Job.objects.filter(pk=run.job_id).update(
         state=State.FAILED, error=f"Traceback: {secret}", created_by=mary, worker="celery@gpu-7"
     )
-    Run.objects.filter(pk=run.pk).update(name=f"Run of mary, {secret}", notes=secret)
+    Run.objects.filter(pk=run.pk).update(name="Run of mary, mary@example.com, on gpu-7", notes=secret)
     url, _ = shared(kind, project, mary, names)
     html = Client().get(url).content.decode()
     assert "mary@example.com" not in html and str(tmp_path) not in html and "Traceback" not in html

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import Avg, F, FloatField, Max, Sum
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast
+from django.db.models import Avg, Case, F, Max, Sum
+
+from prove_web.json_number import json_number
 
 from ..charts import Source
 from ..models import HeldOut, Point, Run
@@ -87,8 +87,8 @@ def stride(keys: Sequence[int], first: int, last: int | None) -> int:
     return max(1, math.ceil(steps / MOST_POINTS))
 
 
-def number(name: str) -> Cast:
-    return Cast(KeyTextTransform(name, "metrics"), FloatField())
+def number(name: str) -> Case:
+    return json_number(name, "metrics")
 
 
 def buckets(
