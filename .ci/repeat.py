@@ -77,8 +77,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("times", type=int, nargs="?", default=10, help="runs in all (default 10)")
     parser.add_argument("--busy", type=int, default=0, help="the last so many of them with both cores kept busy")
-    parser.add_argument("words", nargs="*", help="what to pass to pytest, after --")
-    given = parser.parse_args()
+    parser.epilog = "What comes after -- is passed to pytest."
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given, words = parser.parse_args(sys.argv[1:end]), sys.argv[end + 1 :]
     FOLDER.mkdir(parents=True, exist_ok=True)
     key = sources()
     earlier = done(key)
@@ -86,7 +87,7 @@ def main() -> int:
         print(f"{len(earlier)} runs of these sources are done; {LOG.relative_to(ROOT)} has them.", flush=True)
     runs = list(earlier)
     for number in range(len(earlier) + 1, given.times + 1):
-        one = run(number, key, number > given.times - given.busy, given.words)
+        one = run(number, key, number > given.times - given.busy, words)
         runs.append(one)
         print(f"{number:3d} {'busy ' if one['busy'] else ''}{one['seconds']} s: {one['summary']}", flush=True)
         for name in one["failed"]:
