@@ -30,7 +30,7 @@ pipeline: setup ## without the site: servers, graph, data, GRPO, held-out evalua
 
 test: setup ## the tests, in a browser too; finds or gets one
 	@$(PY) .ci/browser.py
-	$(PY) -m pytest -n 4 --dist loadscope -m "not long" $(ARGS)
+	$(PY) -m pytest -n 3 --dist loadscope -m "not long" $(ARGS)
 
 test-long: setup ## what takes longer: all pages in all themes and widths, PostgreSQL, more kills; PART=next runs one part
 	@$(PY) .ci/browser.py

@@ -209,15 +209,11 @@ def choices(schema: dict[str, Any]) -> list[str]:
 
 
 @cache
-def shown_with(id_type: str) -> set[str]:
+def shown_with(id_type: str) -> frozenset[str]:
     """The fields of all rows, of any server's results, that carry an id of this type."""
-    found: set[str] = set()
-    for server in SERVERS.values():
-        for tool in server.tools.values():
-            for row in rows(tool.result_type):
-                if any(is_id(hint, id_type) for hint in hints(row).values()):
-                    found |= set(hints(row))
-    return found
+    kinds = {row for server in SERVERS.values() for tool in server.tools.values() for row in rows(tool.result_type)}
+    carrying = [row for row in kinds if any(is_id(hint, id_type) for hint in hints(row).values())]
+    return frozenset(name for row in carrying for name in hints(row))
 
 
 def rows(hint: Any) -> Iterator[Any]:

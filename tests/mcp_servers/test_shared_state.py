@@ -36,6 +36,7 @@ ALLOWED = {
     "mcp_servers.kit.state.adapter": "pydantic's adapters are not changed once they are built",
     "mcp_servers.kit.state.table_types": "types by name",
     "mcp_servers.kit.walk.fields_of": "types by name",
+    "mcp_servers.testing.phrases.hints": "types by name",
     "training_worker.prove.shapes.hints": "types by name",
     "training_worker.prove.shapes.parts_with_ids": "types by name",
     "mcp_servers.maps.routing.network": "frozen by networkx.freeze",
