@@ -271,6 +271,8 @@ def bare(hint: Any) -> Any:
 
 if __name__ == "__main__":
     wanted = sys.argv[1:] or list(SERVERS)
+    if unknown := [name for name in wanted if name not in SERVERS]:
+        sys.exit(f"There is no server {unknown[0]!r}; the servers are {', '.join(SERVERS)}.")
     faults = [fault for name in wanted for fault in check(SERVERS[name])]
     print("\n".join(faults) or f"The phrases of {', '.join(wanted)} fit.")
     sys.exit(bool(faults))

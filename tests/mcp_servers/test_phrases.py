@@ -31,13 +31,14 @@ def test_a_request_is_read_with_its_registers_and_a_superlative_by_its_field() -
     ("text", "says"),
     [
         ("[tools", "Expected"),
-        ("[colours]", "unknown table [colours]"),
-        ("[tools.pay_payee]\nask = []", "[tools.pay_payee] has an unknown key 'ask'"),
-        ("[tools.pay_payee]\nclauses = []", "[tools.pay_payee] lacks 'sentences'"),
-        ("[entities.AccountId]\nnoun = ['account', 'accounts']", "[entities.AccountId] lacks 'names'"),
-        ("[values.status]\nopen = 'open'", "[values.status] has 'open', which is no list of words"),
-        ("[[situations]]\ntools = ['pay_payee']", "[situations] lacks 'says'"),
-        ("tools = 3", "[tools] is no table"),
+        ("[colours]", "[colours]: Unexpected keyword argument"),
+        ("[tools.pay_payee]\nask = []", "[tools.pay_payee.clauses]: Field required"),
+        ("[entities.AccountId]\nnoun = ['account', 'accounts']", "[entities.AccountId.names]: Field required"),
+        ("[entities.AccountId]\nnoun = ['account']\nnames = []", "[entities.AccountId.noun.1]: Field required"),
+        ("[values.status]\nopen = 'open'", "[values.status.words.open]: Input should be a valid tuple"),
+        ("[values.status]\nopen = [3]", "[values.status.words.open.0]: Input should be a valid string"),
+        ("[[situations]]\ntools = ['pay_payee']", "[situations.0.says]: Field required"),
+        ("tools = 3", "[tools]: Input should be a valid"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_with_its_place(text: str, says: str, tmp_path: Path) -> None:
