@@ -48,11 +48,15 @@ class ToolPhrases:
 @dataclass(frozen=True)
 class EntityPhrases:
     """How people name one entity: its noun, singular and plural; `names` with fields that its rows show; and by
-    superlatives, which name the row with the `most` or `least` of a number, or the `first` or `last` in time."""
+    superlatives, which name the row with the `most` or `least` of a number, or the `first` or `last` in time.
+
+    `within` joins it to what it is part of: "the cheapest dish *from* the nearest restaurant".
+    """
 
     __pydantic_config__ = STRICT
     noun: tuple[str, str]
     names: tuple[str, ...]
+    within: str = "of"
     most: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     least: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -73,8 +73,8 @@ def test_two_processes_make_the_same_bytes(made: Path, graph: nx.DiGraph, tmp_pa
 
 
 def test_the_splits_share_no_world_and_no_name(train: list[Example], held_out: list[Example]) -> None:
-    assert len({example.world.seed for example in train}) <= recipes.WORLDS
-    assert len({example.world.seed for example in held_out}) <= recipes.HELD_OUT_WORLDS
+    assert len({example.world.seed for example in train}) <= SMALL.recipe.worlds
+    assert len({example.world.seed for example in held_out}) <= SMALL.recipe.held_out_worlds
     assert identifiers(train) & identifiers(held_out) == set()
 
 

@@ -24,7 +24,9 @@ from training_worker.prove.synthesis.validate import holds
 from training_worker.prove.trajectory import Example, Kind
 
 # One persona: the programmatic teacher draws from the same stream as the model's lesson, so both get the same task.
-RECIPE = replace(PLANS["1k"].recipe, knobs=replace(PLANS["1k"].recipe.knobs, recovery=0.0, dates=0.0))
+RECIPE = replace(
+    PLANS["1k"].recipe, size="small", knobs=replace(PLANS["1k"].recipe.knobs, recovery=0.0, dates=0.0, goals=False)
+)
 
 
 def taught(index: int, graph: nx.DiGraph, endpoint: Endpoint, kind: Kind = "chain") -> tuple[Example | None, list[str]]:
@@ -139,7 +141,7 @@ def test_values_that_a_model_makes_up_drop_the_conversation(graph: nx.DiGraph, s
     silent = replace(example, turns=tuple("Do what has to be done." for _ in example.turns))
     with Endpoint(serve(playing(silent)).settings(tmp_path)) as endpoint:
         again, dropped = taught(index, graph, endpoint)
-    assert again is None and "that nobody gave" in dropped[0]
+    assert again is None and "no user turn up to there says" in dropped[0]
 
 
 def values(example: Example) -> Iterator[Any]:

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from training_worker.prove.graph import load_or_build
-from training_worker.prove.provenance import says, spoken, ways_to_say
-from training_worker.prove.rollout import demonstration
+from training_worker.prove.provenance import says, single, spoken, ways_to_say
+from training_worker.prove.rollout import Limits, demonstration
 from training_worker.prove.synthesis.compare import commonest, distinct
 from training_worker.prove.synthesis.dataset import assemble
 from training_worker.prove.synthesis.dedup import THRESHOLD, jaccard, signature
+from training_worker.prove.synthesis.dependence import enabled_edges
 from training_worker.prove.synthesis.knobs import PAPER
 from training_worker.prove.synthesis.language import (
     PERSONAS,
@@ -31,8 +32,10 @@ from training_worker.prove.synthesis.language import (
 from training_worker.prove.synthesis.language import (
     given as given_back,
 )
+from training_worker.prove.synthesis.quality import ROWS, fed_edges, measure
 from training_worker.prove.synthesis.recipes import PLANS, by_kind
 from training_worker.prove.synthesis.recovery import called
+from training_worker.prove.synthesis.resolver import Mention, resolve, unresolved
 from training_worker.prove.synthesis.validate import Rejected, holds, provenance
 from training_worker.prove.synthesis.wording import opening as opened
 from training_worker.prove.trajectory import Example, Failure
@@ -45,7 +48,9 @@ NAMES = {name for name in TOOLS if "_" in name} | {
 
 @pytest.fixture(scope="module")
 def people(graph_folder: Path) -> list[Example]:
-    examples, _ = assemble(COUNTS, "train", load_or_build(graph_folder), PLANS["1k"].recipe, processes=1)
+    examples, _ = assemble(
+        COUNTS, "train", load_or_build(graph_folder), replace(PLANS["1k"].recipe, worlds=6), processes=1
+    )
     return examples
 
 
@@ -58,12 +63,11 @@ def test_the_mix_is_the_recipe_s(people: list[Example]) -> None:
     assert Counter(example.kind for example in people) == COUNTS and len(people) == 500
 
 
-def test_chains_are_as_long_as_the_readme_says(talks: list[Example]) -> None:
+def test_users_speak_as_often_as_the_readme_says(talks: list[Example]) -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    stated = re.search(r"chains of (\d) to (\d) tools over (\d) to (\d) user turns", readme)
-    tools = {len({call.name for step in example.steps for call in step.calls}) for example in talks}
+    stated = re.search(r"over (\d) to (\d) user turns", readme)
     turns = {len(example.turns) for example in talks}
-    assert stated and [min(tools), max(tools), min(turns), max(turns)] == [int(number) for number in stated.groups()]
+    assert stated and [min(turns), max(turns)] == [int(number) for number in stated.groups()]
 
 
 def test_every_conversation_holds(people: list[Example]) -> None:
@@ -88,28 +92,43 @@ def test_users_speak_two_or_three_times_and_once_more_where_something_is_cleared
         assert 2 <= len(example.turns) <= 3 + extra and len(example.answers) == len(example.turns)
 
 
-def test_lengths_from_two_to_five_are_balanced(talks: list[Example]) -> None:
-    lengths = Counter(len(example.steps) for example in talks)
-    assert set(lengths) == {2, 3, 4, 5} and min(lengths.values()) > max(lengths.values()) / 2
+def test_a_rollout_has_room_for_the_ground_truth_and_one_detour(talks: list[Example]) -> None:
+    limits = Limits()
+    for example in talks:
+        assert len(example.steps) >= 2 and len(example.steps) + len(example.turns) < limits.assistant_turns
+        assert len(example.turns) <= limits.user_turns
+
+
+def test_the_conversations_depend_on_tools_as_the_measure_asks(people: list[Example]) -> None:
+    """Every target that does not grow with the sample; the commonest opening is one of few here."""
+    found = measure(people)
+    missed = {row.name: found.value(row) for row in ROWS if found.meets(row) is False}
+    assert set(missed) <= {"distinct_2", "distinct_4"}, missed
+
+
+def test_every_edge_is_proven(talks: list[Example]) -> None:
+    for example in talks:
+        assert set(example.fed) | set(example.enabled) == set(example.edges)
+        assert example.fed == fed_edges(example) and set(enabled_edges(example)) == set(example.enabled)
+
+
+def test_every_value_of_the_ground_truth_can_be_derived(talks: list[Example]) -> None:
+    for example in talks:
+        assert not unresolved(example)
+        leaves = sum(len(list(single(call.arguments or {}))) for step in example.steps for call in step.calls)
+        assert len(resolve(example)) == leaves
 
 
 def test_a_value_that_was_left_open_is_asked_for_and_then_said(talks: list[Example]) -> None:
     for example in talks:
-        places = [turn for turn, answer in enumerate(example.answers) if answer.endswith("?")]
-        assert len(places) == (example.level == "missing")
+        places = [turn for turn, act in enumerate(example.acts) if act == "ask"]
+        assert len(places) == (example.level == "missing") and len(example.acts) == len(example.turns)
         for place in places:
-            before, answer = " ".join(example.turns[: place + 1]), example.turns[place + 1]
-            step = next(step for step in example.steps if step.turn == place + 1)
-            values = [spoken(value) for value in (step.calls[0].arguments or {}).values()]
-            ways = [way for value in values for way in (value, *ways_to_say(value, example.today))]
-            assert any(way in answer and not says(before, way) for way in ways), (before, answer, values)
-
-
-def test_at_the_least_a_look_up_goes_without_saying(talks: list[Example]) -> None:
-    for example in talks:
-        if example.level == "minimal":
-            asks = Counter(step.turn for step in example.steps)
-            assert max(asks.values()) > 1, "a look-up and what it is for, in one turn"
+            assert "?" in example.answers[place]
+            step = next(at for at, step in enumerate(example.steps) if step.turn == place + 1)
+            said = [one.where.turn for one in resolve(example) if isinstance(one.where, Mention) and one.step >= step]
+            named = [one for one in resolve(example) if one.step >= step and one.kind == "observation"]
+            assert place + 1 in said or named, example.turns
 
 
 def test_failures_are_real_and_of_every_recovery(talks: list[Example]) -> None:
@@ -168,10 +187,7 @@ def test_every_persona_speaks_and_nobody_says_a_name_out_of_the_code(people: lis
 
 def test_knobs_are_on_record(people: list[Example]) -> None:
     for example in people:
-        servers = {TOOLS[call.name][0].name for step in example.steps for call in step.calls}
-        others = sum(TOOLS[name][0].name not in servers for name in example.candidates)
-        if example.kind == "chain":
-            assert example.distractors == others and (others == 0 or 3 <= others <= 8)
+        assert example.distractors == 0 or example.kind == "irrelevance" or 3 <= example.distractors <= 8
     share = sum(example.distractors > 0 for example in people if example.kind == "chain") / COUNTS["chain"]
     assert share == pytest.approx(PAPER.distractors, abs=0.08)
     assert sum(example.enums_stripped for example in people) / 500 == pytest.approx(PAPER.enum_stripping, abs=0.07)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from training_worker.prove.identifiers import EMAIL, ID
-from training_worker.prove.shapes import Found, found_in, label, values_in
+from training_worker.prove.shapes import Found, Row, found_in, label, rows_in, values_in
 from training_worker.prove.trajectory import Example
 
 
@@ -63,6 +63,28 @@ def test_a_row_is_called_by_its_label_and_only_when_it_has_all_the_words() -> No
 def test_accounts_are_found_with_their_labels() -> None:
     result = [{"id": "ACC-1", "kind": "travel", "balance": 1, "currency": "EUR"}]
     assert found_in("list_accounts", result)[0] == Found("AccountId", "ACC-1", "the travel account")
+
+
+def test_rows_stand_in_their_list() -> None:
+    first, second = {"id": "ACC-1", "kind": "travel"}, {"id": "ACC-2", "kind": "joint"}
+    assert list(rows_in("list_accounts", [first, second])) == [
+        Row("AccountId", "ACC-1", first, [first, second], (0,)),
+        Row("AccountId", "ACC-2", second, [first, second], (1,)),
+    ]
+
+
+def test_a_row_that_stands_alone_is_its_own_list() -> None:
+    card = {"id": "CRD-1", "account": "ACC-1", "kind": "debit"}
+    assert list(rows_in("freeze_card", card)) == [Row("CardId", "CRD-1", card, [card])]
+
+
+def test_rows_are_at_their_path(results: list[tuple[str, Any]]) -> None:
+    for tool, result in results:
+        for row in rows_in(tool, result):
+            value = result
+            for part in row.path:
+                value = value[part]
+            assert value is row.fields and value["id"] == row.id and any(one is value for one in row.group), tool
 
 
 def test_plain_values_are_found_however_deep() -> None:

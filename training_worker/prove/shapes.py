@@ -22,6 +22,21 @@ class Found:
     label: str = ""
 
 
+@dataclass(frozen=True)
+class Row:
+    """A row of a result with an id of its own: the id's type, the id and the row's fields.
+
+    `group` is the list that the row stands in, of the row alone where it stands in none. `path` are the keys and
+    positions that lead to the row from the top of the result, as in ("cards", 0).
+    """
+
+    type: str
+    id: str
+    fields: dict[str, Any]
+    group: list[Any]
+    path: tuple[str | int, ...] = ()
+
+
 def found_in(tool: str, result: Any) -> list[Found]:
     """The ids in a tool's result, in the order they stand there, each once."""
     return list(dict.fromkeys(walk(TOOLS[tool][1].result_type, result)))
@@ -47,6 +62,52 @@ def walk(hint: Any, value: Any) -> Iterator[Found]:
             if part is not type(None):
                 yield from walk(part, value)
                 break
+
+
+def rows_in(tool: str, result: Any) -> Iterator[Row]:
+    """Yield the rows of a tool's result whose own field `id` has an id type, outer rows before those inside them."""
+    return walk_rows(TOOLS[tool][1].result_type, result, None, ())
+
+
+def walk_rows(hint: Any, value: Any, group: list[Any] | None, path: tuple[str | int, ...]) -> Iterator[Row]:
+    """Yield the rows in a value of this type, which stands in `group` at `path`."""
+    hint = bare(hint)
+    if isinstance(value, list):
+        inside = element_type(hint)
+        for place, element in enumerate(value):
+            yield from walk_rows(inside, element, value, (*path, place))
+    elif isinstance(value, dict) and not dataclasses.is_dataclass(hint):
+        for part in get_args(hint):
+            if dataclasses.is_dataclass(bare(part)):
+                yield from walk_rows(part, value, group, path)
+                break
+    elif isinstance(value, dict):
+        parts = parts_with_ids(hint)
+        own = next((part for name, part in parts if name == "id" and isinstance(part, NewType)), None)
+        if own is not None and isinstance(value.get("id"), str):
+            yield Row(own.__name__, value["id"], value, group if group is not None else [value], path)
+        for name, part in parts:
+            if isinstance(value.get(name), dict | list):
+                yield from walk_rows(part, value[name], None, (*path, name))
+
+
+@cache
+def types_with_rows() -> frozenset[str]:
+    """Return the id types that name a row of their own in the result of some read-only tool."""
+    reads = [tool for _, tool in TOOLS.values() if not tool.writes]
+    return frozenset(name for tool in reads for name in own_types(tool.result_type))
+
+
+def own_types(hint: Any) -> Iterator[str]:
+    """Yield the types of the ids that are the field `id` of a row, however deep in a type."""
+    hint = bare(hint)
+    inside = [("", part) for part in get_args(hint)]
+    parts = parts_with_ids(hint) if dataclasses.is_dataclass(hint) else inside  # type: ignore[arg-type]
+    for name, part in parts:
+        if name == "id" and isinstance(part, NewType):
+            yield part.__name__
+        elif not isinstance(part, NewType):
+            yield from own_types(part)
 
 
 @cache

@@ -18,12 +18,14 @@ from pydantic import Field, TypeAdapter, ValidationError
 T = TypeVar("T")
 MOST_LINE = 64 << 20  # bytes of a line of a data file
 Json = Any
+Edges = tuple[tuple[int, int], ...]
 Split = Literal["train", "held_out"]
 Kind = Literal["chain", "missing_function", "irrelevance"]
 Level = Literal["complete", "missing", "minimal"]
 Recovery = Literal["corrected", "other_tool", "gave_up"]
 Boundary = Literal["policy", "environment", "infrastructure"]
 End = Literal["answered", "assistant_turns", "calls", "tokens", "infrastructure"]
+Act = Literal["call", "ask", "decline", "answer"]
 Verdict = Literal["same", "differs", "refused", "otherwise", "not_checked"]
 
 
@@ -87,6 +89,15 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Alternative:
+    """Another call that shows what a ground-truth look-up shows; `step` and `call` are the position of the look-up."""
+
+    step: int
+    call: int
+    other: ToolCall
+
+
+@dataclass(frozen=True)
 class ForeignTool:
     """A tool of a data set that others made: there is a schema of its arguments, and nothing that runs it."""
 
@@ -116,9 +127,13 @@ class ServerCheck:
 class Example:
     """A replay-validated conversation to train on or be measured by.
 
-    `edges` are pairs (j, g) of step indices: step g needs what step j gave. `answers` holds the assistant's closing
+    `edges` are pairs (j, g) of step indices: step g needs what step j gave. Of these, `fed` are those where a value of
+    g occurs in an observation of j and in no user turn, earlier call, schema or default; `enabled` those where g,
+    without j, is refused or answers otherwise. `answers` holds the assistant's closing
     text of each user turn. `digests` holds the world's digest at the start and after every step. No steps: an
-    abstention example, the right act is to call nothing.
+    abstention example, the right act is to call nothing. `alternatives` are other look-ups that do as well as one of
+    the ground truth; `features` names the kinds of difficulty (see synthesis/quality.py),
+    and `acts` the right act in each user turn: to call tools, ask back, decline, or just answer.
 
     What it was made with: `level` says how much the user tells at first, `persona` in whose manner; `distractors`
     counts the candidates of other servers; `today` is the reference date, where the first turn names it. `failures`
@@ -135,7 +150,7 @@ class Example:
     world: WorldRef
     turns: tuple[str, ...]
     steps: tuple[Step, ...]
-    edges: tuple[tuple[int, int], ...]
+    edges: Edges
     candidates: tuple[str, ...]
     answers: tuple[str, ...]
     digests: tuple[str, ...]
@@ -151,6 +166,11 @@ class Example:
     tools: tuple[ForeignTool, ...] = ()
     check: Annotated[ServerCheck | None, Field(exclude_if=lambda check: check is None)] = None
     order_unknown: Annotated[bool, Field(exclude_if=lambda unknown: not unknown)] = False
+    fed: Annotated[Edges, Field(exclude_if=lambda edges: not edges)] = ()
+    enabled: Annotated[Edges, Field(exclude_if=lambda edges: not edges)] = ()
+    alternatives: Annotated[tuple[Alternative, ...], Field(exclude_if=lambda others: not others)] = ()
+    features: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
+    acts: Annotated[tuple[Act, ...], Field(exclude_if=lambda acts: not acts)] = ()
 
     @property
     def abstains(self) -> bool:

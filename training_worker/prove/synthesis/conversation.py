@@ -14,13 +14,17 @@ from mcp_servers.world import World
 
 from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .chains import LENGTHS, draw_chain
-from .knobs import Knobs, draw_candidates, draw_kind
+from .dependence import is_dependent, with_edges
+from .dialogue import Dialogue
+from .knobs import Knobs, draw_candidates, draw_kind, draw_servers, draw_toolset
 from .machine import Lesson, Stuck, Task, hold
 from .planner import StepRefused
+from .programmatic import Programmatic
 from .sampler import Context, NothingFits, contexts, sample
 from .teachers import Teach, teacher
 from .validate import Rejected, hidden_edges, validate
 
+FEWEST_STEPS = 2  # of a chain
 TRIES, INSIST = 12, 9  # trials of an index, and those that keep to the length it is meant to have
 WORLDS_PER_DATASET = 20_000_000
 LAST_SEED = 40
@@ -97,6 +101,8 @@ def make(
     level = Draw("level", recipe.seed, split, index).weighted(tuple(knobs.levels), tuple(knobs.levels.values()))
     for trial in range(TRIES):
         asked = Wanted(index, split, about, kind, length, level if kind in (None, "chain") else "complete")
+        if knobs.goals and trial >= TRIES // 3:
+            asked = replace(asked, level="complete")
         if trial >= INSIST:
             asked = replace(asked, length=None, level=asked.level if trial < TRIES - 1 else "complete")
         try:
@@ -108,6 +114,8 @@ def make(
 
 def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach: Teach) -> Example:
     """Draw, run and validate one conversation; raises NothingFits, StepRefused, Rejected or Stuck."""
+    if recipe.knobs.goals and teach is Programmatic:
+        return pursue(asked, trial, graph, recipe)
     key = (recipe.seed, asked.split, asked.index, trial)
     draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
     kind = asked.kind or draw_kind(knobs, draw)
@@ -143,6 +151,51 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach
         failures=tuple(talk.failures),
     )
     example = hidden_edges(example)
+    validate(example)
+    return example
+
+
+def pursue(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Example:
+    """Plan, run and validate one conversation about goals; raises NothingFits, StepRefused, Rejected or Stuck."""
+    key = (recipe.seed, asked.split, asked.index, trial)
+    draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
+    kind = asked.kind or draw_kind(knobs, draw)
+    own = draw_servers(graph, asked.about, knobs, draw)
+    candidates = draw_toolset(graph, own, kind, asked.about, knobs, draw)
+    servers = servers_of((*candidates, *(name for name in graph if TOOLS[name][0].name in own)))
+    world = World.open(recipe.world(asked.split, asked.index, trial), servers, recipe.size)
+    level: Level = asked.level if kind == "chain" else "complete"
+    task = Task(kind, (asked.about,), candidates, level, manner.choice(knobs.personas))
+    teacher = Dialogue(Lesson(task, graph, world, Context(), knobs, draw, manner, own))
+    talk = hold(teacher, world)
+    if (kind == "chain") != bool(talk.steps):
+        raise Rejected(f"{len(talk.steps)} steps were made where {'some are' if kind == 'chain' else 'none is'} due.")
+    example = Example(
+        id=f"{asked.split}-{recipe.seed}-{asked.index:06d}",
+        kind=kind,
+        split=asked.split,
+        world=WorldRef(world.seed, servers, recipe.size),
+        turns=tuple(talk.turns),
+        steps=tuple(talk.steps),
+        edges=(),
+        candidates=talk.task.candidates,
+        answers=tuple(talk.answers),
+        digests=tuple(talk.digests),
+        fingerprint=fingerprint(servers),
+        enums_stripped=draw.chance(knobs.enum_stripping),
+        distractors=sum(TOOLS[name][0].name not in own for name in talk.task.candidates),
+        level=task.level,
+        persona=task.persona,
+        today=teacher.today,
+        failures=tuple(talk.failures),
+        features=tuple(sorted(teacher.features)),
+        acts=teacher.acts,
+    )
+    example = with_edges(example)
+    if kind == "chain" and len(example.steps) < FEWEST_STEPS:
+        raise Rejected("Everything is done in one step.")
+    if not is_dependent(example, strays="second_goal" in example.features):
+        raise Rejected("A later step rests on nothing before it.")
     validate(example)
     return example
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import networkx as nx
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
@@ -24,7 +28,9 @@ class Knobs:
     `recovery` is the share of longer conversations in which something fails, `dates` of those whose days and moments
     are said as people say them. A step is tried with up to `tries` entities; with `values` it also takes plain values
     that an earlier one shows. What a server's read-only tools show is
-    looked up again after `refresh` conversations in a world; 0: for each conversation.
+    looked up again after `refresh` conversations in a world; 0: for each conversation. With `goals` conversations are
+    planned as wishes whose steps depend on each other and see the whole toolsets of their servers, `fewest` tools at
+    least.
     """
 
     distractors: float = 0.4
@@ -42,6 +48,8 @@ class Knobs:
     tries: int = 1
     refresh: int = 0
     values: bool = False
+    goals: bool = False
+    fewest: int = 15
 
     def __post_init__(self) -> None:
         if self.most < max(LENGTHS):
@@ -57,7 +65,11 @@ PAPER = Knobs(
     tries=4,
     refresh=16,
     values=True,
+    goals=True,
+    most=64,
 )
+TINY = replace(PAPER, most=8, fewest=8, distractors=0.1, distractor_count=(1, 2))
+"""As PAPER, for a small policy: few tools."""
 """Information levels and turns as in the paper (section 2, step 3); shares of failures, dates and contexts are ours."""
 
 
@@ -84,3 +96,57 @@ def draw_candidates(
     if kind == "irrelevance" or draw.chance(knobs.distractors):
         few += draw.sample(far, draw.integer(*knobs.distractor_count))
     return tuple(draw.shuffled([*kept, *few[: knobs.most - len(kept)]]))
+
+
+LINKED = 0.35  # of the conversations may use the tools of a second server that edges lead to
+
+
+def draw_servers(graph: nx.DiGraph, about: str, knobs: Knobs, draw: Draw) -> tuple[str, ...]:
+    """Return the servers of a conversation about a tool: its own, perhaps one that edges link it to, and related ones
+    until they have at least `knobs.fewest` tools."""
+    own = graph.nodes[about]["server"]
+    servers, sizes = [own], Counter(server for _, server in graph.nodes(data="server"))
+    near = {graph.nodes[name]["server"] for name in (*graph.predecessors(about), *graph.successors(about))}
+    if (linked := sorted(near - {own})) and draw.chance(LINKED):
+        servers.append(draw.choice(linked))
+    while sum(sizes[name] for name in servers) < knobs.fewest and len(servers) < len(sizes):
+        rest = [name for name in sorted(sizes) if name not in servers]
+        servers.append(draw.weighted(rest, [1 + links(graph)[frozenset({own, name})] for name in rest]))
+    return tuple(sorted(servers))
+
+
+@lru_cache(maxsize=2)
+def links(graph: nx.DiGraph) -> Counter[frozenset[str]]:
+    """Return how many edges lead between the tools of each two servers. A graph is not changed once it is built."""
+    return Counter(frozenset({graph.nodes[a]["server"], graph.nodes[b]["server"]}) for a, b in graph.edges)
+
+
+def draw_toolset(
+    graph: nx.DiGraph, servers: Sequence[str], kind: Kind, about: str, knobs: Knobs, draw: Draw
+) -> tuple[str, ...]:
+    """Return the tools that the model is shown: all of the conversation's servers, and distractors of others, shuffled.
+
+    An irrelevant wish sees the tools of other servers alone; with a missing function the one asked for is hidden.
+    """
+    sizes = Counter(server for _, server in graph.nodes(data="server"))
+    if kind == "irrelevance":
+        others = draw.shuffled(
+            [name for name in sorted(sizes) if name not in servers and not related(graph, about, name)]
+        )
+        servers, count = others[:1], 1
+        while sum(sizes[name] for name in servers) < knobs.fewest and count < len(others):
+            servers, count = others[: count + 1], count + 1
+    tools = [name for name, server in graph.nodes(data="server") if server in servers]
+    if kind == "missing_function":
+        tools.remove(about)
+    if draw.chance(knobs.distractors):
+        far = [name for name, server in graph.nodes(data="server") if server not in servers and name != about]
+        if kind == "irrelevance":
+            far = [name for name in far if graph.nodes[name]["server"] != graph.nodes[about]["server"]]
+        tools += draw.sample(far, draw.integer(*knobs.distractor_count))
+    return tuple(draw.shuffled(tools))
+
+
+def related(graph: nx.DiGraph, about: str, server: str) -> bool:
+    """Return whether an edge links a tool to a server."""
+    return any(graph.nodes[name]["server"] == server for name in (*graph.predecessors(about), *graph.successors(about)))

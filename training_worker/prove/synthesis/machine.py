@@ -139,7 +139,7 @@ class Talk:
 @dataclass(frozen=True)
 class Lesson:
     """What a teacher is given: the task, the graph of all tools, the world as it opens, what of it may be spoken of;
-    and two draws, one for what is done and one for the manner of it."""
+    and two draws, one for what is done and one for the manner of it; `servers` are those that it is about."""
 
     task: Task
     graph: nx.DiGraph
@@ -148,6 +148,7 @@ class Lesson:
     knobs: Knobs
     draw: Draw
     manner: Draw
+    servers: tuple[str, ...] = ()
 
 
 class Teacher(Protocol):

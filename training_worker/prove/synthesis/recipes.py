@@ -10,9 +10,9 @@ import networkx as nx
 from ..graph import part
 from ..trajectory import Kind, Split
 from .conversation import Recipe
-from .knobs import PAPER
+from .knobs import PAPER, TINY, Knobs
 
-WORLDS, HELD_OUT_WORLDS = 64, 16
+WORLDS = 32
 UNSEEN = ("payments", "food_delivery", "issue_tracker", "vehicle")
 """Servers of four categories, 67 tools; food is delivered to places and paid for, so that some chains cross."""
 
@@ -43,10 +43,19 @@ class Plan:
 
 
 def plan(
-    name: str, title: str, train: tuple[int, int, int], held_out: tuple[int, int, int], unseen: tuple[str, ...] = ()
+    name: str,
+    title: str,
+    train: tuple[int, int, int],
+    held_out: tuple[int, int, int],
+    unseen: tuple[str, ...] = (),
+    worlds: int = WORLDS,
+    knobs: Knobs = PAPER,
+    size: str = "default",
 ) -> Plan:
-    """`train` and `held_out` are chains, missing functions and irrelevant queries."""
-    recipe = Recipe(knobs=PAPER, every_edge=True, even=True, worlds=WORLDS, held_out_worlds=HELD_OUT_WORLDS)
+    """`train` and `held_out` are chains, missing functions and irrelevant queries; they share `worlds` worlds."""
+    recipe = Recipe(
+        size=size, knobs=knobs, every_edge=True, even=True, worlds=worlds, held_out_worlds=max(1, worlds // 4)
+    )
     return Plan(name, title, by_kind(train), by_kind(held_out), recipe, unseen)
 
 
@@ -66,7 +75,15 @@ PLANS = {
             (400, 56, 44),
             UNSEEN,
         ),
-        plan("1k", "the same mix, a thousand conversations", (806, 111, 83), (80, 11, 9)),
-        plan("100", "the same mix, to look at", (80, 12, 8), (16, 2, 2)),
+        plan("1k", "the same mix, a thousand conversations", (806, 111, 83), (80, 11, 9), worlds=16),
+        plan("100", "the same mix, to look at", (80, 12, 8), (16, 2, 2), worlds=8),
+        plan(
+            "tiny",
+            "few tools and small worlds, for a policy that a laptop trains",
+            (806, 111, 83),
+            (80, 11, 9),
+            knobs=TINY,
+            size="small",
+        ),
     )
 }

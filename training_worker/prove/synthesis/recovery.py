@@ -15,6 +15,7 @@ from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
 
 from ..trajectory import ToolCall
+from .goals import PlannedCall
 from .language import choose, clause, fields
 from .planner import POINTER, Done
 from .sampler import Context, NothingFits, fill
@@ -69,7 +70,7 @@ def called(words: str, thing: str) -> str:
     return words.removeprefix(f"{thing} ").removesuffix(f" {thing}").removeprefix(f"{short} ").removesuffix(f" {short}")
 
 
-def taken_over(step: Done, tool: Tool) -> dict[str, Any] | None:
+def taken_over(step: Done | PlannedCall, tool: Tool) -> dict[str, Any] | None:
     """The arguments of a step as another tool takes them, ids by their type; None when it needs more."""
     own = TOOLS[step.tool][1].ids
     arguments = {}

@@ -13,10 +13,10 @@ from datetime import date
 from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.world import World
 
-from ..provenance import grounded, single
 from ..rollout import oracle, stale
-from ..trajectory import Example, ToolCall
+from ..trajectory import Example, Step, ToolCall
 from .language import long_day
+from .resolver import unresolved
 
 MOST_ERRORS = 0.3
 LARGEST = {False: 1.3, True: 1.0}
@@ -80,13 +80,13 @@ def provenance(example: Example) -> None:
     """Every value, PINs and passwords among them, may be used only if the user or a tool said it before."""
     if example.today and long_day(date.fromisoformat(example.today)) not in example.turns[0]:
         raise Rejected(f"{example.id}: nobody says that it is {example.today}.")
-    observed = [" ".join(text for step in example.steps[:end] for text in step.observations) for end in places(example)]
-    made = [(position, step.turn, call) for position, step in enumerate(example.steps) for call in step.calls]
-    for position, turn, call in [*made, *((one.step, one.turn, one.call) for one in example.failures)]:
-        said = " ".join((*example.turns[: turn + 1], observed[position]))
-        for name, value in (call.arguments or {}).items():
-            if not all(grounded(one, said, example.today) for one in single(value)):
-                raise Rejected(f"{example.id}: {call.name} uses a {name} that nobody gave.")
+    if faults := unresolved(example):
+        raise Rejected(f"{example.id}: {faults[0]}")
+    for failure in example.failures:
+        made = Step((failure.call,), failure.turn, (failure.observation,))
+        probe = replace(example, steps=(*example.steps[: failure.step], made), failures=())
+        if faults := [one for one in unresolved(probe) if one.startswith(f"step {failure.step},")]:
+            raise Rejected(f"{example.id}: before {faults[0]}")
 
 
 def places(example: Example) -> range:

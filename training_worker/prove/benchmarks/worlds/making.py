@@ -23,7 +23,8 @@ from .options import Making
 ABSTENTION = "abstention"
 WORLDS = 16  # that the conversations share: a world has to be built before it is opened
 KNOBS = {
-    "paper": replace(PAPER, recovery=0.0),  # nobody asks for what has become impossible: to try is a refused call
+    # Nobody asks for what has become impossible: to try is a refused call. The items are chains of commands, as before.
+    "paper": replace(PAPER, recovery=0.0, goals=False),
     "plain": Knobs(),
 }
 SPAN = 20_000  # indices that a category may use up

@@ -1,0 +1,421 @@
+"""The programmatic teacher's dialogue: a plan put into user turns, tool calls and the assistant's texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit.phrases import Situation, slots
+from mcp_servers.world import World
+
+from ..provenance import is_date
+from ..trajectory import Act, ToolCall
+from .goals import Plan, PlannedCall, Planner, Wish
+from .language import PERSONAS, given, long_day
+from .machine import USER_TURNS, Lesson, Move, Talk
+from .recovery import taken_over
+from .replies import closing_text, decline, declined, report
+from .sampler import NothingFits, contexts
+from .speech import is_instant, phrases_for, phrases_of
+
+WISHES = {2: 0.15, 3: 0.25, 4: 0.3, 5: 0.3}
+MOST_STEPS = 6  # a rollout has ten assistant turns: up to three end user turns, and one is left for a detour
+OPTIONAL = 0.25  # of the optional parts of a request are said
+STRAY = 0.2  # of the conversations may have a second goal
+POINTED = 0.6  # of the entities just spoken of are pointed at: "that card"
+IMPOSSIBLE = 0.25  # of the failures are of wishes that have become impossible; the others are slips
+FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of errors that validation allows
+SITUATIONS = 0.55  # of the conversations begin with why the user asks
+ACKNOWLEDGED = 0.35  # of the later turns begin with a word on the answer before
+BARE = 0.45  # of the requests follow one another without a word between them
+VAGUE_ENTITIES = ("one of the {1}", "a certain {0}", "one {0}", "one particular {0}", "a {0} I have in mind")
+CANNOT = "That cannot be done:"
+ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
+TWICE = re.compile(r"\b(the|my) (?=(?:the|my|your) )")
+JOINTS = (
+    "Then {}.", "After that, {}.", "Also, {}.", "Next, {}.", "And {}.", "Once that is done, {}.",
+    "While you're at it, {}.", "Besides, {}.", "On top of that, {}.", "And another thing: {}.", "Afterwards {}.", "Oh, and {}.",
+    "In addition, {}.",
+)  # fmt: skip
+OPENING_REQUESTS = (
+    "First of all, {}.", "One thing for you: {}.", "For a start, {}.", "To begin with, {}.", "Here is what I need: {}.",
+    "Hello! Could you {}?", "Hi, please {}.", "Good morning. Would you {}?", "Hey, can you {}?", "Something small: {}.",
+)  # fmt: skip
+REQUESTS = (
+    "{}.", "Please {}.", "Could you {}?", "Can you {}?", "I'd like you to {}.", "Would you {}?", "I need you to {}.",
+    "{}, please.", "Could you please {}?", "Go ahead and {}.", "I'd be glad if you could {}.", "If you can, {}.",
+    "Mind if I ask you to {}?", "Any chance you could {}?", "Kindly {}.", "Be so good as to {}.", "When you can, {}.",
+    "Would it be possible to {}?", "It would help me if you could {}.", "If you have a moment, {}.", "Will you {}?",
+    "I want you to {}.", "Would you please {}?", "I'd appreciate it if you could {}.",
+)  # fmt: skip
+CONDITIONS = (
+    ", but only if {}", ", provided {}", ", as long as {}", " if {}", ", though only if {}", " in case {}", " when {}",
+)  # fmt: skip
+CONDITION_SENTENCES = (
+    " Only do that if {}.", " That goes only as long as {}.", " If it is not so that {}, leave it.",
+    " But check first whether {}; if not, drop it.", " Do so in case {}, else don't.", " It depends: only if {}.",
+)  # fmt: skip
+VAGUE_QUESTIONS = {
+    "money": ("How much should it be?", "What amount do you have in mind?", "Which amount exactly?"),
+    "unit": ("How many {noun} should it be?", "How many {noun} do you want?", "What number of {noun}?"),
+    "day": ("Which day should it be?", "For which day?", "What date do you have in mind?"),
+    "time": ("Which day and time should it be?", "When exactly?", "What day and time do you have in mind?"),
+    "text": ("What exactly should the {noun} be?", "Which {noun} shall I use?", "What should the {noun} say?"),
+    "entity": ("Which {noun} do you mean?", "Which {noun} exactly?", "Could you tell me which {noun} you mean?"),
+}
+
+
+@dataclass(frozen=True)
+class OpenValue:
+    """A value that the user leaves out at first: its wish and slot, what is said instead, and the question."""
+
+    wish: int
+    slot: str
+    vague: str
+    question: str
+
+
+@dataclass
+class ScriptedTurn:
+    """What the user says, and what the assistant then does, up to a text."""
+
+    words: str
+    moves: list[Move] = field(default_factory=list)
+
+
+class Dialogue:
+    """A teacher that needs no language model: it plans with `Planner` and puts the plan into words."""
+
+    def __init__(self, lesson: Lesson):
+        """Plan in forks of the world. Raises NothingFits or StepRefused."""
+        self.task, self.draw, self.manner = lesson.task, lesson.draw, lesson.manner
+        self.knobs, self.persona = lesson.knobs, PERSONAS[lesson.task.persona or "plain"]
+        self.day = f"{lesson.world.now:%Y-%m-%d}"
+        self.today = self.day if self.manner.chance(self.knobs.dates) else ""
+        servers = sorted(lesson.servers)
+        names = [name for name in lesson.graph if TOOLS[name][0].name in servers]
+        shown = {name: contexts(lesson.world, [name], 0) for name in servers}
+        optional = 0.0 if lesson.task.level == "minimal" else OPTIONAL
+        graph = lesson.graph.subgraph(names)
+        planner = Planner(lesson.world.fork(), graph, shown, self.draw, self.today, optional)
+        goals = self.draw.weighted(tuple(WISHES), tuple(WISHES.values()))
+        if lesson.task.kind != "chain":
+            goals = 1
+        self.plan = planner.plan(
+            lesson.task.chain[0], goals, self.draw.chance(STRAY), MOST_STEPS - (lesson.task.level == "missing")
+        )
+        self.features = set(self.plan.features)
+        self.turns = self.abstention() if lesson.task.kind != "chain" else self.script()
+        long = lesson.task.kind == "chain" and len(self.plan.calls) >= FEWEST_TO_FAIL
+        failing = long and self.manner.chance(self.knobs.recovery)
+        if failing and not (self.manner.chance(IMPOSSIBLE) and self.fail_for_good(planner, lesson.world)):
+            self.slip()
+        if self.today and not self.relative():
+            self.today = ""
+        if self.today:
+            said = self.manner.choice(self.persona.days).format(day=long_day(date.fromisoformat(self.today)))
+            self.turns[0].words = said + self.turns[0].words
+        self.task = replace(self.task, candidates=self.shortened(self.task.candidates))
+        self.upcoming, self.moves = iter(self.turns), iter([Move()])
+
+    def shortened(self, candidates: Sequence[str]) -> tuple[str, ...]:
+        """Return at most `knobs.most` of the tools, with all that are called."""
+        if len(candidates) <= self.knobs.most:
+            return tuple(candidates)
+        called = {call.name for turn in self.turns for move in turn.moves for call in move.calls}
+        rest = [name for name in candidates if name not in called]
+        kept = called | set(self.manner.sample(rest, self.knobs.most - len(called)))
+        return tuple(name for name in candidates if name in kept)
+
+    @property
+    def acts(self) -> tuple[Act, ...]:
+        """The right act in each user turn."""
+        return tuple(
+            "ask"
+            if turn.moves[-1].asks
+            else "decline"
+            if self.task.kind != "chain" or turn.moves[-1].text.startswith(CANNOT)
+            else "call"
+            if len(turn.moves) > 1
+            else "answer"
+            for turn in self.turns
+        )
+
+    def ask(self, talk: Talk) -> str | None:
+        turn = next(self.upcoming, None)
+        if turn is None:
+            return None
+        self.moves = iter(turn.moves)
+        return turn.words
+
+    def move(self, talk: Talk, fault: str) -> Move:
+        return next(self.moves)
+
+    def relative(self) -> bool:
+        """Return whether some day is said relative to today."""
+        words = " ".join(turn.words for turn in self.turns)
+        return bool(re.search(r"\b(?:today|tomorrow|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)\b", words))
+
+    def abstention(self) -> list[ScriptedTurn]:
+        """Return the one turn of a wish that nothing serves."""
+        wish = self.plan.wishes[-1]
+        words = self.sentence([wish], opening=True)
+        return [ScriptedTurn(words, [Move(text=decline(wish.tool, self.task.candidates, self.manner))])]
+
+    def script(self) -> list[ScriptedTurn]:
+        """Return the turns: which wishes each asks for, the steps that fulfil them and the text that ends it."""
+        wishes = self.plan.wishes
+        count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), len(wishes))
+        cuts = sorted(self.draw.sample(range(1, len(wishes)), count - 1))
+        groups = [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, len(wishes)], strict=True)]
+        open = self.open_value(groups) if self.task.level == "missing" else None
+        turns, numbers = list[ScriptedTurn](), dict[int, int]()
+        for number, group in enumerate(groups):
+            words = self.sentence(
+                [wishes[at] for at in group], not number, open if open and open.wish in group else None
+            )
+            turn = ScriptedTurn(words)
+            now = [at for at in group if not open or at < open.wish] if open and open.wish in group else group
+            later = [at for at in group if at not in now]
+            turn.moves = self.moves_for(now, numbers)
+            turns.append(turn)
+            if later and open:
+                turn.moves.append(Move(text=self.asked(now, open), asks=True))
+                value = wishes[open.wish].words[open.slot]
+                answer = given(self.manner.choice(self.persona.gives), value)
+                turn = ScriptedTurn(answer[:1].upper() + answer[1:], self.moves_for(later, numbers))
+                turns.append(turn)
+            turn.moves.append(Move(text=self.closing(later or now)))
+        if sum(bool(move.calls) for turn in turns for move in turn.moves) > MOST_STEPS - (
+            len(turns) > max(self.knobs.turns)
+        ):
+            raise NothingFits("The wishes take more steps than a rollout may.")
+        if len(turns) < min(self.knobs.turns):
+            turns.append(ScriptedTurn(self.manner.choice(self.persona.leaves), [Move(text="You are welcome.")]))
+        return turns
+
+    def fail_for_good(self, planner: Planner, opening: World) -> bool:
+        """Add a turn that asks for something that has become impossible; return whether there is such a thing."""
+        found = planner.impossible(opening)
+        if found is None or len(self.turns) >= USER_TURNS:
+            return False
+        wish, why = found
+        words = f"{self.manner.choice(THANKS)} {self.request(wish, 0, False, None)}"
+        call = ToolCall(wish.tool, wish.arguments)
+        self.turns.append(ScriptedTurn(words, [Move((call,)), Move(text=f"{CANNOT} {why}")]))
+        return True
+
+    def slip(self) -> None:
+        """Let the assistant make a mistake before some step, if there is one to be made."""
+        places = [
+            (turn, at, move.calls[0])
+            for turn in self.turns
+            for at, move in enumerate(turn.moves)
+            if len(move.calls) == 1
+        ]
+        for turn, at, call in self.manner.shuffled(places):
+            planned = next(one for one in self.plan.calls if (one.tool, one.arguments) == (call.name, call.arguments))
+            for other in self.manner.shuffled(list(self.slips(planned))):
+                if not planned.before.fork().call(other.name, other.arguments or {}).ok:
+                    turn.moves.insert(at, Move((other,)))
+                    return
+
+    def slips(self, planned: PlannedCall) -> Iterator[ToolCall]:
+        """Yield what may go wrong instead of a call: a name where an id is due, or another tool that takes the same."""
+        wish = self.plan.wishes[planned.wish]
+        for name, referents in wish.referents.items():
+            row = referents[0].sighting and referents[0].sighting.row
+            labels = (
+                [row[field] for field in referents[0].description.fields if isinstance(row[field], str)] if row else []
+            )
+            if labels and planned.arguments.get(name) == referents[0].id:
+                yield ToolCall(planned.tool, planned.arguments | {name: labels[0]})
+        used = {one.tool for one in self.plan.calls}
+        for other in self.task.candidates:
+            if other not in used and (arguments := taken_over(planned, TOOLS[other][1])):
+                yield ToolCall(other, arguments)
+
+    def asked(self, done: Sequence[int], open: OpenValue) -> str:
+        """Return the text that asks for an open value, after a report of what was done before it."""
+        return " ".join(filter(None, [self.reports(done), open.question]))
+
+    def moves_for(self, group: Sequence[int], numbers: dict[int, int]) -> list[Move]:
+        """Return the steps that fulfil some wishes; `numbers` are the steps of calls, which are added to."""
+        moves = []
+        for step in steps(self.plan, group):
+            calls = [self.plan.calls[position] for position in step]
+            rests_on = {numbers[at] for call in calls for at in call.rests_on}
+            number = len(set(numbers.values()))
+            numbers |= dict.fromkeys(step, number)
+            moves.append(
+                Move(tuple(ToolCall(one.tool, one.arguments) for one in calls), rests_on=tuple(sorted(rests_on)))
+            )
+            if len(calls) > 1:
+                self.features.add("parallel")
+        return moves
+
+    def closing(self, group: Sequence[int]) -> str:
+        return closing_text([self.reports(group)], self.manner)
+
+    def reports(self, group: Sequence[int]) -> str:
+        """Return the reports of some wishes."""
+        texts = []
+        for at in group:
+            wish = self.plan.wishes[at]
+            if not wish.done:
+                texts.append(declined(wish.checked[0], wish.checked[1], self.manner))
+            for position in wish.calls:
+                call = self.plan.calls[position]
+                words = wish.words if len(wish.calls) == 1 else wish.words_of(position)
+                texts.append(report(call.tool, call.arguments, words, call.text, self.manner, wish.currency))
+        return " ".join(dict.fromkeys(texts))
+
+    def open_value(self, groups: Sequence[Sequence[int]]) -> OpenValue:
+        """Return a value that the user can leave open. Raises NothingFits where there is none."""
+        for at in self.draw.shuffled(range(len(self.plan.wishes))):
+            wish = self.plan.wishes[at]
+            if not wish.done or wish.condition or len(wish.calls) > 1:
+                continue
+            for slot in self.draw.shuffled([one for one in slots(wish.phrase) if one in TOOLS[wish.tool][1].required]):
+                if found := self.vague(at, wish, slot):
+                    return found
+        raise NothingFits("There is nothing that the user could leave open.")
+
+    def vague(self, at: int, wish: Wish, slot: str) -> OpenValue | None:
+        """Return how a slot is left open; None where a person would not."""
+        phrases, value = phrases_for(wish.tool), wish.arguments[slot]
+        said, noun = phrases.values.get(slot), slot.replace("_", " ")
+        if slot in wish.referents:
+            if wish.referents[slot][0].description.kind == "only":
+                return None
+            entity = phrases.entities.get(TOOLS[wish.tool][1].ids[slot])
+            if entity is None or entity.noun[0][:1].isupper():
+                return None
+            return self.opened(
+                at, slot, self.manner.choice(VAGUE_ENTITIES).format(*entity.noun), "entity", entity.noun[0]
+            )
+        if isinstance(value, bool | list | dict):
+            return None
+        if said and said.money:
+            return self.opened(at, slot, "a certain amount", "money", noun)
+        if said and said.unit and isinstance(value, int):
+            return self.opened(at, slot, f"some {said.unit[1]}", "unit", said.unit[1])
+        if is_date(value):
+            return self.opened(at, slot, "a certain day", "day", noun)
+        if isinstance(value, str) and is_instant(value):
+            return self.opened(at, slot, "a certain day and time", "time", noun)
+        if said and said.quoted:
+            return self.opened(at, slot, f"a {noun}" if noun[0] not in "aeiou" else f"an {noun}", "text", noun)
+        return None
+
+    def opened(self, at: int, slot: str, vague: str, kind: str, noun: str) -> OpenValue:
+        return OpenValue(at, slot, vague, self.manner.choice(VAGUE_QUESTIONS[kind]).format(noun=noun))
+
+    def sentence(self, wishes: Sequence[Wish], opening: bool, open: OpenValue | None = None) -> str:
+        """Return one user turn that asks for these wishes in this order."""
+        parts = list[str]()
+        if opening and self.task.level != "minimal" and self.manner.chance(SITUATIONS):
+            parts += self.situation(wishes)
+        elif not opening and self.manner.chance(ACKNOWLEDGED):
+            parts.append(self.manner.choice(THANKS))
+        for position, wish in enumerate(wishes):
+            own = open if open and self.plan.wishes[open.wish] is wish else None
+            parts.append(self.request(wish, position, opening and not parts, own))
+        return " ".join(parts)
+
+    def situation(self, wishes: Sequence[Wish]) -> list[str]:
+        """Return why the user asks, in a sentence of the first wish's server; nothing where none fits."""
+        wanted = {wish.tool for wish in wishes}
+        server = TOOLS[wishes[0].tool][0].name
+        fitting = [one for one in phrases_of(server).situations if fits(one, wishes[0].tool)]
+        best = [one for one in fitting if len(wanted & set(one.tools)) > 1] or fitting
+        return [self.manner.choice(self.manner.choice(best).says)] if best else []
+
+    def request(self, wish: Wish, position: int, opening: bool, open: OpenValue | None) -> str:
+        """Return a wish as a sentence of its own."""
+        words = self.pointed(wish)
+        if open:
+            words[open.slot] = open.vague
+        text = ON.sub("", wish.phrase.format(**words))
+        if wish.phrase[:1].islower():
+            text += wish.condition and self.manner.choice(CONDITIONS).format(wish.condition)
+            if position and not self.manner.chance(BARE):
+                frame = self.manner.choice(JOINTS)
+            else:
+                first = opening and not position and self.manner.chance(0.3)
+                frame = self.manner.choice(OPENING_REQUESTS if first else REQUESTS)
+            text = frame.format(text)
+        elif wish.condition:
+            text += self.manner.choice(CONDITION_SENTENCES).format(wish.condition)
+        return re.sub(r"([.!?][\"”]?)[.?]$", r"\1", text[:1].upper() + text[1:])
+
+    def pointed(self, wish: Wish) -> dict[str, str]:
+        """Return the words for a wish's slots, where "that card" stands for a card that the wish before named."""
+        words = dict(wish.words)
+        at = next((at for at, one in enumerate(self.plan.wishes) if one is wish), 0)
+        before = self.plan.wishes[at - 1] if at else None
+        if before is None:
+            return words
+        spoken = [one for many in before.referents.values() for one in many]
+        entities = phrases_for(wish.tool).entities
+        for slot, referents in wish.referents.items():
+            same = [one for one in spoken if one.type == referents[0].type]
+            just_named = len(referents) == 1 and [one.id for one in same] == [referents[0].id] and slot in words
+            if just_named and referents[0].type in entities and self.manner.chance(POINTED):
+                words[slot] = f"that {entities[referents[0].type].noun[0]}"
+        return words
+
+
+THANKS = (
+    "Thanks.", "Great.", "Good.", "Perfect, thank you.", "All right.", "OK.", "Lovely.", "Got it.", "Very good.",
+    "That helps.", "Wonderful.", "Nice.", "Understood.", "Thank you!", "Okay, thanks.", "Super.", "Right.",
+)  # fmt: skip
+
+
+def fits(situation: Situation, tool: str) -> bool:
+    return tool in situation.tools
+
+
+def count_steps(plan: Plan) -> int:
+    """Return in how many steps a plan is carried out when it is asked for in one turn for each wish."""
+    return sum(len(steps(plan, [at])) for at in range(len(plan.wishes)))
+
+
+def steps(plan: Plan, group: Sequence[int]) -> list[list[int]]:
+    """Return the calls of some wishes in steps: look-ups that rest on nothing come first and together, and calls of
+    one wish or reads that do not rest on each other form one step."""
+    own = [at for at, call in enumerate(plan.calls) if call.wish in group]
+    first = [at for at in own if movable(plan, at, own)]
+    found = [first] if first else []
+    for at in own:
+        if at in first:
+            continue
+        last = found[-1] if found else []
+        if last and last is not first and together(plan, last, at):
+            last.append(at)
+        else:
+            found.append([at])
+    return found
+
+
+def movable(plan: Plan, at: int, own: Sequence[int]) -> bool:
+    """Return whether a call is a read that rests on nothing and says the same at the beginning of its turn."""
+    call = plan.calls[at]
+    if call.writes or call.rests_on & set(own):
+        return False
+    if not any(plan.calls[before].writes for before in own if before < at):
+        return True
+    return plan.calls[own[0]].before.fork().call(call.tool, call.arguments).text == call.text
+
+
+def together(plan: Plan, last: Sequence[int], at: int) -> bool:
+    """Return whether a call may be made at once with those of the step before it."""
+    calls, call = [plan.calls[one] for one in last], plan.calls[at]
+    if call.rests_on & set(last):
+        return False
+    if any(one.writes for one in (*calls, call)):
+        return call.wish == calls[0].wish and all(one.tool == call.tool for one in calls)
+    return True

@@ -1,0 +1,770 @@
+"""Plans of conversations whose steps depend on each other: wishes are planned live, each on what the earlier ones show.
+
+A wish asks for a tool. What it needs is taken from earlier observations, or found by look-ups that the user's words
+determine; so ids come out of tools' answers, and people name things by what they know of them. Every call runs in a
+fork of the world before its words are written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import networkx as nx
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw, Tool
+from mcp_servers.kit.phrases import OPTIONAL, slots
+from mcp_servers.world import World
+
+from ..pairs import as_taken
+from ..shapes import found_in, rows_in, types_with_rows, values_in
+from .planner import StepRefused
+from .referents import OPAQUE, Description, descriptions
+from .sampler import Context, NothingFits, value
+from .speech import conjunction, forms, phrases_for
+
+ATTEMPTS = 5  # at a wish, with other entities and words
+OBSERVED = 0.25  # of the reads come after a write that changes what they show
+EXTENSIONS = 14  # tools that are tried for the next wish
+IMPOSSIBLE = 12  # tools that are tried for one that has become impossible
+NOT_OF_THE_STATE = frozenset({"invalid_arguments", "unknown_tool", "not_found"})
+MOST_TURNS = 6  # with calls; a rollout has ten assistant turns, up to four of which end user turns
+DEPTH = 3  # look-ups that one look-up may rest on
+SENTENCES = 0.72  # of the wishes are sentences of their own, the others clauses in a frame
+CONDITIONS = 0.12  # of the writes are asked for under a condition, where an observation shows a number to decide by
+SEVERAL = 0.35  # of the wishes are about several entities, where there are some
+MEASURED = re.compile(
+    r"(?:^|_)(?:balance|price|total|amount|fee|limit|distance|battery|stock|quantity|minutes|budget|capacity|likes|spent|"
+    r"rest|km|metres|overdraft|value|points|seats|size|views|duration|charge|subtotal|minimum)(?:$|_)"
+)
+ABOVE = ("above", "more than", "over", "higher than", "greater than")
+BELOW = ("below", "less than", "under", "lower than", "smaller than")
+WIDE = re.compile(r"[a-z](?:(?!\b(?:it|its|it's|is|has|was|that|this|one|itself)\b).)*")
+"""Phrases that may be about several things: requests in which nothing stands in the singular."""
+NAMED = frozenset({"EmailAddress"})  # whose names say enough, wherever they were looked up
+AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again under the same name
+FREE = frozenset({"text", "title", "name", "body", "memo", "note", "label", "subject", "limit", "query"})
+RAW = 0.06  # of the ids that a look-up could find are said as they are, as somebody copies them from an e-mail
+SUPERLATIVES = 0.35  # of the descriptions, where both kinds fit
+Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second"]
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """An entity that an observation shows: by which call, in which row of which list."""
+
+    type: str
+    id: str
+    call: int
+    row: dict[str, Any] | None = None
+    rows: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Referent:
+    """What an id argument stands for: its sighting, or None where the user says the id; and the words for it."""
+
+    id: str
+    type: str
+    description: Description
+    sighting: Sighting | None = None
+
+
+@dataclass
+class PlannedCall:
+    """A call that was run in the fork: which wish it serves, and which earlier calls show the ids in its arguments;
+    `fresh` if one of these ids was in no call before."""
+
+    tool: str
+    arguments: dict[str, Any]
+    text: str
+    wish: int
+    rests_on: frozenset[int]
+    before: World
+    fresh: bool = False
+
+    @property
+    def writes(self) -> bool:
+        return TOOLS[self.tool][1].writes
+
+
+@dataclass
+class Wish:
+    """One thing that the user asks for: a phrase of its tool, the words for each slot, and the calls that fulfil it.
+
+    `calls` are positions in the plan; several where the wish is about several entities, which `each` names by call.
+    `link` says how it is connected with what was done before. `condition` is a clause that decides whether it is to be
+    done at all, and `checked` are the field that it is about and its value, in words.
+    """
+
+    tool: str
+    phrase: str
+    words: dict[str, str]
+    calls: list[int]
+    link: Link
+    referents: dict[str, list[Referent]] = field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
+    condition: str = ""
+    checked: tuple[str, str] = ("", "")
+    done: bool = True
+    each: dict[int, Referent] = field(default_factory=dict)
+
+    @property
+    def currency(self) -> str:
+        """The currency of the entities that the wish is about; "" where their rows name none."""
+        rows = [one.sighting.row for many in self.referents.values() for one in many if one.sighting]
+        return next((str(row["currency"]) for row in rows if row and row.get("currency")), "")
+
+    def words_of(self, position: int) -> dict[str, str]:
+        """Return the words for the call at a position, of a wish about several entities."""
+        one = self.each[position]
+        name = next(name for name, many in self.referents.items() if one in many)
+        return self.words | {name: one.description.text}
+
+
+@dataclass
+class Plan:
+    """Wishes, and the calls in the order in which they were run."""
+
+    wishes: list[Wish]
+    calls: list[PlannedCall]
+    features: set[str] = field(default_factory=set)
+
+
+class Planner:
+    """Plans the wishes of one conversation in a fork of a world. Nothing is read behind the tools' back."""
+
+    def __init__(
+        self,
+        world: World,
+        graph: nx.DiGraph,
+        contexts: dict[str, Context],
+        draw: Draw,
+        today: str = "",
+        optional: float = 0.25,
+    ):
+        """`graph` has the tools of the world's servers. `contexts` are what read-only tools show, by server: plain
+        values are drawn from that of a tool's own. `optional` is how likely an optional part of a request is said."""
+        self.world, self.graph, self.contexts, self.draw, self.today = world, graph, contexts, draw, today
+        self.optional = optional
+        self.wishes: list[Wish] = []
+        self.calls: list[PlannedCall] = []
+        self.sightings: dict[str, dict[str, Sighting]] = {}
+        self.used: set[str] = set()
+        self.features: set[str] = set()
+        self.ways: dict[str, Any] = {}  # plain arguments by which the next write enables what comes after it
+        self.alone = False  # whether a look-up may stand that rests on nothing
+
+    def plan(self, target: str, goals: int, stray: bool, most: int = MOST_TURNS) -> Plan:
+        """Return a plan of so many wishes, the first of which leads to the target, in about `most` steps.
+
+        With `stray` one later wish may be a second goal that rests on nothing before. Raises NothingFits or StepRefused
+        when this world cannot serve it.
+        """
+        self.alone = True
+        opening, looks = self.mark(), not TOOLS[target][1].writes
+        if not (looks and self.draw.chance(OBSERVED) and self.observe(target)):
+            self.begin(target)
+            if looks and not self.extend():
+                self.back_to(opening)
+                if not self.observe(target):
+                    self.begin(target)
+                    stray = True
+        while len(self.wishes) < goals and self.count_turns() < most:
+            self.alone, mark = False, self.mark()
+            if not self.extend() and not ((stray or len(self.wishes) == 1) and self.stray()):
+                break
+            if "second_goal" in self.features:
+                stray = False
+            if self.count_turns() > most:
+                self.back_to(mark)
+                break
+        if len({wish.tool for wish in self.wishes}) < 2 and len(self.calls) < 3:
+            raise NothingFits(f"Nothing follows {target}.")
+        return Plan(self.wishes, self.calls, self.features)
+
+    def count_turns(self) -> int:
+        """Return about how many assistant turns the calls take: those of one wish on one tool are made at once."""
+        reads = {call.wish for call in self.calls if not call.writes and not call.rests_on}
+        rest = {(call.wish, call.tool) for call in self.calls if call.writes or call.rests_on}
+        return len(reads) + len(rest)
+
+    def begin(self, target: str, depth: int = DEPTH) -> None:
+        """Plan the wish for the target, after wishes that enable it or show what it takes where it cannot come first.
+
+        Raises NothingFits or StepRefused.
+        """
+        try:
+            self.achieve(target, "opening")
+            return
+        except (NothingFits, StepRefused) as reason:
+            refused = isinstance(reason, StepRefused)
+            before = [name for name in self.graph.predecessors(target) if name != target and name not in self.tools()]
+            edges = {name: self.graph.edges[name, target] for name in before}
+            ready = [name for name in before if bool(edges[name]["enables"] if refused else edges[name]["feeds"])]
+            rest = [name for name in before if name not in ready]
+            for name in [*self.draw.sample(ready, 5), *self.draw.sample(rest, 2)] if depth > 0 else []:
+                mark = self.mark()
+                try:
+                    self.ways = ways(edges[name], TOOLS[name][1]) if edges[name]["enables"] else {}
+                    self.begin(name, depth - 2 if refused else depth - 1)
+                    self.ways = {}
+                    self.achieve(target, "enabled" if edges[name]["enables"] else "fed")
+                    return
+                except (NothingFits, StepRefused):
+                    self.ways = {}
+                    self.back_to(mark)
+            raise reason
+
+    def observe(self, target: str) -> bool:
+        """Plan the target as a read that shows what a write before it changed; whether some write changes it."""
+        writes = [name for name in self.graph if TOOLS[name][1].writes and TOOLS[name][0] is TOOLS[target][0]]
+        for name in self.draw.sample(writes, EXTENSIONS // 2):
+            mark = self.mark()
+            try:
+                self.achieve(name, "opening")
+                first = len(self.calls)
+                self.achieve(target, "observed")
+                if all(self.depends(position) for position in range(first, len(self.calls))):
+                    return True
+            except (NothingFits, StepRefused):
+                pass
+            self.back_to(mark)
+        return False
+
+    def extend(self) -> bool:
+        """Plan one more wish that depends on what was done; whether there is one."""
+        tried = set[tuple[str, Link]]()
+        options = list(self.extensions())
+        for _ in range(EXTENSIONS):
+            options = [one for one in options if one[:2] not in tried]
+            if not options:
+                return False
+            name, link, _ = self.draw.weighted(options, [one[2] for one in options])
+            tried.add((name, link))
+            mark = self.mark()
+            try:
+                self.achieve(name, link)
+                if all(self.depends(position) for position in range(mark[2], len(self.calls))):
+                    return True
+            except (NothingFits, StepRefused):
+                pass
+            self.back_to(mark)
+        return False
+
+    def stray(self) -> bool:
+        """Plan a second goal: a tool of the same servers that rests on nothing before."""
+        self.alone = True
+        near = [name for name in self.graph if TOOLS[name][0].name in self.servers() and name not in self.tools()]
+        for name in self.draw.sample(near, EXTENSIONS // 2):
+            mark = self.mark()
+            try:
+                self.achieve(name, "second")
+            except (NothingFits, StepRefused):
+                self.back_to(mark)
+                continue
+            self.features.add("second_goal")
+            return True
+        return False
+
+    def impossible(self, opening: World) -> tuple[Wish, str] | None:
+        """Return a wish for what worked at the opening and is refused now, with the reason; None if none is found."""
+        known = {
+            type: call.arguments[name]
+            for call in self.calls
+            if call.writes
+            for name, type in TOOLS[call.tool][1].ids.items()
+            if isinstance(call.arguments.get(name), str)
+        }
+        about = [
+            TOOLS[name][1]
+            for name in self.graph
+            if TOOLS[name][1].writes and not TOOLS[name][1].sensitive and TOOLS[name][1].consumes
+        ]
+        for tool in self.draw.sample([one for one in about if one.consumes <= known.keys()], IMPOSSIBLE):
+            ids = {name: known[type] for name, type in tool.ids.items() if name in tool.required}
+            wish = Wish(tool.name, self.phrase(tool, 0), {}, [], "second")
+            try:
+                plain = [name for name in tool.required if name not in ids]
+                wish.arguments = ids | {name: self.plain(tool, name, ids) for name in plain}
+                reply = self.world.fork().call(tool.name, wish.arguments)
+                if reply.ok or reply.data["error"] in NOT_OF_THE_STATE:
+                    continue
+                if not opening.fork().call(tool.name, wish.arguments).ok:
+                    continue
+                wish.referents = {name: [self.known(tool.ids[name], id)] for name, id in ids.items()}
+                wish.words = self.words(tool, {*slots(wish.phrase)}, wish)
+            except NothingFits:
+                continue
+            return wish, str(reply.data["message"])
+        return None
+
+    def servers(self) -> set[str]:
+        return {TOOLS[call.tool][0].name for call in self.calls}
+
+    def tools(self) -> set[str]:
+        return {wish.tool for wish in self.wishes}
+
+    def extensions(self) -> Iterator[tuple[str, Link, float]]:
+        """Yield tools that may come next, how they are connected, and how readily each is drawn."""
+        asked = self.tools()
+        for position, call in enumerate(self.calls):
+            late = (1.0 + position) ** 2
+            for name in self.graph.successors(call.tool):
+                edge = self.graph.edges[call.tool, name]
+                if name in asked or (not edge["feeds"] and not edge["enables"]):
+                    continue
+                if edge["feeds"] and any(self.fresh(TOOLS[name][1].ids[one]) for one in edge["feeds"]):
+                    yield name, "fed", late * (1.0 if edge["created"] else 0.6)
+                elif edge["enables"]:
+                    yield name, "enabled", 2.0 * late
+        for wish in self.wishes:
+            if wish.tool in asked and any(self.fresh(one) for one in TOOLS[wish.tool][1].consumes):
+                yield wish.tool, "repeated", 1.0
+        if self.calls and any(call.writes for call in self.calls):
+            known = set(self.sightings)
+            servers = {TOOLS[call.tool][0].name for call in self.calls if call.writes}
+            for name in self.graph:
+                server, tool = TOOLS[name]
+                if server.name in servers and not tool.writes and name not in asked and tool.consumes <= known:
+                    yield name, "observed", 2.0
+
+    def fresh(self, id_type: str) -> bool:
+        """Return whether some entity of a type was shown that no call has used."""
+        return any(id not in self.used for id in self.sightings.get(id_type, ()))
+
+    def depends(self, position: int) -> bool:
+        """Return whether a call takes an id that only an earlier observation shows, or answers otherwise without the
+        last write before it or those that it rests on."""
+        call = self.calls[position]
+        if call.fresh:
+            return True
+        for earlier in reversed(self.calls[:position]):
+            if earlier.writes:
+                without = earlier.before.fork()
+                without.now = call.before.now
+                if without.call(call.tool, call.arguments).text != call.text:
+                    return True
+        return False
+
+    def mark(self) -> tuple[Any, ...]:
+        """Return what `back_to` needs to undo what is planned from here on."""
+        shown = {type: dict(known) for type, known in self.sightings.items()}
+        return self.world.fork(), len(self.wishes), len(self.calls), shown, set(self.used), set(self.features)
+
+    def back_to(self, mark: tuple[Any, ...]) -> None:
+        world, wishes, calls, self.sightings, self.used, self.features = mark
+        self.world = world.fork()
+        self.sightings = {type: dict(known) for type, known in self.sightings.items()}
+        self.used, self.features = set(self.used), set(self.features)
+        del self.wishes[wishes:], self.calls[calls:]
+        for wish in self.wishes:
+            wish.calls = [position for position in wish.calls if position < calls]
+
+    def achieve(self, name: str, link: Link) -> None:
+        """Plan a wish for a tool. Raises NothingFits or StepRefused after some attempts with other entities."""
+        mark = self.mark()
+        for attempt in range(ATTEMPTS):
+            try:
+                self.attempt(name, link, self.optional + 0.15 * attempt)
+                return
+            except (NothingFits, StepRefused):
+                self.back_to(mark)
+                if attempt == ATTEMPTS - 1:
+                    raise
+
+    def attempt(self, name: str, link: Link, wishes: float) -> None:
+        """Plan a wish once: choose words, bind what they need, run look-ups and the call."""
+        tool = TOOLS[name][1]
+        several = link != "observed" and self.draw.chance(SEVERAL)
+        phrase = self.phrase(tool, wishes, several)
+        wanted = {*slots(phrase)}
+        arguments = dict[str, Any]()
+        referents = dict[str, list[Referent]]()
+        arguments |= {one: by for one, by in self.ways.items() if one in tool.required}
+        if link == "enabled":
+            arguments |= self.shared(tool)
+        wish = Wish(name, phrase, {}, [], link, referents)
+        self.wishes.append(wish)
+        if tool.consumes and link in ("fed", "repeated"):
+            parameter = self.fed_parameter(tool)
+            referents[parameter] = [self.seen(tool, parameter, arguments, fresh=True)]
+            arguments[parameter] = as_taken(tool, parameter, referents[parameter][0].id)
+        for parameter in tool.input_schema["properties"]:
+            if parameter in arguments or parameter not in {*tool.required, *wanted}:
+                continue
+            if parameter in tool.ids:
+                found = self.refer(tool, parameter, arguments)
+                referents[parameter] = [found]
+                arguments[parameter] = as_taken(tool, parameter, found.id)
+            else:
+                arguments[parameter] = self.plain(tool, parameter, arguments)
+        for parameter in arguments.keys() & tool.ids.keys() - referents.keys():
+            referents[parameter] = [self.known(tool.ids[parameter], one) for one in listed(arguments[parameter])]
+        wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
+        wish.words = self.words(tool, wanted, wish)
+        if tool.writes and self.draw.chance(CONDITIONS) and self.conditional(wish) and not wish.done:
+            return
+        self.fulfil(wish, wish.arguments, [one for many in referents.values() for one in many])
+        if several and not wish.condition:
+            self.widen(wish, tool)
+
+    def fulfil(self, wish: Wish, arguments: dict[str, Any], referents: Sequence[Referent]) -> None:
+        """Run a call that a wish asks for. Raises NothingFits when its answer is known already, or StepRefused."""
+        before = len(self.calls)
+        position = self.run(wish.tool, arguments, referents)
+        if position < before:
+            raise NothingFits(f"What {wish.tool} tells is known already.")
+        wish.calls.append(position)
+
+    def conditional(self, wish: Wish) -> bool:
+        """Make a wish depend on a number that an observation shows of its entity; return whether one fits."""
+        for one in [one for many in wish.referents.values() for one in many if one.sighting and one.sighting.row]:
+            assert one.sighting and one.sighting.row
+            phrases = phrases_for(self.calls[one.sighting.call].tool)
+            fields = [
+                name
+                for name, shown in one.sighting.row.items()
+                if MEASURED.search(name) and type(shown) is int and shown >= 10 and name not in one.description.fields
+            ]
+            for name in self.draw.sample(fields, 1):
+                shown, above = one.sighting.row[name], self.draw.chance(0.5)
+                bound = rounded(shown * self.draw.choice((0.5, 0.7, 0.8, 1.25, 1.5, 2)))
+                currency = str(one.sighting.row.get("currency") or "")
+                said = [forms(phrases, name, number, currency=currency) for number in (bound, shown)]
+                if bound == shown or not all(said):
+                    return False
+                label = f"the {name.replace('_', ' ')} of {one.description.text}"
+                wish.condition = f"{label} is {self.draw.choice(ABOVE if above else BELOW)} {said[0][0]}"
+                wish.checked = (label, said[1][0])
+                wish.done = (shown > bound) == above
+                self.features.add("conditional")
+                return True
+        return False
+
+    def widen(self, wish: Wish, tool: Tool) -> None:
+        """Ask for the same with one or two further entities of the same list, where the order makes no difference."""
+        singles = [name for name in wish.referents if len(listed(wish.arguments[name])) == 1 and name in tool.required]
+        if not singles or len(wish.referents) > 1 or not WIDE.fullmatch(wish.phrase) or len(wish.calls) != 1:
+            return
+        name, first = singles[0], wish.referents[singles[0]][0]
+        if first.sighting is None or isinstance(wish.arguments[name], list):
+            return
+        others = [
+            one
+            for one in self.sightings.get(first.type, {}).values()
+            if one.call == first.sighting.call and one.id != first.id and one.id not in self.used
+        ]
+        referents = [first]
+        for sighting in self.draw.sample(others, self.draw.integer(1, 2)):
+            described, mark = self.describe(sighting), self.mark()
+            if described is None or described.kind != "attributes":
+                continue
+            referent = Referent(sighting.id, first.type, described, sighting)
+            try:
+                self.fulfil(wish, wish.arguments | {name: sighting.id}, [referent])
+            except (NothingFits, StepRefused):
+                self.back_to(mark)
+                continue
+            referents.append(referent)
+        if len(referents) > 1:
+            wish.referents[name] = referents
+            wish.each = dict(zip(wish.calls, referents, strict=True))
+            if first.description.kind != "attributes" or not self.commutes(wish):
+                raise NothingFits(f"{tool.name}: the order of its entities matters.")
+            wish.words[name] = conjunction([one.description.text for one in referents])
+            self.features.add("several")
+
+    def commutes(self, wish: Wish) -> bool:
+        """Return whether the calls of a wish leave the same world, and answer the same, in the opposite order."""
+        calls = [self.calls[position] for position in wish.calls]
+        world = calls[0].before.fork()
+        same = all(world.call(one.tool, one.arguments).text == one.text for one in reversed(calls))
+        return same and world.digest() == self.world.digest()
+
+    def phrase(self, tool: Tool, wishes: float, several: bool = False) -> str:
+        """Return one way to ask for a tool, if need be for `several` entities; each bracket stays with this
+        probability, unless it holds what is secret."""
+        said = phrases_for(tool.name).tools[tool.name]
+        options = said.sentences if self.draw.chance(SENTENCES) else said.clauses
+        if several:
+            options = tuple(one for one in said.clauses if WIDE.fullmatch(one)) or options
+
+        def keep(bracket: Any) -> str:
+            names = set(slots(bracket[1]))
+            return bracket[1] if self.draw.chance(wishes) and not names & tool.sensitive else ""
+
+        return OPTIONAL.sub(keep, self.draw.choice(options))
+
+    def fed_parameter(self, tool: Tool) -> str:
+        """Return a required id parameter for which a fresh entity is there. Raises NothingFits."""
+        options = [one for one in tool.required if one in tool.ids and self.fresh(tool.ids[one])]
+        if not options:
+            raise NothingFits(f"Nothing new was shown for {tool.name}.")
+        return self.draw.choice(options)
+
+    def shared(self, tool: Tool) -> dict[str, Any]:
+        """Return the ids that a step has in common with the one that enables it: what is unlocked is then opened."""
+        for call in reversed(self.calls):
+            edge = self.graph.get_edge_data(call.tool, tool.name)
+            if edge and edge["enables"]:
+                shares = edge["enables"].get("shares", {})
+                return {own: call.arguments[other] for own, other in shares.items() if other in call.arguments}
+        return {}
+
+    def refer(self, tool: Tool, parameter: str, arguments: dict[str, Any], depth: int = DEPTH) -> Referent:
+        """Return an entity for an id parameter: one that was shown, or one that a look-up finds."""
+        id_type = tool.ids[parameter]
+        if self.sightings.get(id_type) and self.draw.chance(0.75 if self.alone else 1.0):
+            try:
+                return self.seen(tool, parameter, arguments, fresh=False)
+            except NothingFits:
+                pass
+        return self.look_up(tool, parameter, arguments, depth)
+
+    def seen(self, tool: Tool, parameter: str, arguments: dict[str, Any], fresh: bool) -> Referent:
+        """Return an entity that an observation showed and that words single out. Raises NothingFits."""
+        id_type, taken = tool.ids[parameter], set(map(str, arguments.values()))
+        known = [one for one in self.sightings.get(id_type, {}).values() if one.id not in taken]
+        known = [one for one in known if not (fresh and one.id in self.used)]
+        latest = max((one.call for one in known), default=0)
+        near = [one for one in known if one.call == latest]
+        for sighting in [*self.draw.sample(near, 4), *self.draw.sample(known, 4)]:
+            if described := self.describe(sighting):
+                return Referent(sighting.id, id_type, described, sighting)
+        raise NothingFits(f"No {id_type} that was shown can be named for {tool.name}.")
+
+    def known(self, id_type: str, id: str) -> Referent:
+        """Return the referent of an id that an earlier call used. Raises NothingFits."""
+        sighting = self.sightings.get(id_type, {}).get(str(id))
+        if sighting and (described := self.describe(sighting)):
+            return Referent(str(id), id_type, described, sighting)
+        for wish in reversed(self.wishes):
+            for many in wish.referents.values():
+                for one in many:
+                    if one.id == str(id):
+                        return one
+        raise NothingFits(f"Nothing names the {id_type} that is shared.")
+
+    def look_up(self, tool: Tool, parameter: str, arguments: dict[str, Any], depth: int) -> Referent:
+        """Return an entity that a read-only tool shows, which is called first. Raises NothingFits."""
+        if not depth:
+            raise NothingFits(f"{tool.name}: {parameter} lies too deep.")
+        id_type = tool.ids[parameter]
+        for name in self.finders(tool, parameter):
+            finder = TOOLS[name][1]
+            mark = self.mark()
+            try:
+                if not self.alone and not finder.consumes:
+                    raise NothingFits(f"{name} rests on nothing.")
+                own, referents = dict[str, Any](), list[Referent]()
+                for needed in finder.required:
+                    found = self.refer(finder, needed, own, depth - 1)
+                    referents.append(found)
+                    own[needed] = as_taken(finder, needed, found.id)
+                position = self.run(name, own, referents)
+                shown = [
+                    one
+                    for one in self.sightings.get(id_type, {}).values()
+                    if one.call == position and one.id not in map(str, arguments.values())
+                ]
+                for sighting in self.draw.sample(shown, 5):
+                    if described := self.describe(sighting, referents):
+                        if OPAQUE.fullmatch(sighting.id) and self.draw.chance(RAW):
+                            self.back_to(mark)
+                            self.features.add("raw_id")
+                            return Referent(sighting.id, id_type, Description(sighting.id, "attributes"))
+                        return Referent(sighting.id, id_type, described, sighting)
+            except (NothingFits, StepRefused):
+                pass
+            self.back_to(mark)
+        known = self.contexts[TOOLS[tool.name][0].name].ids.get(id_type, {})
+        options = [one for one in known if not OPAQUE.fullmatch(one) and one not in map(str, arguments.values())]
+        if options:
+            chosen = self.draw.choice(options)
+            return Referent(chosen, id_type, Description(chosen, "attributes"))
+        raise NothingFits(f"No look-up finds a {id_type} for {tool.name}.")
+
+    def finders(self, tool: Tool, parameter: str) -> list[str]:
+        """Return read-only tools that need ids at most and are proven to show what a parameter takes; own server first."""
+        found = [
+            name
+            for name in self.graph.predecessors(tool.name)
+            if parameter in self.graph.edges[name, tool.name]["feeds"]
+            and not TOOLS[name][1].writes
+            and all(one in TOOLS[name][1].ids for one in TOOLS[name][1].required)
+        ]
+        if tool.ids[parameter] in NAMED:
+            found = [name for name in found if not TOOLS[name][1].required]
+        own = [name for name in found if TOOLS[name][0] is TOOLS[tool.name][0]]
+        others = [name for name in found if name not in own]
+        near, far = self.draw.shuffled(own), self.draw.shuffled(others)
+        return [*near, *far[:2]] if not near or self.draw.chance(0.85) else [*far[:1], *near]
+
+    def describe(self, sighting: Sighting, through: Sequence[Referent] = ()) -> Description | None:
+        """Return words that single an entity out among all of its type that were shown; None where there are none.
+
+        `through` are the entities that the look-up was about: "the cheapest dish of the nearest restaurant".
+        """
+        phrases = phrases_for(self.calls[sighting.call].tool)
+        if sighting.row is None:
+            return self.describe_part(sighting, through)
+        options = descriptions(phrases, sighting.type, sighting.row, sighting.rows, self.today)
+        call = self.calls[sighting.call]
+        alone = bool(through) or (not call.arguments and not call.writes)
+        options = [
+            one
+            for one in options
+            if self.unambiguous(one, sighting) and (one.kind != "only" or (alone and sighting.type not in NAMED))
+        ]
+        if not options:
+            return None
+        best = [one for one in options if one.kind == "superlative"]
+        rest = [one for one in options if one.kind != "superlative"]
+        chosen = self.draw.choice(best if best and (not rest or self.draw.chance(SUPERLATIVES)) else rest)
+        if chosen.kind == "superlative":
+            self.features.add("superlative")
+        if through and sighting.type not in NAMED:
+            inside = conjunction([one.description.text for one in through])
+            chosen = replace(chosen, text=f"{chosen.text} {phrases.entities[sighting.type].within} {inside}")
+        return chosen
+
+    def describe_part(self, sighting: Sighting, through: Sequence[Referent]) -> Description | None:
+        """Return words for an id that is a mere field of what was looked up, "the thread of the message from
+        Hana"; None where there are several."""
+        others = [one for one in self.sightings[sighting.type].values() if one.call == sighting.call]
+        entity = phrases_for(self.calls[sighting.call].tool).entities.get(sighting.type)
+        if len(others) != 1 or not through or entity is None or sighting.type in NAMED:
+            return None
+        inside = conjunction([one.description.text for one in through])
+        return Description(f"the {entity.noun[0]} {entity.within} {inside}", "only")
+
+    def unambiguous(self, described: Description, sighting: Sighting) -> bool:
+        """Return whether a description fits no other entity of the type that another list showed."""
+        others = [one for one in self.sightings.get(sighting.type, {}).values() if one.id != sighting.id and one.row]
+        if described.kind != "attributes":
+            return all(one.call == sighting.call for one in others)
+        row = sighting.row or {}
+        return not any(
+            all((one.row or {}).get(name) == row.get(name) for name in described.fields)
+            for one in others
+            if one.call != sighting.call
+        )
+
+    def plain(self, tool: Tool, parameter: str, arguments: dict[str, Any]) -> Any:
+        """Return a value for a parameter that is no id: what the entities' own rows show, else one of its server."""
+        schema, used = tool.input_schema["properties"][parameter], set(map(str, arguments.values()))
+        if parameter in tool.seen:
+            shown_near = [
+                shown
+                for call in reversed(self.calls)
+                if TOOLS[call.tool][0] is TOOLS[tool.name][0]
+                for name, shown in values_in(json.loads(call.text))
+                if name == tool.seen[parameter]
+            ]
+            if shown_near:
+                return as_taken(tool, parameter, self.draw.choice(list(dict.fromkeys(shown_near))[:12]))
+        server = TOOLS[tool.name][0]
+        for call in reversed(self.calls):
+            again = call.arguments.get(parameter)
+            near = TOOLS[call.tool][0] is server and call.tool != tool.name
+            if near and again is not None and same_kind(tool, call.tool, parameter) and self.draw.chance(AGAIN):
+                return again
+        context = self.contexts[server.name]
+        return value(tool, parameter, schema, context, self.draw, self.world, used)
+
+    def words(self, tool: Tool, wanted: set[str], wish: Wish) -> dict[str, str]:
+        """Return what is said for each slot of a phrase. Raises NothingFits for a value that nobody could say."""
+        phrases, said = phrases_for(tool.name), dict[str, str]()
+        for name in wanted:
+            if name in wish.referents:
+                said[name] = " and ".join(one.description.text for one in wish.referents[name])
+                continue
+            ways = forms(phrases, name, wish.arguments[name], self.today, wish.currency)
+            if not ways:
+                raise NothingFits(f"{tool.name}: nobody says {name} {wish.arguments[name]!r}.")
+            said[name] = self.draw.choice(ways)
+        return said
+
+    def run(self, name: str, arguments: dict[str, Any], referents: Sequence[Referent]) -> int:
+        """Call a tool in the fork and note what it shows; return the call's position. Raises StepRefused."""
+        rests_on = frozenset(one.sighting.call for one in referents if one.sighting)
+        for position, call in enumerate(self.calls):
+            if call.tool == name and call.arguments == arguments and not call.writes and not self.written(position):
+                return position
+        before = self.world.fork()
+        reply = self.world.call(name, arguments)
+        if not reply.ok:
+            raise StepRefused(f"{name}: {reply.text}")
+        position = len(self.calls)
+        fresh = any(one.sighting and one.id not in self.used for one in referents)
+        self.calls.append(PlannedCall(name, arguments, reply.text, len(self.wishes) - 1, rests_on, before, fresh))
+        self.note(position, name, reply.data)
+        tool = TOOLS[name][1]
+        self.used |= {str(one) for parameter in tool.ids for one in listed(arguments.get(parameter))}
+        return position
+
+    def written(self, position: int) -> bool:
+        """Return whether something was written after a call."""
+        return any(call.writes for call in self.calls[position + 1 :])
+
+    def note(self, position: int, name: str, data: Any) -> None:
+        """Note the entities that a result shows, each with all rows of its type there."""
+        rows, fields = list(rows_in(name, data)), dict[str, list[dict[str, Any]]]()
+        found = [(row.type, row.id, row.fields) for row in rows]
+        known = {(type, id) for type, id, _ in found}
+        found += [one for one in holders_in(name, data) if one[:2] not in known]
+        for type, _, row in found:
+            fields.setdefault(type, []).append(row)
+        for type, id, row in found:
+            self.sightings.setdefault(type, {})[id] = Sighting(type, id, position, row, tuple(fields[type]))
+        for one in found_in(name, data):
+            self.sightings.setdefault(one.type, {}).setdefault(one.id, Sighting(one.type, one.id, position))
+
+
+def ways(edge: dict[str, Any], tool: Tool) -> dict[str, Any]:
+    """Return how a tool is called so that it enables another: gear D, not any gear."""
+    return {
+        name: value
+        for name, value in edge["enables"]["producer"]["arguments"].items()
+        if name in tool.required and name not in tool.ids and name not in tool.sensitive and name not in tool.seen
+    }
+
+
+def same_kind(tool: Tool, other: str, parameter: str) -> bool:
+    """Return whether two tools take the same sort of day, number or choice under one name."""
+    one, two = (each.input_schema["properties"].get(parameter) for each in (tool, TOOLS[other][1]))
+    return one == two and one is not None and parameter not in tool.sensitive and parameter not in FREE
+
+
+def holders_in(tool: str, data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the ids in a result whose type has no rows of its own, each with its type and the row around it."""
+    types = {found.id: found.type for found in found_in(tool, data) if found.type not in types_with_rows()}
+
+    def walk(value: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        if isinstance(value, dict):
+            yield from ((types[one], one, value) for name, one in value.items() if name != "id" and text(one) in types)
+        if isinstance(value, dict | list):
+            for inside in value.values() if isinstance(value, dict) else value:
+                yield from walk(inside)
+
+    return walk(data)
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def rounded(number: float) -> int:
+    """Return a number as people choose one: two digits, then noughts."""
+    digits = max(0, len(str(int(number))) - 2)
+    return int(round(number, -digits))
+
+
+def listed(value: Any) -> list[Any]:
+    """Return the values of a parameter that may take several."""
+    return value if isinstance(value, list) else [] if value is None else [value]

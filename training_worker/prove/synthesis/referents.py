@@ -1,0 +1,89 @@
+"""Descriptions of entities as people name them: by attributes or a superlative that fit one row of a result alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mcp_servers.kit.phrases import EntityPhrases, Phrases, slots
+
+from .speech import forms
+
+OPAQUE = re.compile(r"[A-Z]{2,6}-?\d[\w-]*|[A-Z0-9]{6}")
+LONGEST = 60  # characters of a field that somebody says
+Kind = Literal["attributes", "superlative", "only"]
+
+
+@dataclass(frozen=True)
+class Description:
+    """Words that single out one row; `fields` are those whose values they use."""
+
+    text: str
+    kind: Kind
+    fields: tuple[str, ...] = ()
+
+
+def descriptions(
+    phrases: Phrases, id_type: str, row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], today: str = ""
+) -> list[Description]:
+    """Return the ways to describe one of the rows that fit no other of them; `rows` are all of an observation.
+
+    Days are said relative to `today` (an ISO date), or in full where it is "".
+    """
+    said = phrases.entities.get(id_type)
+    if said is None:
+        return []
+    found = [*attributes(phrases, said, row, rows, today), *superlatives(said, row, rows)]
+    if len(rows) == 1:
+        found.append(Description(f"the {said.noun[0]}", "only"))
+    return found
+
+
+def attributes(
+    phrases: Phrases, said: EntityPhrases, row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], today: str
+) -> Iterator[Description]:
+    """Yield the names whose fields, as they are said, have these values in no other row."""
+    for template in said.names:
+        names = slots(template)
+        words = [word(phrases, row, name, today) for name in names]
+        if not all(words):
+            continue
+        others = (one for one in rows if one is not row)
+        if not any(all(same(one.get(name), row.get(name)) for name in names) for one in others):
+            yield Description(template.format(**dict(zip(names, words, strict=True))), "attributes", names)
+
+
+def word(phrases: Phrases, row: Mapping[str, Any], name: str, today: str) -> str:
+    """Return how a field of a row is said in a description; "" where nobody would."""
+    value = row.get(name)
+    if value is None or isinstance(value, bool | dict) or (isinstance(value, str) and OPAQUE.fullmatch(value)):
+        return ""
+    ways = forms(phrases, name, value, today, str(row.get("currency") or ""))
+    if not ways or len(ways[0]) > LONGEST or "\n" in ways[0]:
+        return ""
+    return ways[0]
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether people would say the same of two values."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one.casefold() == other.casefold() or other.casefold() in one.casefold()
+    return bool(one == other)
+
+
+def superlatives(
+    said: EntityPhrases, row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> Iterator[Description]:
+    """Yield the superlatives that name this row and no other."""
+    for named, best in ((said.most, max), (said.least, min), (said.first, min), (said.last, max)):
+        for field, phrases in named.items():
+            values = [one.get(field) for one in rows]
+            if len(rows) < 2 or not all(type(value) is type(row.get(field)) for value in values):
+                continue
+            if not isinstance(row.get(field), int | float | str) or isinstance(row.get(field), bool):
+                continue
+            extreme = best(values)  # type: ignore[type-var]
+            if row.get(field) == extreme and values.count(extreme) == 1:
+                yield from (Description(phrase, "superlative", (field,)) for phrase in phrases)

@@ -1,0 +1,206 @@
+"""Texts of the assistant that report results: in words, with units and names, from what was observed alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw
+from mcp_servers.kit.phrases import Phrases, slots
+
+from .speech import conjunction, forms, phrases_for
+
+MOST_ITEMS = 5  # rows of a list that a text names
+LONGEST = 160  # characters of a field that a text repeats
+PERSONS = (
+    (re.compile(r"\bmy\b"), "your"),
+    (re.compile(r"\bMy\b"), "Your"),
+    (re.compile(r"\bmine\b"), "yours"),
+    (re.compile(r"\bme\b"), "you"),
+    (re.compile(r"\bI am\b"), "you are"),
+    (re.compile(r"\bI'm\b"), "you're"),
+    (re.compile(r"\bI\b"), "you"),
+    (re.compile(r"\bour\b"), "your"),
+    (re.compile(r"\bwe\b"), "you"),
+)
+PLAIN = ("That is done.", "It worked, that is taken care of.", "All right, that went through.")
+NOTHING = ("Nothing came up.", "There is nothing to show.")
+OPENINGS = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Here it is. ", "Right away. ", "Certainly. ")
+CLOSINGS = (
+    *[""] * 12,
+    " Is there anything else?",
+    " Let me know if you need more.",
+    " What else can I do?",
+    " Shall I do anything else?",
+)
+DECLINES = (
+    "I can't {it} with the tools I have.",
+    "None of my tools lets me {it}.",
+    "I'm sorry, but there is no tool here to {it}.",
+    "To {it} is something I cannot do here.",
+    "I have no way to {it}, so I have not started anything.",
+    "I'd need a tool to {it}, and I don't have one.",
+    "That can't be done here: I have nothing to {it}.",
+    "Unfortunately I am not able to {it}.",
+)
+OFFERS = (
+    " What I can do: {0}, or {1}.",
+    " I could {0} instead, or {1}.",
+    " If it helps, I can {0}.",
+    " My tools can {0}, for example.",
+    " I am able to {0} and to {1}.",
+)
+UNMET = (
+    "{it} is {value}, so I left everything as it was.",
+    "I looked: {it} is {value}. That does not meet your condition, so nothing was changed.",
+    "{it} stands at {value}, so I did not go ahead.",
+    "Since {it} is {value}, I have not done it.",
+)
+
+
+def report(
+    tool: str, arguments: Mapping[str, Any], words: Mapping[str, str], text: str, draw: Draw, currency: str = ""
+) -> str:
+    """Return a sentence or two that report a result.
+
+    `words` are the user's for arguments, `text` is the observation; amounts are in `currency` unless the
+    result names one.
+    """
+    phrases, data = phrases_for(tool), json.loads(text)
+    said = phrases.tools[tool]
+    if said.item:
+        rows = at(data, said.list) if said.list else data
+        if not rows:
+            return filled(phrases, said.none or NOTHING, arguments, words, data, draw, {}, currency)
+        items = listed(phrases, said.item, rows if isinstance(rows, list) else [rows], currency)
+        if not items:
+            return draw.choice(PLAIN)
+        extra = {"items": items, "count": str(len(rows))}
+        if len(rows) > MOST_ITEMS:
+            extra["items"] += ", among others"
+        return filled(phrases, said.answers, arguments, words, data, draw, extra, currency)
+    if data in (None, [], {}):
+        return filled(phrases, said.none or NOTHING, arguments, words, data, draw, {}, currency)
+    return filled(phrases, said.answers, arguments, words, data, draw, {}, currency)
+
+
+def filled(
+    phrases: Phrases,
+    answers: Sequence[str],
+    arguments: Mapping[str, Any],
+    words: Mapping[str, str],
+    data: Any,
+    draw: Draw,
+    extra: Mapping[str, str],
+    currency: str,
+) -> str:
+    """Return one of the answers whose slots all have a value, filled; a plain one where none has."""
+    currency = str(data.get("currency") or currency) if isinstance(data, dict) else currency
+    for answer in draw.shuffled(answers):
+        values = {}
+        for name in slots(answer):
+            values[name] = (
+                extra.get(name) or argument(phrases, name, arguments, words) or field(phrases, name, data, currency)
+            )
+        if all(values.values()):
+            return sentence(fill_slots(answer, values))
+    return draw.choice(PLAIN)
+
+
+SLOT = re.compile(r"\{([^{}]+)\}")
+
+
+def fill_slots(template: str, values: Mapping[str, str]) -> str:
+    """Return a template with its slots filled; a slot may be a dotted path, which str.format would take apart."""
+    return SLOT.sub(lambda found: values[found[1]], template)
+
+
+def argument(phrases: Phrases, name: str, arguments: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    """Return how an argument is said to the user; "" where it was not used or the user left it open."""
+    if name in words:
+        return addressed(words[name])
+    ways = forms(phrases, name, arguments[name]) if arguments.get(name) is not None and name in arguments else ()
+    return ways[0] if ways else ""
+
+
+def field(phrases: Phrases, path: str, data: Any, currency: str = "") -> str:
+    """Return how the value at a dotted path of a result is said; "" where it is empty or too long."""
+    value = at(data, path)
+    if isinstance(value, list):
+        value = value[:MOST_ITEMS]
+    if isinstance(value, str):
+        value = shortened(value)
+    ways = forms(phrases, path.split(".")[-1], value, currency=currency) if value not in (None, "", [], {}) else ()
+    return ways[0] if ways else ""
+
+
+def shortened(text: str) -> str:
+    """Return a text on one line, cut between words where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else line[:LONGEST].rsplit(" ", 1)[0] + "..."
+
+
+def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> str:
+    """Return the first rows of a list in words; rows that lack a field of the item are left out."""
+    texts = []
+    for row in rows:
+        fields = {"item": row} if not isinstance(row, dict) else row
+        own = str(fields.get("currency") or currency)
+        values = {name: field(phrases, name, fields, own) for name in slots(item)}
+        if all(values.values()):
+            texts.append(fill_slots(item, values))
+        if len(texts) == MOST_ITEMS:
+            break
+    return conjunction(texts)
+
+
+def at(data: Any, path: str) -> Any:
+    """Return the value at a dotted path; None where there is none."""
+    for name in path.split("."):
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
+
+
+def addressed(words: str) -> str:
+    """Return the user's words as the assistant says them: "my savings account" becomes "your savings account"."""
+    if words[:1] in '"“':
+        return words
+    for pattern, other in PERSONS:
+        words = pattern.sub(other, words)
+    return words
+
+
+def sentence(text: str) -> str:
+    """Return a text that begins with a capital letter and has no second mark at its end."""
+    return re.sub(r"([.!?][\"”]?)\.$", r"\1", text[:1].upper() + text[1:])
+
+
+def closing_text(reports: Sequence[str], draw: Draw) -> str:
+    """Return the text that ends a turn: the reports, perhaps with a word before and after."""
+    return draw.choice(OPENINGS) + " ".join(reports) + draw.choice(CLOSINGS)
+
+
+def declined(label: str, value: str, draw: Draw) -> str:
+    """Return what is said where a condition is not met: a field of what was looked at and its value."""
+    return sentence(draw.choice(UNMET).format(it=label, value=value))
+
+
+def decline(tool: str, candidates: Sequence[str], draw: Draw) -> str:
+    """Return a refusal: what cannot be done without a tool, and what can be done with one of the candidates."""
+    text = draw.choice(DECLINES).format(it=tool_title(tool))
+    if candidates and draw.chance(0.7):
+        offers = draw.sample(candidates, 2)
+        text += draw.choice(OFFERS).format(*map(tool_title, (offers * 2)[:2]))
+    return text
+
+
+def tool_title(tool: str) -> str:
+    """Return what a tool does, in the words of its description."""
+    description = TOOLS[tool][1].description
+    first = re.split(r"[.;:,(]", description)[0].strip()
+    if " " not in first:
+        first = description.split(".")[0]
+    return first[:1].lower() + first[1:]

@@ -1,0 +1,81 @@
+"""Ways to say a value: money, amounts with a unit, days, choices and quoted text, by the phrases of a server."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from mcp_servers.catalogue import SERVERS, TOOLS
+from mcp_servers.kit.phrases import Phrases, ValuePhrases, load
+
+from ..provenance import is_date, ways_to_say
+
+NO_PHRASES = ValuePhrases()
+
+
+@cache
+def phrases_of(server: str) -> Phrases:
+    """Return the phrases of a server of ours. Raises PhraseError."""
+    return load(SERVERS[server].folder)
+
+
+@cache
+def phrases_for(tool: str) -> Phrases:
+    """Return the phrases of the server that has a tool. Raises PhraseError."""
+    return phrases_of(TOOLS[tool][0].name)
+
+
+def forms(phrases: Phrases, name: str, value: Any, today: str = "", currency: str = "") -> tuple[str, ...]:
+    """Return the ways to say the value of a parameter or field, the most natural first; none for what nobody says.
+
+    `today` is an ISO date to which days may be relative; `currency` is what amounts of money are in, by default euros.
+    """
+    said = phrases.values.get(name, NO_PHRASES)
+    if isinstance(value, bool):
+        return said.words.get(str(value).lower(), ())
+    if isinstance(value, list):
+        parts = [forms(phrases, name, one, today, currency) for one in value]
+        return (conjunction([one[0] for one in parts]),) if parts and all(parts) else ()
+    if isinstance(value, int):
+        return numbers(said, value, currency)
+    if isinstance(value, str) and value.strip():
+        return texts(said, value, today)
+    return (f"{value:g}",) if isinstance(value, float) else ()
+
+
+def numbers(said: ValuePhrases, value: int, currency: str = "") -> tuple[str, ...]:
+    """Return the ways to say a whole number: 12000 cents are "120 euros" or "€120"."""
+    if said.money:
+        amount = f"{value / 100:,.2f}".removesuffix(".00")
+        if currency not in ("", "EUR"):
+            return (f"{amount} {currency}",)
+        return f"{amount} {'euro' if value == 100 else 'euros'}", f"-€{amount[1:]}" if value < 0 else f"€{amount}"
+    if said.unit:
+        return (f"{value:,} {said.unit[value != 1]}",)
+    return (str(value),)
+
+
+def texts(said: ValuePhrases, value: str, today: str) -> tuple[str, ...]:
+    """Return the ways to say a text: paraphrases of a choice, days as people say them, else the text."""
+    if value in said.words:
+        return said.words[value]
+    if is_date(value) or is_instant(value):
+        return tuple(reversed(ways_to_say(value, today)))
+    return (f'"{value}"',) if said.quoted else (value,)
+
+
+def is_instant(value: str) -> bool:
+    """Return whether a text is an RFC 3339 date-time."""
+    if len(value) < 17 or value[10] not in "Tt":
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def conjunction(parts: list[str]) -> str:
+    """Return "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1]))) if parts else ""
