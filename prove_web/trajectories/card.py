@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from training_worker.prove.synthesis.quality import ROWS, format_target, format_value, meets
 
 FACTS = {
     "recipe": "Recipe",
@@ -19,8 +21,20 @@ FACTS = {
 
 
 @dataclass(frozen=True)
+class QualityLine:
+    """A measure of a data set: what it is, its value in each split and whether it meets the target."""
+
+    label: str
+    definition: str
+    values: tuple[tuple[str, bool | None], ...]
+    target: str
+    bfcl: str
+
+
+@dataclass(frozen=True)
 class Card:
-    """Facts by name; how many conversations were drawn, kept and dropped, by reason; settings as they were."""
+    """Facts by name; how many conversations were drawn, kept and dropped, by reason; settings as they were; and its
+    measures, where there are some."""
 
     facts: tuple[tuple[str, str], ...]
     drawn: int
@@ -28,6 +42,8 @@ class Card:
     duplicates: int
     dropped: tuple[tuple[str, int], ...]
     settings: Mapping[str, Any]
+    splits: tuple[str, ...] = ()
+    quality: tuple[QualityLine, ...] = ()
 
 
 def card(result: Mapping[str, Any]) -> Card | None:
@@ -46,7 +62,22 @@ def card(result: Mapping[str, Any]) -> Card | None:
         duplicates=sum(one.get("duplicates", 0) for one in splits),
         dropped=tuple(dropped.most_common()),
         settings=manifest.get("settings") or {},
+        splits=tuple(name.replace("_", "-") for name in manifest.get("splits") or {}),
+        quality=tuple(quality(splits)) if any(one.get("quality") for one in splits) else (),
     )
+
+
+def quality(splits: Sequence[Mapping[str, Any]]) -> Iterator[QualityLine]:
+    """Yield the measures of some splits, in the order of their definition."""
+    for row in ROWS:
+        values = [(one.get("quality") or {}).get(row.name) for one in splits]
+        yield QualityLine(
+            row.label,
+            row.definition,
+            tuple((format_value(row, one), meets(row, one)) if one is not None else ("", None) for one in values),
+            format_target(row),
+            "" if row.bfcl is None else format_value(row, row.bfcl),
+        )
 
 
 def facts(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from ..importers.certify import VERDICTS
 from ..importers.formats import FORMATS
 from ..synthesis.manifest import Manifest
+from ..synthesis.quality import ROWS, format_target, format_value
 
 PLOTS = "plots"
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -118,6 +119,7 @@ def body(manifest: Manifest, plots: Iterable[tuple[str, str]]) -> list[str]:
         if servers := manifest.settings.get("servers"):
             parts.append(CHECKED.format(servers=", ".join(servers)))
     parts += ["## Use", LOADING, "## What is in it", counts(manifest)]
+    parts += ["## How good it is to learn from", quality(manifest)] if any_quality(manifest) else []
     parts += [f"![{told}]({PLOTS}/{name})" for name, told in plots]
     parts += ["## How it was made", made(manifest), "## Limits", LIMITS if manifest.servers else IMPORTED_LIMITS]
     return [*parts, "## Licence", licence_text(manifest)]
@@ -154,6 +156,22 @@ def counts(manifest: Manifest) -> str:
     rows.append(["drawn", *(f"{one.drawn:,}" for one in manifest.splits.values())])
     rows.append(["duplicates", *(f"{one.duplicates:,}" for one in manifest.splits.values())])
     rows.append(["dropped", *(f"{sum(one.dropped.values()):,}" for one in manifest.splits.values())])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def any_quality(manifest: Manifest) -> bool:
+    return any(one.quality for one in manifest.splits.values())
+
+
+def quality(manifest: Manifest) -> str:
+    """Return a table of the measures of each split, beside the targets and BFCL multi-turn."""
+    splits = manifest.splits
+    rows = [["", *(split.replace("_", "-") for split in splits), "target", "BFCL multi-turn"]]
+    rows.append(["---", *("---:" for _ in range(len(splits) + 2))])
+    for row in ROWS:
+        found = [one.quality.get(row.name) for one in splits.values()]
+        values = ["" if value is None else format_value(row, value) for value in found]
+        rows.append([row.label, *values, format_target(row), "" if row.bfcl is None else format_value(row, row.bfcl)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

@@ -37,8 +37,8 @@ ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
 TWICE = re.compile(r"\b(the|my) (?=(?:the|my|your) )")
 JOINTS = (
     "Then {}.", "After that, {}.", "Also, {}.", "Next, {}.", "And {}.", "Once that is done, {}.",
-    "While you're at it, {}.", "Besides, {}.", "On top of that, {}.", "And another thing: {}.", "Afterwards {}.", "Oh, and {}.",
-    "In addition, {}.",
+    "While you're at it, {}.", "Besides, {}.", "On top of that, {}.", "And another thing: {}.", "Afterwards {}.",
+    "Oh, and {}.", "In addition, {}.",
 )  # fmt: skip
 OPENING_REQUESTS = (
     "First of all, {}.", "One thing for you: {}.", "For a start, {}.", "To begin with, {}.", "Here is what I need: {}.",

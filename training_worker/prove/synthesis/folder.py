@@ -6,6 +6,7 @@ A finished one does not change: what is to be put in its place has to be said, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -18,6 +19,7 @@ from ..trajectory import Example, Json, Split, UnreadableData, file_digest, load
 from .crew import Ask, nobody
 from .dataset import Progress, Report, Watch, assemble
 from .manifest import Drawn, Manifest, content_digest, manifest, part, settings_of
+from .quality import figures
 from .recipes import Plan
 from .shards import SHARDS, kept_until_done
 from .teachers import PROGRAMMATIC
@@ -88,7 +90,7 @@ def write(
         examples, report = split_of(split)
         path = folder / f"{split}.jsonl"
         write_lines(path, examples)
-        parts[split] = part(examples, file_digest(path), report)
+        parts[split] = replace(part(examples, file_digest(path), report), quality=figures(examples))
     made = manifest(name, settings, seed, servers, parts, teacher)
     write_lines(folder / MANIFEST, [made])
     return made

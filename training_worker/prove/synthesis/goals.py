@@ -590,7 +590,7 @@ class Planner:
         raise NothingFits(f"No look-up finds a {id_type} for {tool.name}.")
 
     def finders(self, tool: Tool, parameter: str) -> list[str]:
-        """Return read-only tools that need ids at most and are proven to show what a parameter takes; own server first."""
+        """Return read-only tools that need ids at most and are proven to show what a parameter takes; own first."""
         found = [
             name
             for name in self.graph.predecessors(tool.name)

@@ -32,6 +32,7 @@ class Part:
     persona, origin ("" is synthesis) and by how failures met on the way were recovered from (once for each failure);
     `checks` are imported ones with calls by what servers of others made of them, `order_unknown` such as do not know
     the order of their steps. `foreign_tools` are those of `tools` that are not of our servers, whatever their names.
+    `quality` has the value of each row of synthesis/quality.py, where it was measured.
     """
 
     conversations: int
@@ -54,6 +55,7 @@ class Part:
     checks: Annotated[COUNTS, Field(exclude_if=lambda checks: not checks)] = field(default_factory=dict)
     order_unknown: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
     foreign_tools: Annotated[COUNTS, Field(exclude_if=lambda tools: not tools)] = field(default_factory=dict)
+    quality: Annotated[dict[str, float], Field(exclude_if=lambda figures: not figures)] = field(default_factory=dict)
 
     @property
     def own_tools(self) -> COUNTS:

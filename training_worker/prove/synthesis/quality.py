@@ -62,10 +62,15 @@ class Quality:
 
     def meets(self, row: QualityRow) -> bool | None:
         """Return whether a row's target is met; None for a row without one."""
-        if row.target is None:
-            return None
-        comparison, bound = row.target
-        return self.value(row) >= bound if comparison == ">=" else self.value(row) <= bound
+        return meets(row, self.value(row))
+
+
+def meets(row: QualityRow, value: float) -> bool | None:
+    """Return whether a value meets the target of a row; None for a row without one."""
+    if row.target is None:
+        return None
+    comparison, bound = row.target
+    return value >= bound if comparison == ">=" else value <= bound
 
 
 ROWS: tuple[QualityRow, ...] = (
@@ -148,6 +153,24 @@ ROWS: tuple[QualityRow, ...] = (
         "share",
     ),
 )
+
+
+def format_value(row: QualityRow, value: float) -> str:
+    """Return a value of a row in its unit."""
+    return {"count": f"{value:,.0f}", "mean": f"{value:.1f}", "share": f"{value:.1%}", "ratio": f"{value:.2f}"}[
+        row.unit
+    ]
+
+
+def format_target(row: QualityRow) -> str:
+    """Return the target of a row, such as ">= 85.0%"; "" where it has none."""
+    return f"{row.target[0]} {format_value(row, row.target[1])}" if row.target else ""
+
+
+def figures(examples: Iterable[Example]) -> dict[str, float]:
+    """Return the value of each of ROWS by name, rounded so that a manifest has the same bytes everywhere."""
+    found = measure(examples)
+    return {row.name: round(found.value(row), 4) for row in ROWS}
 
 
 def measure(examples: Iterable[Example]) -> Quality:

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 
 from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.synthesis import folder
-from training_worker.prove.synthesis.quality import ROWS, Quality, QualityRow, measure
+from training_worker.prove.synthesis.quality import ROWS, Quality, format_target, format_value, measure
 from training_worker.terminal import console, table
 
 COLUMNS = ("value", "target", "met", "BFCL")
@@ -50,7 +50,7 @@ def to_json(quality: Quality) -> dict[str, Any]:
 def format_rows(quality: Quality) -> Iterator[list[str]]:
     """Yield the lines of the table of a measure, then the size of the n-gram sample and the features."""
     for row in ROWS:
-        target = f"{row.target[0]} {format_value(row, row.target[1])}" if row.target else ""
+        target = format_target(row)
         met = {True: "yes", False: "no", None: ""}[quality.meets(row)]
         yield [
             row.label,
@@ -62,10 +62,3 @@ def format_rows(quality: Quality) -> Iterator[list[str]]:
     yield ["Tokens behind distinct-2 and distinct-4", f"{quality.tokens:,}", "", "", ""]
     for name, count in quality.features.items():
         yield [f"Examples with {name}", f"{count:,}", "", "", ""]
-
-
-def format_value(row: QualityRow, value: float) -> str:
-    """Return a value of a row in its unit."""
-    return {"count": f"{value:,.0f}", "mean": f"{value:.1f}", "share": f"{value:.1%}", "ratio": f"{value:.2f}"}[
-        row.unit
-    ]

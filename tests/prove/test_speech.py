@@ -1,0 +1,167 @@
+"""Ways to say values, and the names of entities: what is said can be told apart and is understood by the resolver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw
+from mcp_servers.kit.phrases import EntityPhrases, Phrases, ValuePhrases
+from training_worker.prove.synthesis.referents import descriptions
+from training_worker.prove.synthesis.replies import addressed, decline, report, tool_title
+from training_worker.prove.synthesis.resolver import unresolved
+from training_worker.prove.synthesis.speech import forms, phrases_for
+from training_worker.prove.trajectory import Example, Step, ToolCall, WorldRef
+
+PHRASES = Phrases(
+    values={
+        "amount": ValuePhrases(money=True),
+        "nights": ValuePhrases(unit=("night", "nights")),
+        "memo": ValuePhrases(quoted=True),
+        "to": ValuePhrases(words={"open": ("open", "wide open"), "true": ("yes please",)}),
+    },
+    entities={
+        "CardId": EntityPhrases(
+            noun=("card", "cards"),
+            names=("my {kind} card", "the card for {name}"),
+            most={"limit": ("the card with the highest limit",)},
+            least={"limit": ("the card with the lowest limit",)},
+        )
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "today", "said"),
+    [
+        ("amount", 12_000, "", ("120 euros", "€120")),
+        ("amount", 100, "", ("1 euro", "€1")),
+        ("amount", 123_450, "", ("1,234.50 euros", "€1,234.50")),
+        ("amount", -500, "", ("-5 euros", "-€5")),
+        ("nights", 1, "", ("1 night",)),
+        ("nights", 3, "", ("3 nights",)),
+        ("memo", "rent", "", ('"rent"',)),
+        ("to", "open", "", ("open", "wide open")),
+        ("to", True, "", ("yes please",)),
+        ("other", True, "", ()),
+        ("other", "2026-03-05", "2026-03-04", ("tomorrow", "5 March 2026")),
+        ("other", "2026-03-05T14:00:00Z", "", ("5 March 2026 at 14:00",)),
+        ("nights", [1, 2], "", ("1 night and 2 nights",)),
+        ("other", "  ", "", ()),
+        ("other", None, "", ()),
+    ],
+)
+def test_a_value_is_said_as_people_say_it(name: str, value: Any, today: str, said: tuple[str, ...]) -> None:
+    assert forms(PHRASES, name, value, today) == said
+
+
+def saying(words: str, name: str, arguments: dict[str, Any]) -> Example:
+    """A conversation of one turn and one call."""
+    return Example(
+        id="train-0",
+        kind="chain",
+        split="train",
+        world=WorldRef(0, (TOOLS[name][0].name,)),
+        turns=(words,),
+        steps=(Step((ToolCall(name, arguments),), 0, ("{}",)),),
+        edges=(),
+        candidates=(name,),
+        answers=("",),
+        digests=(),
+        fingerprint="",
+    )
+
+
+def choices() -> Iterator[tuple[str, str, Any]]:
+    """Every allowed value of every parameter, and some amounts and numbers with a unit."""
+    for name, (_, tool) in TOOLS.items():
+        phrases = phrases_for(name)
+        for parameter, schema in tool.input_schema["properties"].items():
+            parts = (schema, *schema.get("anyOf", ()))
+            yield from ((name, parameter, value) for part in parts for value in part.get("enum", ()))
+            said = phrases.values.get(parameter)
+            if said and (said.money or said.unit) and any(part.get("type") == "integer" for part in parts):
+                yield from ((name, parameter, value) for value in (100, 12_000, 4_990))
+
+
+def test_the_resolver_understands_every_way_to_say_a_choice_or_an_amount() -> None:
+    heard = 0
+    for name, parameter, value in choices():
+        for way in forms(phrases_for(name), parameter, value):
+            assert unresolved(saying(f"It is to be {way}.", name, {parameter: value})) == [], (name, parameter, way)
+            heard += 1
+    assert heard > 1_000
+
+
+def test_another_amount_is_not_understood() -> None:
+    assert unresolved(saying("Move 120 euros.", "transfer_money", {"amount": 1_200}))
+    assert not unresolved(saying("Move 12 euros.", "transfer_money", {"amount": 1_200}))
+
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "kind": st.sampled_from(["debit", "credit", "travel"]),
+            "name": st.sampled_from(["Ana Diaz", "Bo Lund", "CRD-1234", ""]),
+            "limit": st.integers(1, 4),
+        }
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(ROWS)
+def test_a_description_fits_one_row_alone(rows: list[dict[str, Any]]) -> None:
+    said = [{one.text for one in descriptions(PHRASES, "CardId", row, rows)} for row in rows]
+    for at, own in enumerate(said):
+        assert not any(own & other for other in said[:at])
+        assert not any("CRD-1234" in text for text in own), "nobody names a thing by an id"
+    if len(rows) == 1:
+        assert "the card" in said[0]
+
+
+@given(ROWS)
+def test_a_superlative_names_the_row_that_is_alone_at_the_end(rows: list[dict[str, Any]]) -> None:
+    limits = [row["limit"] for row in rows]
+    for row in rows:
+        texts = {one.text for one in descriptions(PHRASES, "CardId", row, rows) if one.kind == "superlative"}
+        alone = len(rows) > 1 and limits.count(row["limit"]) == 1
+        assert ("the card with the highest limit" in texts) == (alone and row["limit"] == max(limits))
+        assert ("the card with the lowest limit" in texts) == (alone and row["limit"] == min(limits))
+
+
+def test_what_has_no_phrases_has_no_name() -> None:
+    assert descriptions(PHRASES, "AccountId", {"kind": "debit"}, [{"kind": "debit"}]) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "answered"),
+    [
+        ("my savings account", "your savings account"),
+        ("the trip that I share with me", "the trip that you share with you"),
+        ('"my note"', '"my note"'),
+    ],
+)
+def test_the_assistant_speaks_of_what_is_the_user_s(words: str, answered: str) -> None:
+    assert addressed(words) == answered
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_report_names_what_was_observed_and_fills_every_slot(seed: int) -> None:
+    rows = '[{"id":"ACC-1","kind":"savings","balance":12000,"currency":"EUR","status":"open"}]'
+    text = report("list_accounts", {}, {}, rows, Draw(seed))
+    assert "120 euros" in text and "{" not in text
+    nothing = report("list_accounts", {"status": "frozen"}, {}, "[]", Draw(seed))
+    assert nothing in ("No account fits that.", "You have no such account.")
+
+
+def test_a_refusal_says_what_cannot_be_done() -> None:
+    for name in TOOLS:
+        assert tool_title(name) in decline(name, ("list_accounts", "get_account"), Draw(name))
+        assert " " in tool_title(name)
