@@ -12,6 +12,7 @@ from typing import Any
 
 from training_worker.prove.provenance import grounded, place
 from training_worker.prove.reward.provenance import in_schema, is_in, plain, said_before, told
+from training_worker.prove.speech import find_said
 from training_worker.prove.trajectory import Example, ExecutedCall, Rollout
 
 from .pieces import Path, Piece, Source, joined, spelled, written
@@ -49,26 +50,26 @@ class Trace:
     def all(self) -> Traced:
         for position, made in enumerate(self.rollout.calls):
             given = (made.call.arguments or {}).items()
-            self.found.arguments[position] = {name: self.pieces(position, made, value) for name, value in given}
+            self.found.arguments[position] = {name: self.pieces(position, made, name, value) for name, value in given}
         return self.found
 
-    def pieces(self, position: int, made: ExecutedCall, value: Any) -> tuple[Piece, ...]:
+    def pieces(self, position: int, made: ExecutedCall, name: str, value: Any) -> tuple[Piece, ...]:
         if isinstance(value, str) and not is_json(value):
-            return (Piece(value, self.source(position, made, value)),)
+            return (Piece(value, self.source(position, made, name, value)),)
         try:
             parts = list(written(value, 2))
         except RecursionError:
             return (Piece(str(value)),)
-        return tuple(joined(self.piece(position, made, text, path, value) for text, path in parts))
+        return tuple(joined(self.piece(position, made, name, text, path, value) for text, path in parts))
 
-    def piece(self, position: int, made: ExecutedCall, text: str, path: Path | None, value: Any) -> Piece:
+    def piece(self, position: int, made: ExecutedCall, name: str, text: str, path: Path | None, value: Any) -> Piece:
         if path is None:
             return Piece(text)
         for part in path:
             value = value[part]
-        return Piece(text, self.source(position, made, value))
+        return Piece(text, self.source(position, made, name, value))
 
-    def source(self, position: int, made: ExecutedCall, value: Any) -> Source | None:
+    def source(self, position: int, made: ExecutedCall, name: str, value: Any) -> Source | None:
         """None for truth values and null, which need no source, and for lists and objects with nothing in them."""
         if value is None or isinstance(value, bool | dict | list):
             return None
@@ -76,8 +77,8 @@ class Trace:
         value = plain(value)
         shown = self.shown[made.turn] if made.turn < len(self.shown) else self.shown[-1]
         known = is_in(value, self.known(made.call.name))
-        if grounded(value, shown, self.example.today):
-            found = self.from_words(made.turn, value) or self.from_results(position, made.turn, value)
+        if find_said(made.call.name, name, value, shown, self.example.today):
+            found = self.from_words(made, name, value) or self.from_results(position, made.turn, value)
             return found or Source("shown", "shown before the call was written")
         if known:
             return Source("schema", f"the schema of {made.call.name}: one of its choices or defaults")
@@ -90,22 +91,25 @@ class Trace:
         own = [one.parameters for one in self.example.tools if one.name == tool]
         return frozenset(value for schema in own for value in told(schema, False) if not isinstance(value, bool))
 
-    def from_words(self, turn: int, value: Any) -> Source | None:
+    def from_words(self, made: ExecutedCall, name: str, value: Any) -> Source | None:
         """What the user, or the system, said before this assistant turn."""
         today, number, assistant = self.example.today, 0, 0
         for message in self.rollout.transcript:
             assistant += message.role == "assistant"
-            if assistant > turn:
+            if assistant > made.turn:
                 break
             number += message.role == "user"
             if message.role == "system" and place(value, message.content, today):
                 return Source("system", "the system's text")
-            if message.role == "user" and (at := place(value, message.content, today)):
+            at = find_said(made.call.name, name, value, message.content, today) if message.role == "user" else None
+            if at:
                 marks = self.found.said.setdefault(number, {})
                 mark = marks.setdefault(at, f"turn-{number}-value-{len(marks) + 1}")
+                said = message.content[slice(*at)]
+                if not place(value, message.content, today):
+                    return Source("user", f"“{said}” in user turn {number}", mark)
                 if place(value, message.content):
                     return Source("user", f"user turn {number}", mark)
-                said = message.content[slice(*at)]
                 return Source("date", f"“{said}” in user turn {number}, by the reference date {today}", mark)
         return None
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 from mcp_servers.kit.phrases import EntityPhrases, Phrases, ValuePhrases
+from training_worker.prove.speech import forms, phrases_for
 from training_worker.prove.synthesis.referents import descriptions
 from training_worker.prove.synthesis.replies import addressed, decline, report, tool_title
 from training_worker.prove.synthesis.resolver import unresolved
-from training_worker.prove.synthesis.speech import forms, phrases_for
 from training_worker.prove.trajectory import Example, Step, ToolCall, WorldRef
 
 PHRASES = Phrases(

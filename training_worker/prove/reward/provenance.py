@@ -8,29 +8,33 @@ from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 
-from ..provenance import grounded, single
+from ..provenance import single
+from ..speech import find_said
 from ..trajectory import Example, Json, Rollout
 
 
 def provenance(example: Example, rollout: Rollout) -> float:
     """The share of the values in the model's arguments that have a source (ours); 1 where there is no value.
 
-    A source is a message shown before the call was written, of the system, the user or a tool; or the tool's schema,
-    where its choices and defaults stand. Truth values and null need none. Lists and objects count value by value; a
-    value has a source under the very rule by which each of the ground truth's has one.
+    A source is a message shown before the call was written, of the system, the user or a tool, where a value stands as
+    it is or is said as people say it; or the tool's schema, where its choices and defaults stand. Truth values and null
+    need none. Lists and objects count value by value; a value has a source under the very rule by which each of the
+    ground truth's has one.
     """
     shown = said_before(rollout)
     values = grounds = 0
     for made in rollout.calls:
         known = in_schema(made.call.name, example.enums_stripped)
-        for value in map(plain, single(made.call.arguments or {})):
-            values += 1
-            grounds += (
-                value is None
-                or isinstance(value, bool)
-                or is_in(value, known)
-                or (grounded(value, shown[made.turn] if made.turn < len(shown) else shown[-1], example.today))
-            )
+        text = shown[made.turn] if made.turn < len(shown) else shown[-1]
+        for name, given in (made.call.arguments or {}).items():
+            for value in map(plain, single(given)):
+                values += 1
+                grounds += (
+                    value is None
+                    or isinstance(value, bool)
+                    or is_in(value, known)
+                    or find_said(made.call.name, name, value, text, example.today) is not None
+                )
     return grounds / values if values else 1.0
 
 

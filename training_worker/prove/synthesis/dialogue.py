@@ -12,6 +12,7 @@ from mcp_servers.kit.phrases import Situation, slots
 from mcp_servers.world import World
 
 from ..provenance import is_date
+from ..speech import is_instant, phrases_for, phrases_of
 from ..trajectory import Act, ToolCall
 from .goals import Plan, PlannedCall, Planner, Wish
 from .language import PERSONAS, given, long_day
@@ -19,7 +20,6 @@ from .machine import USER_TURNS, Lesson, Move, Talk
 from .recovery import taken_over
 from .replies import closing_text, decline, declined, report
 from .sampler import NothingFits, contexts
-from .speech import is_instant, phrases_for, phrases_of
 
 WISHES = {2: 0.15, 3: 0.25, 4: 0.3, 5: 0.3}
 MOST_STEPS = 6  # a rollout has ten assistant turns: up to three end user turns, and one is left for a detour

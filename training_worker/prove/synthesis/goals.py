@@ -22,10 +22,10 @@ from mcp_servers.world import World
 
 from ..pairs import as_taken
 from ..shapes import found_in, rows_in, types_with_rows, values_in
+from ..speech import conjunction, forms, phrases_for
 from .planner import StepRefused
 from .referents import OPAQUE, Description, descriptions
 from .sampler import Context, NothingFits, value
-from .speech import conjunction, forms, phrases_for
 
 ATTEMPTS = 5  # at a wish, with other entities and words
 OBSERVED = 0.25  # of the reads come after a write that changes what they show

@@ -14,6 +14,7 @@ from mcp_servers.world import World
 from ..provenance import value_edges
 from ..rollout import Limits
 from ..trajectory import Example, Failure, Json, Step, ToolCall
+from .dependence import with_edges
 from .validate import Rejected, hidden_edges, validate
 
 
@@ -66,8 +67,10 @@ def mended(id: str, before: Example, wanted: Mended) -> Example:
     if [call for step in example.steps for call in step.calls] == [c for step in before.steps for c in step.calls]:
         example = replace(example, edges=before.edges)
     else:
+        example = replace(example, acts=()) if len(example.turns) != len(before.turns) else example
         found = {*value_edges(example.turns, example.steps, example.today), *kept_edges(before, groups)}
-        example = hidden_edges(replace(example, edges=tuple(sorted(found))))
+        proven = bool(before.fed or before.enabled)
+        example = with_edges(example) if proven else hidden_edges(replace(example, edges=tuple(sorted(found))))
     validate(example)
     return example
 

@@ -14,7 +14,8 @@ from functools import cache
 
 from mcp_servers.catalogue import TOOLS
 
-from ..provenance import grounded, says, single
+from ..provenance import says, single
+from ..speech import find_said
 from ..trajectory import Edges, Example, Json, ToolCall
 from .text_statistics import TEXT_ROWS, QualityRow, measure_ngrams, measure_openings, measure_variety
 
@@ -239,10 +240,11 @@ def find_feeds(example: Example) -> Iterator[tuple[int, int, int]]:
     for g, step in enumerate(example.steps):
         said = " ".join(example.turns[: step.turn + 1])
         for number, call in enumerate(step.calls):
-            for value in find_values(call.arguments):
-                new = value in observed and value not in passed and value not in find_shown(example, call.name)
-                if new and not grounded(value, said, example.today):
-                    yield g, number, observed[value]
+            for name, given in (call.arguments or {}).items():
+                for value in find_values(given):
+                    new = value in observed and value not in passed and value not in find_shown(example, call.name)
+                    if new and find_said(call.name, name, value, said, example.today) is None:
+                        yield g, number, observed[value]
         passed.update(value for call in step.calls for value in find_values(call.arguments))
         if g + 1 < len(example.steps):
             for observation in step.observations:

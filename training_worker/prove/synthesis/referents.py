@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from mcp_servers.kit.phrases import EntityPhrases, Phrases, slots
 
-from .speech import forms
+from ..speech import forms
 
 OPAQUE = re.compile(r"[A-Z]{2,6}-?\d[\w-]*|[A-Z0-9]{6}")
 LONGEST = 60  # characters of a field that somebody says

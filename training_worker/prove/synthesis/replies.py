@@ -11,7 +11,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 from mcp_servers.kit.phrases import Phrases, slots
 
-from .speech import conjunction, forms, phrases_for
+from ..speech import conjunction, forms, phrases_for
 
 MOST_ITEMS = 5  # rows of a list that a text names
 LONGEST = 160  # characters of a field that a text repeats

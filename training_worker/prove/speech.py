@@ -9,7 +9,7 @@ from typing import Any
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit.phrases import Phrases, ValuePhrases, load
 
-from ..provenance import is_date, ways_to_say
+from .provenance import is_date, place, ways_to_say
 
 NO_PHRASES = ValuePhrases()
 
@@ -42,6 +42,23 @@ def forms(phrases: Phrases, name: str, value: Any, today: str = "", currency: st
     if isinstance(value, str) and value.strip():
         return texts(said, value, today)
     return (f"{value:g}",) if isinstance(value, float) else ()
+
+
+def find_said(tool: str, name: str, value: Any, text: str, today: str = "") -> tuple[int, int] | None:
+    """Return where a text says the value of a tool's parameter, as it stands or as people say it; None if it does not.
+
+    A tool of others has no phrases: its values are found as they stand, and days in words.
+    """
+    if found := place(value, text, today):
+        return found
+    if tool not in TOOLS or isinstance(value, list | dict):
+        return None
+    lower = text.casefold()
+    for way in forms(phrases_for(tool), name, value, today):
+        at = lower.find(way.casefold())
+        if at >= 0 and not (lower[at - 1 : at].isalnum() or lower[at + len(way) : at + len(way) + 1].isalnum()):
+            return at, at + len(way)
+    return None
 
 
 def numbers(said: ValuePhrases, value: int, currency: str = "") -> tuple[str, ...]:
