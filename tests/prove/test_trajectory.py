@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -131,3 +134,31 @@ def test_only_a_failure_of_the_policy_counts(failed_at: str | None, valid: bool)
         Rollout, line.replace('"failed_at":null', f'"failed_at":"{failed_at}"' if failed_at else '"failed_at":null')
     )
     assert rollout.failed_at == failed_at and rollout.valid is valid
+
+
+def test_every_key_of_an_example_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs/data-sets.md").read_text("utf-8")
+    table = page.split("The keys of a line of `train.jsonl`")[1].split("So it is of use")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == {one.name for one in fields(Example)}
+
+
+def test_trainers_of_others_find_the_keys_that_were_always_there() -> None:
+    example = Example(
+        id="train-0",
+        kind="chain",
+        split="train",
+        world=WorldRef(0, ("banking",)),
+        turns=("Show my accounts.",),
+        steps=(Step((ToolCall("list_accounts", {"limit": 3}),), 0, ("[]",)),),
+        edges=(),
+        candidates=("list_accounts",),
+        answers=("There are none.",),
+        digests=("", ""),
+        fingerprint="",
+    )
+    line = json.loads(dumps(example))
+    assert {"kind", "turns", "steps", "edges", "candidates", "answers"} <= set(line)
+    assert line["steps"][0]["turn"] == 0
+    assert line["steps"][0]["calls"] == [{"name": "list_accounts", "arguments": {"limit": 3}}]
+    assert not {"fed", "enabled", "acts", "features", "alternatives", "check"} & set(line), "empty ones are left out"
