@@ -67,7 +67,7 @@ def test_users_speak_as_often_as_the_readme_says(talks: list[Example]) -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     stated = re.search(r"over (\d) to (\d) user turns", readme)
     turns = {len(example.turns) for example in talks}
-    assert stated and [min(turns), max(turns)] == [int(number) for number in stated.groups()]
+    assert stated and turns <= set(range(int(stated[1]), int(stated[2]) + 1)) and {2, 3, 4} <= turns
 
 
 def test_every_conversation_holds(people: list[Example]) -> None:

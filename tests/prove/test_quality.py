@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from training_worker.prove.synthesis.quality import ROWS, Quality, fed_edges, longest_path, measure
+from training_worker.prove.synthesis.shortcuts import SHORTCUT_ROWS
 from training_worker.prove.synthesis.text_statistics import (
     begins_sentence,
     mask,
@@ -32,6 +33,7 @@ from training_worker.prove.trajectory import (
     WorldRef,
     dumps,
     loads,
+    read_lines,
     write_lines,
 )
 
@@ -402,3 +404,27 @@ def test_a_folder_without_data_and_a_bad_line_are_named(data: Path) -> None:
     (data / "held_out.jsonl").write_text("{}\n")
     with pytest.raises(CommandError, match=r"held_out\.jsonl, line 1: not a valid Example"):
         run(data)
+
+
+def test_the_command_runs_policies_that_read_no_observation(data_set: Path) -> None:
+    words = [line.split() for line in run(data_set, "--split", "held_out", "--shortcuts").splitlines()]
+    assert "held-out: shortcuts value target met".split() in words
+    assert "Call everything: passes 0.0% <= 3.0% yes".split() in words
+    assert "Call nothing: passes 0.0%".split() in words
+    assert "shortcuts" not in run(data_set, "--split", "held_out")
+
+
+def test_the_command_has_shortcuts_in_json(data_set: Path) -> None:
+    found = json.loads(run(data_set, "--split", "held_out", "--shortcuts", "--json"))["held_out"]
+    chains = {one.id for one in read_lines(Example, data_set / "held_out.jsonl") if one.kind == "chain"}
+    assert found["shortcuts"]["chains"] == len(chains)
+    assert {id for ids in found["shortcuts"]["passed"].values() for id in ids} <= chains
+    rows = {row["name"]: row for row in found["shortcuts"]["rows"]}
+    assert [*rows] == [row.name for row in SHORTCUT_ROWS]
+    assert (rows["open_loop"]["target"], rows["call_nothing"]["met"]) == (["<=", 0.10], None)
+    assert "shortcuts" not in json.loads(run(data_set, "--split", "held_out", "--json"))["held_out"]
+
+
+def test_shortcuts_of_examples_that_the_servers_answer_otherwise_are_refused(data: Path) -> None:
+    with pytest.raises(CommandError, match="behave"):
+        run(data, "--shortcuts")
