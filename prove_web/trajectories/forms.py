@@ -41,7 +41,7 @@ class NewDataset(forms.Form):
     tools = forms.CharField(max_length=12_000, required=False, widget=forms.HiddenInput)
     recipe = forms.ChoiceField(
         required=False,
-        help_text="A recipe sets all of the rest: servers, exact counts, 64 worlds to train in.",
+        help_text="A recipe sets all of the rest: servers, exact counts, the worlds that conversations share.",
         error_messages={"invalid_choice": "There is no recipe “%(value)s”."},
     )
     servers = forms.MultipleChoiceField(

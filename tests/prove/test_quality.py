@@ -379,9 +379,9 @@ def run(*arguments: object) -> str:
 
 def test_the_command_prints_a_table_for_each_split(data: Path) -> None:
     words = [line.split() for line in run(data).splitlines()]
-    assert "Dependent path of 4 steps or more 50.0% >= 12.0% yes".split() in words
-    assert "Dependent path of 4 steps or more 0.0% >= 12.0% no".split() in words
-    assert "Calls per conversation 2.5 >= 4.5 no 5.7".split() in words
+    assert "Dependent path of 4 steps or more 50.0% ≥ 12.0% yes".split() in words
+    assert "Dependent path of 4 steps or more 0.0% ≥ 12.0% no".split() in words
+    assert "Calls per conversation 2.5 ≥ 4.5 no 5.7".split() in words
     assert "Examples with parallel 1".split() in words
     assert {"train", "held-out"} < {line[0] for line in words if line}
 
@@ -409,7 +409,7 @@ def test_a_folder_without_data_and_a_bad_line_are_named(data: Path) -> None:
 def test_the_command_runs_policies_that_read_no_observation(data_set: Path) -> None:
     words = [line.split() for line in run(data_set, "--split", "held_out", "--shortcuts").splitlines()]
     assert "held-out: shortcuts value target met".split() in words
-    assert "Call everything: passes 0.0% <= 3.0% yes".split() in words
+    assert "Call everything: passes 0.0% ≤ 3.0% yes".split() in words
     assert "Call nothing: passes 0.0%".split() in words
     assert "shortcuts" not in run(data_set, "--split", "held_out")
 

@@ -30,14 +30,14 @@ from training_worker.prove.synthesis.shortcuts import (
     measure_shortcuts,
     open_loop,
     replay_twin,
-    replay_twin_only,
     run_policy,
+    substitute,
 )
 from training_worker.prove.trajectory import Example, ForeignTool, Json, Step, ToolCall, WorldRef
 
 SEED = 5  # a world in which every account is open
 BANK = WorldRef(SEED, ("banking",), "small")
-TOOLS = ("list_accounts", "transfer_money", "get_account", "list_cards", "freeze_card", "unfreeze_card")
+TOOLS = ("list_accounts", "transfer_money", "list_cards", "freeze_card", "unfreeze_card")
 RICHEST = "Move 5 euros from the account with the highest balance to the account with the lowest balance."
 LIST = ToolCall("list_accounts", {})
 
@@ -47,8 +47,8 @@ def list_accounts(seed: int = SEED) -> list[dict[str, Json]]:
     return found
 
 
-def transfer(source: str, target: str) -> ToolCall:
-    return ToolCall("transfer_money", {"source": source, "target": target, "amount": 500})
+def transfer(source: str, target: str, amount: int = 500) -> ToolCall:
+    return ToolCall("transfer_money", {"source": source, "target": target, "amount": amount})
 
 
 def find_card(cards: ToolCall) -> str:
@@ -57,7 +57,7 @@ def find_card(cards: ToolCall) -> str:
     return str(found[0]["id"])
 
 
-def record(said: str, *calls: ToolCall, candidates: tuple[str, ...] = TOOLS) -> Example:
+def record(said: str, *calls: ToolCall) -> Example:
     """Return a chain of one user turn whose calls are run in the world of the bank, one in each step."""
     world = World.open(BANK.seed, BANK.servers, BANK.size)
     steps, digests = [], [world.digest()]
@@ -75,7 +75,7 @@ def record(said: str, *calls: ToolCall, candidates: tuple[str, ...] = TOOLS) -> 
             turns=(said,),
             steps=tuple(steps),
             edges=(),
-            candidates=candidates,
+            candidates=TOOLS,
             answers=("Done.",),
             digests=tuple(digests),
             fingerprint=fingerprint(BANK.servers),
@@ -114,7 +114,7 @@ def find_values(shortcuts: Shortcuts) -> dict[str, float]:
 
 
 def test_an_example_that_needs_no_look_up_is_passed_without_one(spelled: Example) -> None:
-    assert passes(spelled) == {"copy_ids", "replay_twin", "replay_twin_only", "open_loop"}
+    assert passes(spelled) == {"copy_ids", "replay_twin", "open_loop"}
 
 
 def test_an_example_that_needs_a_look_up_is_passed_by_no_policy(looked_up: Example) -> None:
@@ -134,7 +134,6 @@ def test_what_a_policy_passes_is_counted(spelled: Example, looked_up: Example) -
         "call_everything": True,
         "copy_ids": False,
         "replay_twin": False,
-        "replay_twin_only": None,
         "open_loop": False,
         "call_nothing": None,
     }
@@ -160,6 +159,25 @@ def test_an_entity_without_a_name_is_guessed_by_a_label_that_the_user_says(said:
     assert open_loop(example) == (cards, ToolCall("freeze_card", {"card": expected}))
 
 
+def test_an_observed_number_is_guessed_from_the_schema() -> None:
+    first, other = list_accounts()[:2]
+    ids = (first["id"], other["id"])
+    example = record(
+        f"List my accounts and move all from {ids[0]} to {ids[1]}.", LIST, transfer(*ids, first["balance"])
+    )
+    assert open_loop(example) == (LIST, transfer(*ids, 500))
+
+
+def test_values_are_replaced_at_any_depth(spelled: Example) -> None:
+    call = ToolCall("plan", {"stops": [{"at": "a", "days": 1}, {"at": "b"}], "by": "car"})
+    example = replace(spelled, steps=(Step((call, call)),))
+    changed = substitute(example, {(0, 1, "stops", (1, "at")): "c", (0, 0, "by", ()): "bus"})
+    assert changed == (
+        ToolCall("plan", {"stops": [{"at": "a", "days": 1}, {"at": "b"}], "by": "bus"}),
+        ToolCall("plan", {"stops": [{"at": "a", "days": 1}, {"at": "c"}], "by": "car"}),
+    )
+
+
 def test_ids_are_copied_in_turn(looked_up: Example) -> None:
     one, other, third = (account["id"] for account in list_accounts()[:3])
     example = record(f"From {other} to {one}, please.", transfer(other, one), transfer(third, one))
@@ -173,18 +191,17 @@ def test_a_twin_world_gives_the_ids_at_the_same_places(looked_up: Example) -> No
     arguments = looked_up.steps[1].calls[0].arguments or {}
     source, target = (places[arguments[name]] for name in ("source", "target"))
     assert max(source, target) < len(twin)
-    assert replay_twin(looked_up) == (LIST, transfer(twin[source], twin[target])) == replay_twin_only(looked_up)
+    assert replay_twin(looked_up) == (LIST, transfer(twin[source], twin[target]))
     assert is_passed(looked_up, run_policy(looked_up, lambda _: (LIST, *looked_up.steps[1].calls)))
 
 
-def test_an_id_without_a_counterpart_in_the_twin_world_stays_or_is_made_up() -> None:
+def test_an_id_without_a_counterpart_in_the_twin_world_is_made_up() -> None:
     account = list_accounts()[0]["id"]
     assert account not in {one["id"] for one in list_accounts(SEED + 1)}
     cards = ToolCall("list_cards", {"account": account})
     unfreeze = ToolCall("unfreeze_card", {"card": find_card(cards)})
     example = record(f"Show the cards of {account} and unfreeze the only one now.", cards, unfreeze)
-    assert replay_twin(example) == (cards, unfreeze)
-    assert replay_twin_only(example) == (cards, ToolCall("unfreeze_card", {"card": "now"}))
+    assert replay_twin(example) == (cards, ToolCall("unfreeze_card", {"card": "now"}))
 
 
 def test_calls_are_real_and_written_before_any_observation(planned: list[Example], chains: list[Example]) -> None:
@@ -207,7 +224,7 @@ def test_no_policy_passes_chains_planned_as_dependent_wishes_with_ids(planned: l
     fed = [one for one in planned if one.fed]
     assert fed
     found = measure_shortcuts(fed)
-    assert not any(found.passed[name] for name in ("call_everything", "replay_twin_only", "open_loop", "call_nothing"))
+    assert not any(found.passed[name] for name in ("call_everything", "replay_twin", "open_loop", "call_nothing"))
 
 
 def test_every_shown_tool_is_called_once_up_to_the_limit(chains: list[Example]) -> None:

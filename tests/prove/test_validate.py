@@ -113,13 +113,13 @@ def test_a_pin_that_nobody_gave_is_rejected_wherever_it_could_have_come_from(cha
     own = told(example, "Change my PIN of CRD-1.", steps=(replace(use, observations=('{"pin":"4711","new":"2222"}',)),))
     half = told(example, "Change my PIN of CRD-1 to 2222.", steps=(use,))
     for unsaid in (late, own, half, told(example, "Change my PIN of CRD-1.", steps=(use, look))):
-        with pytest.raises(Rejected, match=rf"{example.id}: step \d, change_card_pin.(new_)?pin: no user turn"):
+        with pytest.raises(Rejected, match=rf"{example.id}: change_card_pin uses a (new_)?pin that nobody gave"):
             provenance(unsaid)
 
 
 def test_a_pin_is_not_given_by_a_longer_number_that_holds_it(chains: list[Example]) -> None:
     use = Step((PIN_CALL,), turn=0, observations=("{}",))
-    with pytest.raises(Rejected, match=r"change_card_pin\.pin: no user turn"):
+    with pytest.raises(Rejected, match="uses a pin that nobody gave"):
         provenance(
             told(chains[0], "Pay 147110 cents and change the PIN of CRD-1 (not CRD-4711) to 2222.", steps=(use,))
         )
@@ -131,7 +131,7 @@ def test_a_value_that_neither_user_nor_tool_gave_is_invented(chains: list[Exampl
     for example, other in pairwise(chains):
         first, said = example.steps[0].calls[0].arguments or {}, " ".join(other.turns)
         if any(not grounded(value, said) for value in single(first)):
-            with pytest.raises(Rejected, match="no user turn"):
+            with pytest.raises(Rejected, match="that nobody gave"):
                 provenance(replace(example, turns=(said,) * len(example.turns)))
             bitten += 1
     assert bitten > 20
@@ -159,7 +159,7 @@ def test_every_real_use_of_a_pin_bites_when_the_user_does_not_say_it(examples: t
     for example in examples:
         sensitive = [call for step in example.steps for call in step.calls if TOOLS[call.name][1].sensitive]
         if any(TOOLS[call.name][1].sensitive & set(call.arguments or {}) for call in sensitive):
-            assert "no user turn" in rejected(replace(example, turns=("Do it.",) * len(example.turns)))
+            assert "nobody gave" in rejected(replace(example, turns=("Do it.",) * len(example.turns)))
             bitten += 1
     assert bitten
 

@@ -86,7 +86,7 @@ def test_every_example_lies_in_a_slice_of_every_cut_and_no_knob_makes_one_slice(
 def test_the_oracle_reaches_every_final_state_and_silence_hardly_any() -> None:
     before, after = sides()
     assert state_reached(conversations(), after) == 1.0
-    assert state_reached(conversations(), before) < 0.1
+    assert state_reached(conversations(), before) < 0.2, "of the conversations that only look"
     assert state_reached([], []) is None
 
 

@@ -22,6 +22,7 @@ from .planner import StepRefused
 from .programmatic import Programmatic
 from .sampler import Context, NothingFits, contexts, sample
 from .teachers import Teach, teacher
+from .unserved import Unsearchable, search_for_plan
 from .validate import Rejected, hidden_edges, validate
 
 FEWEST_STEPS = 2  # of a chain
@@ -167,6 +168,8 @@ def pursue(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Exam
     level: Level = asked.level if kind == "chain" else "complete"
     task = Task(kind, (asked.about,), candidates, level, manner.choice(knobs.personas))
     teacher = Dialogue(Lesson(task, graph, world, Context(), knobs, draw, manner, own))
+    if kind != "chain":
+        require_unserved(world, teacher, graph)
     talk = hold(teacher, world)
     if (kind == "chain") != bool(talk.steps):
         raise Rejected(f"{len(talk.steps)} steps were made where {'some are' if kind == 'chain' else 'none is'} due.")
@@ -194,10 +197,22 @@ def pursue(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Exam
     example = with_edges(example)
     if kind == "chain" and len(example.steps) < FEWEST_STEPS:
         raise Rejected("Everything is done in one step.")
+    if kind == "chain" and not example.fed and trial < INSIST:  # some tools can do no better
+        raise Rejected("No step needs what another one shows.")
     if not is_dependent(example, strays="second_goal" in example.features):
         raise Rejected("A later step rests on nothing before it.")
     validate(example)
     return example
+
+
+def require_unserved(world: World, teacher: Dialogue, graph: nx.DiGraph) -> None:
+    """Raise Rejected where the shown tools serve the request whose tool is hidden, or where that cannot be searched."""
+    try:
+        found = search_for_plan(world, teacher.plan, teacher.task.candidates, graph)
+    except Unsearchable as reason:
+        raise Rejected(f"The request cannot be searched: {reason}") from None
+    if found.served:
+        raise Rejected(f"Another tool serves this: {', '.join(call.name for call in found.by)}.")
 
 
 def servers_of(tools: Iterable[str]) -> tuple[str, ...]:

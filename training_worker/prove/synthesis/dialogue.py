@@ -200,7 +200,8 @@ class Dialogue:
     def fail_for_good(self, planner: Planner, opening: World) -> bool:
         """Add a turn that asks for something that has become impossible; return whether there is such a thing."""
         found = planner.impossible(opening)
-        if found is None or len(self.turns) >= USER_TURNS:
+        taken = sum(bool(move.calls) for turn in self.turns for move in turn.moves) + len(self.turns)
+        if found is None or len(self.turns) >= USER_TURNS or taken >= MOST_STEPS + max(self.knobs.turns):
             return False
         wish, why = found
         words = f"{self.manner.choice(THANKS)} {self.request(wish, 0, False, None)}"

@@ -111,14 +111,15 @@ def draw_servers(graph: nx.DiGraph, about: str, knobs: Knobs, draw: Draw) -> tup
         servers.append(draw.choice(linked))
     while sum(sizes[name] for name in servers) < knobs.fewest and len(servers) < len(sizes):
         rest = [name for name in sorted(sizes) if name not in servers]
-        servers.append(draw.weighted(rest, [1 + links(graph)[frozenset({own, name})] for name in rest]))
+        servers.append(draw.weighted(rest, [1 + links(graph, own, name) for name in rest]))
     return tuple(sorted(servers))
 
 
-@lru_cache(maxsize=2)
-def links(graph: nx.DiGraph) -> Counter[frozenset[str]]:
-    """Return how many edges lead between the tools of each two servers. A graph is not changed once it is built."""
-    return Counter(frozenset({graph.nodes[a]["server"], graph.nodes[b]["server"]}) for a, b in graph.edges)
+@lru_cache(maxsize=1_024)
+def links(graph: nx.DiGraph, one: str, other: str) -> int:
+    """Return how many edges lead between the tools of two servers. A graph is not changed once it is built."""
+    between = {one, other}
+    return sum({graph.nodes[a]["server"], graph.nodes[b]["server"]} == between for a, b in graph.edges)
 
 
 def draw_toolset(

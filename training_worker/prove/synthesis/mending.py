@@ -62,12 +62,12 @@ def mended(id: str, before: Example, wanted: Mended) -> Example:
         answers=wanted.answers,
         candidates=tuple(dict.fromkeys([*before.candidates, *(one.tool for one in wanted.calls)])),
         fingerprint=fingerprint(before.world.servers),
+        acts=before.acts if wanted == as_it_is(before) else (),
     )
     example = run(example, groups, failures)
     if [call for step in example.steps for call in step.calls] == [c for step in before.steps for c in step.calls]:
         example = replace(example, edges=before.edges)
     else:
-        example = replace(example, acts=()) if len(example.turns) != len(before.turns) else example
         found = {*value_edges(example.turns, example.steps, example.today), *kept_edges(before, groups)}
         proven = bool(before.fed or before.enabled)
         example = with_edges(example) if proven else hidden_edges(replace(example, edges=tuple(sorted(found))))

@@ -23,6 +23,7 @@ Tally = tuple[str, float, float]
 Value = str | int | float
 SHOWN = ("enum", "const", "default", "examples")  # keywords of JSON Schema that show a value
 LEAST_INTEGER = 10  # a smaller one is found everywhere
+SIGNS = {">=": "≥", "<=": "≤"}
 SPELLED_OUT = "EmailAddress"  # an id that people do say, as they do paths
 
 
@@ -164,8 +165,8 @@ def format_value(row: QualityRow, value: float) -> str:
 
 
 def format_target(row: QualityRow) -> str:
-    """Return the target of a row, such as ">= 85.0%"; "" where it has none."""
-    return f"{row.target[0]} {format_value(row, row.target[1])}" if row.target else ""
+    """Return the target of a row, such as "≥ 85.0%"; "" where it has none."""
+    return f"{SIGNS[row.target[0]]} {format_value(row, row.target[1])}" if row.target else ""
 
 
 def figures(examples: Iterable[Example]) -> dict[str, float]:

@@ -192,7 +192,8 @@ def decline(tool: str, candidates: Sequence[str], draw: Draw) -> str:
     """Return a refusal: what cannot be done without a tool, and what can be done with one of the candidates."""
     text = draw.choice(DECLINES).format(it=tool_title(tool))
     if candidates and draw.chance(0.7):
-        offers = draw.sample(candidates, 2)
+        near = [name for name in candidates if TOOLS[name][0] is TOOLS[tool][0]]
+        offers = draw.sample(near or candidates, 2)
         text += draw.choice(OFFERS).format(*map(tool_title, (offers * 2)[:2]))
     return text
 

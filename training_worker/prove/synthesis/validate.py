@@ -13,7 +13,9 @@ from datetime import date
 from mcp_servers.catalogue import SERVERS, fingerprint
 from mcp_servers.world import World
 
+from ..provenance import single
 from ..rollout import oracle, stale
+from ..speech import find_said
 from ..trajectory import Example, Step, ToolCall
 from .language import long_day
 from .resolver import unresolved
@@ -80,6 +82,20 @@ def provenance(example: Example) -> None:
     """Every value, PINs and passwords among them, may be used only if the user or a tool said it before."""
     if example.today and long_day(date.fromisoformat(example.today)) not in example.turns[0]:
         raise Rejected(f"{example.id}: nobody says that it is {example.today}.")
+    if example.acts:  # as planned; of what people wrote, words need not single things out
+        derivable(example)
+        return
+    observed = [" ".join(text for step in example.steps[:end] for text in step.observations) for end in places(example)]
+    made = [(position, step.turn, call) for position, step in enumerate(example.steps) for call in step.calls]
+    for position, turn, call in [*made, *((one.step, one.turn, one.call) for one in example.failures)]:
+        said = " ".join((*example.turns[: turn + 1], observed[position]))
+        for name, value in (call.arguments or {}).items():
+            if not all(find_said(call.name, name, one, said, example.today) for one in single(value)):
+                raise Rejected(f"{example.id}: {call.name} uses a {name} that nobody gave.")
+
+
+def derivable(example: Example) -> None:
+    """Raise Rejected unless the resolver derives every value, those of failed calls among them."""
     if faults := unresolved(example):
         raise Rejected(f"{example.id}: {faults[0]}")
     for failure in example.failures:

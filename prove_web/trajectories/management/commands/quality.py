@@ -12,9 +12,11 @@ from django.core.management.base import BaseCommand
 from prove_web.trajectories.management.reading import told_in_a_line
 from training_worker.prove.synthesis import folder
 from training_worker.prove.synthesis.quality import ROWS, Quality, format_target, format_value, measure
+from training_worker.prove.synthesis.shortcuts import SAMPLE, Shortcuts, measure_shortcuts
 from training_worker.terminal import console, table
 
 COLUMNS = ("value", "target", "met", "BFCL")
+MET = {True: "yes", False: "no", None: ""}
 
 
 class Command(BaseCommand):
@@ -26,6 +28,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="where its manifest.json is")
         parser.add_argument("--split", choices=folder.SPLITS, help="this split alone")
+        parser.add_argument(
+            "--shortcuts",
+            action="store_true",
+            help=f"run scripted policies that read no observation on up to {SAMPLE} chains of each split",
+        )
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: object, **options: object) -> None:
@@ -33,32 +40,46 @@ class Command(BaseCommand):
         splits = [one for one in folder.SPLITS if split in (None, one)]
         with told_in_a_line():
             measured = {one: measure(folder.examples(path, one)) for one in splits}
+            asked = splits if options["shortcuts"] else ()
+            shortcuts = {one: measure_shortcuts(folder.examples(path, one)) for one in asked}
         if options["json"]:
-            self.stdout.write(json.dumps({one: to_json(quality) for one, quality in measured.items()}, indent=1))
+            found = {one: to_json(quality, shortcuts.get(one)) for one, quality in measured.items()}
+            self.stdout.write(json.dumps(found, indent=1))
             return
         out = console(self.stdout)
         for one, quality in measured.items():
             table(out, [one.replace("_", "-"), *COLUMNS], format_rows(quality))
+            if one in shortcuts:
+                table(out, [f"{one.replace('_', '-')}: shortcuts", *COLUMNS[:3]], format_shortcuts(shortcuts[one]))
 
 
-def to_json(quality: Quality) -> dict[str, Any]:
-    """Return the rows of a measure as JSON, with the size of the n-gram sample and the features."""
+def to_json(quality: Quality, shortcuts: Shortcuts | None) -> dict[str, Any]:
+    """Return the rows of a measure as JSON, with the size of the n-gram sample, the features and the shortcuts."""
     rows = [asdict(row) | {"value": quality.value(row), "met": quality.meets(row)} for row in ROWS]
-    return {"rows": rows, "tokens": quality.tokens, "features": quality.features}
+    found = {"rows": rows, "tokens": quality.tokens, "features": quality.features}
+    if shortcuts:
+        rows = [asdict(row) | {"met": row.met} for row in shortcuts.rows]
+        found["shortcuts"] = {"chains": shortcuts.chains, "rows": rows, "passed": shortcuts.passed}
+    return found
 
 
 def format_rows(quality: Quality) -> Iterator[list[str]]:
     """Yield the lines of the table of a measure, then the size of the n-gram sample and the features."""
     for row in ROWS:
-        target = format_target(row)
-        met = {True: "yes", False: "no", None: ""}[quality.meets(row)]
         yield [
             row.label,
             format_value(row, quality.value(row)),
-            target,
-            met,
+            format_target(row),
+            MET[quality.meets(row)],
             "" if row.bfcl is None else format_value(row, row.bfcl),
         ]
     yield ["Tokens behind distinct-2 and distinct-4", f"{quality.tokens:,}", "", "", ""]
     for name, count in quality.features.items():
         yield [f"Examples with {name}", f"{count:,}", "", "", ""]
+
+
+def format_shortcuts(shortcuts: Shortcuts) -> Iterator[list[str]]:
+    """Yield the lines of the table of shortcuts, the size of their sample first."""
+    yield ["Chains in the sample", f"{shortcuts.chains:,}", "", ""]
+    for row in shortcuts.rows:
+        yield [row.label, format_value(row, row.value), format_target(row), MET[row.met]]

@@ -1,0 +1,772 @@
+"""Search for another way to serve a request whose tool is hidden: proof, within bounds, that declining is right."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import datetime
+from itertools import islice, product
+from typing import Any, Protocol, TypeAlias
+
+import networkx as nx
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Tool
+from mcp_servers.kit.arguments import MAX_TEXT
+from mcp_servers.kit.state import as_json
+from mcp_servers.world import World
+
+from ..pairs import as_taken
+from ..provenance import instant_of, is_date, single
+from ..shapes import found_in
+from ..trajectory import ToolCall
+from .goals import Plan
+from .sampler import Context, contexts
+
+BUDGET = 3_000  # calls of one search
+DEPTH = 3  # calls of one path
+GROUNDINGS = 40  # of a tool with its first arguments
+CONTINUATIONS = 8  # of a tool with what an earlier call of the path gave
+FOLLOWED = 6  # states that one tool leads to and that are followed further
+EXTRAS = 3  # values of each optional parameter
+WIDTHS = {0: 1, 1: GROUNDINGS, 2: 12, 3: 6, 4: 4}  # values of each required parameter, by their number
+TOGETHER = 8  # reads whose results serve a request together
+LEAST_NUMBER = 10  # a smaller one is found everywhere
+TELLING_NUMBER = 1_000  # a smaller one counts under a like field name alone
+CODE = re.compile(r"[a-z][a-z _-]{0,23}")  # a choice such as "open" counts under a like field name alone
+SLOT = re.compile(r"\{[^{}]*\}")
+QUANTITY = re.compile(r"\bhow (?:much|many|long|far|deep|high|low|big|large|small|old|full|heavy|strong|warm)\b")
+WHOLE = re.compile(
+    r"\b(?:details?|everything|all|full|whole|entire|complete|about|more|open|read|look|show|see|particulars|overview|"
+    r"info|information|which|who|whom|whose|where's|go through|contents?|what does|list)\b"
+)
+MOMENT = re.compile(r"\b(?:when|what time|what day|which day|what date|how soon)\b")
+
+Scalar: TypeAlias = str | float | bool
+Key: TypeAlias = tuple[str, str, Scalar]
+Leaf: TypeAlias = tuple[str, str, Scalar]
+"""A plain value of a result: the id of the entity that it is about ("" where none is named), its field and itself."""
+Effect: TypeAlias = tuple[str, ...]
+Ids: TypeAlias = Mapping[str, Sequence[str]]
+
+
+class HiddenCall(Protocol):
+    """The call that would serve the request, if its tool were shown."""
+
+    @property
+    def tool(self) -> str: ...
+
+    @property
+    def arguments(self) -> dict[str, Any]: ...
+
+
+class Unsearchable(Exception):
+    """A request for which nothing can be searched; the message says why."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a search found: whether shown tools serve the request, and by which calls.
+
+    `calls` is the number of calls that were run; `exhausted` says that the budget ended before all were tried.
+    """
+
+    served: bool
+    by: tuple[ToolCall, ...] = ()
+    calls: int = 0
+    exhausted: bool = False
+
+
+@dataclass
+class Budget:
+    """The calls that a search may still run."""
+
+    limit: int
+    spent: int = 0
+    exhausted: bool = False
+
+    def take(self) -> bool:
+        """Count one more call; return whether it may be run."""
+        if self.spent >= self.limit:
+            self.exhausted = True
+            return False
+        self.spent += 1
+        return True
+
+    def result(self, by: tuple[ToolCall, ...] | None) -> Search:
+        """Return what was found: a path, or None."""
+        return Search(by is not None, by or (), self.spent, self.exhausted and by is None)
+
+
+def search(
+    opening: World,
+    tools: Sequence[str],
+    hidden: HiddenCall,
+    graph: nx.DiGraph,
+    contexts: Mapping[str, Context],
+    known: frozenset[Any] = frozenset(),
+    phrase: str = "",
+    budget: int = BUDGET,
+) -> Search:
+    """Search for calls of some tools that do in a world what a hidden call does there.
+
+    A read is served by read-only calls that show what the request asks for (see `facts`): one path, or several calls
+    whose results say so of the same entities. Their ids are those of the hidden call or come from their own results. A
+    write is served by a path of writes that leaves equal rows (see `effect`), or the new rows that the hidden call's
+    result names. First calls take the arguments of the hidden call, numbers and times that it shows or values that it
+    writes, and what `contexts` show; further calls of a path follow `graph` with ids that the result before gave, up to
+    three in all.
+
+    The search misses what only other arguments show or do, a write whose rows differ although a person would not mind,
+    and paths that change something else and undo it again. `opening` stays as it is.
+
+    Args:
+        opening: World in which the request is made.
+        tools: Names of the tools that are shown.
+        hidden: The call that would serve the request; its ids and values exist in the opening world.
+        graph: Graph of all tools.
+        contexts: What read-only tools show, by server.
+        known: Values that the request itself rests on: those that look-ups on the way to the hidden call showed.
+        phrase: Words of the request; fields that they name are what a read has to show.
+        budget: Most calls to run.
+
+    Raises:
+        Unsearchable: The hidden call is refused, shows nothing to search for, or changes nothing.
+    """
+    if hidden.tool in tools:
+        return Search(True, (ToolCall(hidden.tool, hidden.arguments),))
+    after = opening.fork()
+    reply = after.call(hidden.tool, hidden.arguments)
+    if not reply.ok:
+        raise Unsearchable(f"{hidden.tool} is refused: {reply.text}")
+    left = Budget(budget)
+    if TOOLS[hidden.tool][1].writes:
+        target = effect(opening, after)
+        if not target:
+            raise Unsearchable(f"{hidden.tool} changes nothing.")
+        values = Values(opening, hidden, written_values(opening, after), contexts)
+        gave = {found.id for found in found_in(hidden.tool, reply.data)}
+        created = frozenset(text for id, text in changes(opening, after) if id in gave and is_new(text))
+        return left.result(WriteSearch(opening, tools, hidden, graph, values, target, created, left).run())
+    wanted = facts(hidden, reply.data, known, phrase)
+    if not wanted:
+        raise Unsearchable(f"{hidden.tool} shows nothing to search for.")
+    goal = [
+        (name, value)
+        for _, name, value in leaves(reply.data)
+        if not isinstance(value, str) or is_time(value) or value in known
+    ]
+    values = Values(opening, hidden, goal, contexts)
+    return left.result(ReadSearch(opening.fork(), tools, hidden, graph, values, wanted, left).run())
+
+
+def search_for_plan(opening: World, plan: Plan, tools: Sequence[str], graph: nx.DiGraph) -> Search:
+    """Search for another way to serve the last wish of a plan; see `search`.
+
+    The search begins in the opening world, or where this refuses the wish's call, in the world that the earlier calls
+    of the plan lead to. Raises Unsearchable also for a wish that is not done or takes several calls.
+    """
+    wish = plan.wishes[-1]
+    if not wish.done or len(wish.calls) != 1:
+        raise Unsearchable(f"{wish.tool} is not called exactly once.")
+    call = plan.calls[wish.calls[0]]
+    start = opening if opening.fork().call(call.tool, call.arguments).ok else call.before
+    shown = {name: contexts(opening, [name], 0) for name in opening.sessions}
+    before = [json.loads(plan.calls[at].text) for at in ancestors(plan, wish.calls[0])]
+    known = frozenset(value for data in before for _, _, value in leaves(data))
+    return search(start, tools, call, graph, shown, known, wish.phrase)
+
+
+def ancestors(plan: Plan, position: int) -> set[int]:
+    """Return the positions of the calls that a call rests on, directly or through others."""
+    found, waiting = set[int](), [position]
+    while waiting:
+        new = plan.calls[waiting.pop()].rests_on - found
+        found |= new
+        waiting += new
+    return found
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A value that a read has to show, as the key under which a result holds it (see `key`)."""
+
+    key: Key
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What results show: the keys of their values, and texts that tell enough without an entity."""
+
+    keys: frozenset[Key] = frozenset()
+    values: frozenset[str] = frozenset()
+
+    def __or__(self, other: Shown) -> Shown:
+        return Shown(self.keys | other.keys, self.values | other.values)
+
+    def has(self, fact: Fact) -> bool:
+        return fact.key in self.keys or fact.key[2] in self.values
+
+
+Facts: TypeAlias = frozenset[Fact]
+
+
+def leaves(data: Any, name: str = "", owner: str = "") -> Iterator[Leaf]:
+    """Yield every plain value in a result, however deep; no nulls."""
+    if isinstance(data, dict):
+        own = data["id"] if isinstance(data.get("id"), str) else owner
+        for field_name, value in data.items():
+            yield from leaves(value, field_name, own)
+    elif isinstance(data, list):
+        for value in data:
+            yield from leaves(value, name, owner)
+    elif data is not None:
+        yield owner, name, data
+
+
+def head(name: str) -> str:
+    """Return the last word of a field's name in the singular."""
+    return singular(name.rsplit("_", 1)[-1])
+
+
+def singular(word: str) -> str:
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_telling(value: Scalar) -> bool:
+    """Return whether a value tells enough by itself: a large number, an id, a date or a text that is no choice."""
+    return abs(value) >= TELLING_NUMBER if not isinstance(value, str) else not CODE.fullmatch(value)
+
+
+def key(owner: str, name: str, value: Scalar) -> Key:
+    """Return the key of a value: the entity that it is about and, unless it is telling, its field's last word."""
+    return owner, "" if is_telling(value) else head(name), value
+
+
+def shown_by(data: Any, owners: Iterable[str]) -> Shown:
+    """Return what a result shows; what is in no row with an id is about each of the `owners` and about nothing."""
+    keys, values, others = set[Key](), set[str](), ("", *owners)
+    for owner, name, value in leaves(data):
+        keys.update(key(one, name, value) for one in ((owner, "") if owner else others))
+        if isinstance(value, str) and is_telling(value):
+            values.add(value)
+    return Shown(frozenset(keys), frozenset(values))
+
+
+def facts(hidden: HiddenCall, reply: Any, known: frozenset[Any] = frozenset(), phrase: str = "") -> tuple[Facts, ...]:
+    """Return what a read has to show to serve a request, in alternatives: a request is served by any one of them.
+
+    Where the phrase names fields of the reply ("the balance of"), these are asked for, known or not. Where it asks for
+    a quantity or a moment without naming a field ("how much is left on"), or for no more of one entity than anything
+    ("where does my account stand"), each number or date alone may be meant.
+    Otherwise all values are asked for that are not known, or where all are known, all of them. Values of the arguments
+    are never facts, nor are numbers below 10 and booleans that are about no entity. Nothing where the reply shows
+    nothing else.
+    """
+    given = set(map(str, single(hidden.arguments)))
+    about = next(iter(taken_ids(hidden.tool, hidden.arguments)), "")
+    shown = [
+        (owner or about, name, value)
+        for owner, name, value in leaves(reply)
+        if str(value) not in given and value != "" and (owner or about or informs(value))
+    ]
+    words = phrase_words(phrase) - {singular(word) for word in hidden.tool.split("_")}
+    if named := facts_of(one for one in shown if head(one[1]) in words):
+        return (named,)
+    vague = bool(phrase) and isinstance(reply, dict) and not WHOLE.search(phrase.lower())
+    if (vague or QUANTITY.search(phrase.lower())) and (sizes := [one for one in shown if is_number(one[2])]):
+        return tuple(dict.fromkeys(facts_of([one]) for one in sizes))
+    if MOMENT.search(phrase.lower()) and (times := [one for one in shown if is_time(one[2])]):
+        return tuple(dict.fromkeys(facts_of([one]) for one in times))
+    wanted = facts_of(one for one in shown if one[2] not in known) or facts_of(shown)
+    return (wanted,) if wanted else ()
+
+
+def facts_of(shown: Iterable[Leaf]) -> Facts:
+    return frozenset(Fact(key(*one)) for one in shown)
+
+
+def informs(value: Scalar) -> bool:
+    """Return whether a value that is about no entity is a fact: a text or a number of at least 10."""
+    return isinstance(value, str) or (is_number(value) and abs(value) >= LEAST_NUMBER)
+
+
+def taken_ids(tool: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Return the ids among the arguments of a call."""
+    types = TOOLS[tool][1].ids
+    return [str(one) for name, value in arguments.items() if name in types for one in listed(value)]
+
+
+def phrase_words(phrase: str) -> set[str]:
+    """Return the words of a phrase in the singular, without those of its slots."""
+    return {singular(word) for word in re.findall(r"[a-z]+", SLOT.sub(" ", phrase).lower())}
+
+
+def is_time(value: Any) -> bool:
+    return isinstance(value, str) and (is_date(value) or instant_of(value) is not None)
+
+
+def effect(before: World, after: World) -> Effect:
+    """Return what was changed between two states of a world: sorted texts that are equal when the rows are.
+
+    The clock is left out, times between the two states are one and the same "now", and ids of new rows, which are
+    derived from the call that created them, are the same for all new rows of a table. So two effects differ where a row
+    notes by which tool it came to be; and they are equal where other rows refer to different new rows of one table.
+    """
+    return tuple(sorted(text for _, text in changes(before, after)))
+
+
+def changes(before: World, after: World) -> Iterator[tuple[str, str]]:
+    """Yield each new row, removed row and changed field between two states of a world, as an id and a text."""
+    rows = [
+        (f"{name}.{table}", id, old, new)
+        for name, session in after.sessions.items()
+        if session.state is not before.sessions[name].state
+        for table, pairs in session.state.changes_since(before.sessions[name].state).items()
+        for id, (old, new) in pairs.items()
+    ]
+    names = {id: f"<{place}>" for place, id, old, _ in rows if old is None}
+    for place, id, old, new in rows:
+        if new is None:
+            yield id, f"{place} {id} is removed"
+            continue
+        then, now = ({} if row is None else vars(row) for row in (old, new))
+        fresh = [
+            own.name for own in fields(new) if own.name != "id" and (old is None or now[own.name] != then[own.name])
+        ]
+        values = {name: plain(now[name], names, before.now, after.now) for name in fresh}
+        if old is None:
+            yield id, f"{place} {names[id]} {values!r}"
+        else:
+            yield from ((id, f"{place} {id} {name}={value!r}") for name, value in values.items())
+
+
+def plain(value: Any, names: Mapping[str, str], first: datetime, last: datetime) -> Any:
+    """Return a value of a row with "now" for the time and the names of new rows for their ids."""
+    if isinstance(value, datetime):
+        return "now" if first <= value <= last else value.isoformat()
+    if isinstance(value, str):
+        for id, name in names.items():
+            value = value.replace(id, name) if id in value else value
+        return value
+    if isinstance(value, tuple | list):
+        return [plain(one, names, first, last) for one in value]
+    if is_dataclass(value):
+        return [plain(vars(value)[own.name], names, first, last) for own in fields(value)]
+    return value
+
+
+def is_new(item: str) -> bool:
+    """Return whether an item of an effect is about a row that was created."""
+    return item.split(" ", 2)[1].startswith("<")
+
+
+def written_values(before: World, after: World) -> list[tuple[str, Any]]:
+    """Return the values that a write put into rows, each with its field's name."""
+    found = list[tuple[str, Any]]()
+    for name, session in after.sessions.items():
+        state, then = session.state, before.sessions[name].state
+        for table, rows in state.changes_since(then).items():
+            for old, new in rows.values():
+                row, past = (as_json(state.row_types()[table], one) if one else {} for one in (new, old))
+                found += [(own, value) for own, value in row.items() if own != "id" and past.get(own) != value]
+    return [(own, value) for own, value in found if value is not None and not isinstance(value, dict)]
+
+
+class Values:
+    """Values for the parameters of tools, the likeliest first: those of the hidden call, then what contexts show."""
+
+    def __init__(
+        self, opening: World, hidden: HiddenCall, goal: Sequence[tuple[str, Any]], contexts: Mapping[str, Context]
+    ):
+        """`goal` are values that the hidden call shows or writes, each with its field's name."""
+        self.hidden, self.contexts, self.now = hidden, contexts, opening.now
+        tool = TOOLS[hidden.tool][1]
+        given = [(name, value) for name, many in hidden.arguments.items() for value in listed(many)]
+        self.named = defaultdict[str, list[Any]](list)
+        for name, value in (*hidden.arguments.items(), *given, *goal):
+            self.named[name].append(value)
+        self.ids = defaultdict[str, list[str]](list)
+        for name, value in given:
+            if name in tool.ids:
+                self.ids[tool.ids[name]].append(value)
+        self.alike = [value for name, value in given if name not in tool.ids] + [value for _, value in goal]
+        self.found: dict[tuple[str, str], list[Any]] = {}
+        self.firsts: dict[str, list[dict[str, Any]]] = {}
+
+    def options(self, tool: Tool, name: str) -> list[Any]:
+        """Return values for a parameter, the likeliest first, each once."""
+        key = (tool.name, name)
+        if key not in self.found:
+            part = unwrapped(tool.input_schema["properties"][name])
+            many = part.get("type") == "array"
+            inner = unwrapped(part["items"]) if many else part
+            whole = [value for value in self.named[name] if isinstance(value, list)] if many else []
+            values = [*self.own(tool, name, inner), *self.known(tool, name, inner)]
+            self.found[key] = distinct([*whole, *([[one] for one in values] if many else values)])
+        return self.found[key]
+
+    def own(self, tool: Tool, name: str, part: dict[str, Any]) -> Iterator[Any]:
+        """Yield what the hidden call takes, shows or writes and this parameter takes, too."""
+        if name in tool.ids:
+            yield from self.ids.get(tool.ids[name], ())
+            yield from (one for one in self.named[name] if one in self.known_ids(tool, name))
+            return
+        yield from (one for one in self.named[name] if accepts(part, one))
+        for one in self.alike:
+            if accepts(part, one):
+                yield one
+            elif part.get("format") == "date" and isinstance(one, str) and is_date(one[:10]):
+                yield one[:10]
+
+    def known(self, tool: Tool, name: str, part: dict[str, Any]) -> Iterator[Any]:
+        """Yield choices of a parameter, and what the contexts show for it."""
+        context = self.contexts.get(TOOLS[tool.name][0].name, Context())
+        if name in tool.ids:
+            yield from self.known_ids(tool, name)
+        elif name in tool.seen:
+            yield from context.values.get(tool.seen[name], ())
+        elif name in tool.sensitive and not part.get("examples"):
+            yield from (secret for (_, of), secret in context.secrets.items() if of == name)
+        elif part.get("type") == "boolean":
+            yield from (True, False)
+        else:
+            examples = part.get("examples", ())
+            yield from ["*"] if any("*" in str(one) for one in examples) else []
+            yield from part.get("enum") or examples or self.default(part)
+
+    def default(self, part: dict[str, Any]) -> Iterator[Any]:
+        """Yield a value that fits a parameter of which nothing is known."""
+        if "const" in part:
+            yield part["const"]
+        elif part.get("format") == "date":
+            yield f"{self.now:%Y-%m-%d}"
+        elif part.get("type") == "integer":
+            yield part.get("minimum", 1)
+
+    def known_ids(self, tool: Tool, name: str) -> list[str]:
+        """Return the ids that contexts show for a parameter, those of its own server first."""
+        own, id_type = TOOLS[tool.name][0].name, tool.ids[name]
+        servers = sorted(self.contexts, key=lambda server: server != own)
+        return list(dict.fromkeys(id for server in servers for id in self.contexts[server].ids.get(id_type, ())))
+
+    def groundings(self, tool: Tool, shown: Ids | None = None, most: int = GROUNDINGS) -> Iterator[dict[str, Any]]:
+        """Yield at most so many arguments of a tool, the likeliest first. With `shown`, ids by type that a result gave,
+        at least one of them is among the arguments."""
+        if shown is not None:
+            return islice(self.further(tool, shown), most)
+        if tool.name not in self.firsts:
+            self.firsts[tool.name] = list(islice(self.first(tool), GROUNDINGS))
+        return islice(self.firsts[tool.name], most)
+
+    def first(self, tool: Tool) -> Iterator[dict[str, Any]]:
+        """Yield arguments: the likeliest required ones with each optional value, then the other required ones."""
+        base = list(self.combined(tool, {}))
+        for number, required in enumerate(base):
+            yield required
+            if number == 0:
+                yield from ({**required, **optional} for optional in self.optional(tool))
+        for required in base[1:]:
+            yield from ({**required, **optional} for optional in islice(self.optional(tool), 1))
+
+    def further(self, tool: Tool, shown: Ids) -> Iterator[dict[str, Any]]:
+        """Yield arguments with an id that a result gave."""
+        for name in tool.required:
+            for id in shown.get(tool.ids.get(name, ""), ()):
+                yield from self.combined(tool, {name: as_taken(tool, name, id)})
+
+    def combined(self, tool: Tool, fixed: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield combinations of the values of the required parameters, in order of how likely each value is."""
+        names = [name for name in tool.required if name not in fixed]
+        width = WIDTHS.get(len(names), 3 if len(names) < 6 else 2)
+        options = [list(enumerate(self.options(tool, name)[:width])) for name in names]
+        widest = {"limit": self.widest(tool)} if not tool.writes and self.widest(tool) else {}
+        for chosen in sorted(product(*options), key=lambda many: sum(rank for rank, _ in many)):
+            arguments = fixed | dict(zip(names, (value for _, value in chosen), strict=True))
+            ids = [(tool.ids[name], str(value)) for name, value in arguments.items() if name in tool.ids]
+            if len(set(ids)) == len(ids):
+                yield arguments | widest
+
+    def widest(self, tool: Tool) -> int:
+        """Return the largest number of rows that a tool lists; 0 where it has no such parameter."""
+        part = tool.input_schema["properties"].get("limit")
+        return int(unwrapped(part).get("maximum", 0)) if part and "limit" not in tool.required else 0
+
+    def optional(self, tool: Tool) -> Iterator[dict[str, Any]]:
+        """Yield optional arguments: all that the hidden call determines, then single ones."""
+        rest = [name for name in tool.input_schema["properties"] if name not in (*tool.required, "limit")]
+        same = {name: self.options(tool, name)[0] for name in rest if name in self.named and self.options(tool, name)}
+        if len(same) > 1:
+            yield same
+        for name in rest:
+            yield from ({name: value} for value in self.options(tool, name)[:EXTRAS])
+
+
+def unwrapped(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter without the branch for null."""
+    return next((branch for branch in part.get("anyOf", ()) if branch.get("type") != "null"), {}) | part
+
+
+def accepts(part: dict[str, Any], value: Any) -> bool:
+    """Return whether a value is of the type and form that a parameter takes."""
+    if "enum" in part:
+        return value in part["enum"]
+    match part.get("type"):
+        case "integer":
+            return type(value) is int and part.get("minimum", value) <= value <= part.get("maximum", value)
+        case "number":
+            return is_number(value)
+        case "string" if part.get("format") == "date":
+            return is_date(value)
+        case "string" if part.get("format") == "date-time":
+            return isinstance(value, str) and instant_of(value) is not None
+        case "string":
+            text = isinstance(value, str) and len(value) <= part.get("maxLength", MAX_TEXT) and not is_time(value)
+            return text and re.search(part.get("pattern", ""), value) is not None
+    return False
+
+
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """Return values in the order in which they first occur, each once."""
+    found = dict[str, Any]()
+    for value in values:
+        found.setdefault(json.dumps(value), value)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A read that was run: the calls up to it, what it and they show, the ids that its result gives, of these those
+    that nothing showed before, and the ids that it took."""
+
+    path: tuple[ToolCall, ...]
+    own: Shown
+    shown: Shown
+    gave: frozenset[str]
+    fresh: Ids
+    took: frozenset[str]
+
+
+@dataclass
+class ReadSearch:
+    """A search for read-only calls that show what a hidden read shows, in a world of its own."""
+
+    world: World
+    tools: Sequence[str]
+    hidden: HiddenCall
+    graph: nx.DiGraph
+    values: Values
+    wanted: tuple[Facts, ...]
+    budget: Budget
+    tried: set[str] = field(default_factory=set)
+    replies: list[Reply] = field(default_factory=list)
+    ids: dict[str, set[str]] = field(default_factory=dict)
+
+    def run(self) -> tuple[ToolCall, ...] | None:
+        """Return calls that serve the request; None when none are found."""
+        reads = sorted(
+            (name for name in self.tools if not TOOLS[name][1].writes),
+            key=lambda name: likelihood(name, self.hidden.tool),
+        )
+        first, latest = self.named(), list[Reply]()
+        for name in reads:
+            for arguments in self.values.groundings(TOOLS[name][1]):
+                reply = self.call(name, arguments, None, latest)
+                if reply and reply.took <= first and self.serves(reply):
+                    return reply.path
+        for _ in range(DEPTH - 1):
+            before, latest = latest, []
+            for reply in before:
+                for name in self.followers(reply, reads):
+                    for arguments in self.values.groundings(TOOLS[name][1], reply.fresh, CONTINUATIONS):
+                        self.call(name, arguments, reply, latest)
+        return self.found()
+
+    def followers(self, reply: Reply, reads: Sequence[str]) -> list[str]:
+        """Return tools that take an id which a reply was the first to show."""
+        giver = reply.path[-1].name
+        return [
+            name
+            for name in reads
+            if reply.fresh and TOOLS[name][1].consumes & reply.fresh.keys() and self.graph.has_edge(giver, name)
+        ]
+
+    def call(self, name: str, arguments: dict[str, Any], before: Reply | None, latest: list[Reply]) -> Reply | None:
+        """Run a call and note its reply; None where it is refused, was run before or the budget is spent."""
+        call = f"{name}{json.dumps(arguments, sort_keys=True)}"
+        if call in self.tried or not self.budget.take():
+            return None
+        self.tried.add(call)
+        answer = self.world.call(name, arguments)
+        if not answer.ok:
+            return None
+        data, took = answer.data, frozenset(taken_ids(name, arguments))
+        own, gave = shown_by(data, took), found_in(name, data)
+        path = (*(before.path if before else ()), ToolCall(name, arguments))
+        fresh = defaultdict[str, list[str]](list)
+        for found in gave:
+            if found.id not in self.known(found.type):
+                self.known(found.type).add(found.id)
+                fresh[found.type].append(found.id)
+        shown = own | before.shown if before else own
+        latest.append(Reply(path, own, shown, frozenset(one.id for one in gave), fresh, took))
+        self.replies.append(latest[-1])
+        return latest[-1]
+
+    def known(self, id_type: str) -> set[str]:
+        """Return the ids of a type that first calls could take or replies showed."""
+        if id_type not in self.ids:
+            shown = (context.ids.get(id_type, {}) for context in self.values.contexts.values())
+            self.ids[id_type] = {*self.values.ids.get(id_type, ()), *(id for ids in shown for id in ids)}
+        return self.ids[id_type]
+
+    def serves(self, reply: Reply) -> bool:
+        """Return whether a reply, with those on the path to it, shows what is asked for."""
+        return any(all(reply.shown.has(fact) for fact in wanted) for wanted in self.wanted)
+
+    def named(self) -> set[str]:
+        """Return the ids that the request names."""
+        return {id for many in self.values.ids.values() for id in many}
+
+    def found(self) -> tuple[ToolCall, ...] | None:
+        """Return the calls of a path that serves the request, or of several calls that together do; else None."""
+        replies = self.reachable()
+        if (one := next(filter(self.serves, replies), None)) is not None:
+            return one.path
+        return next(filter(None, (self.together(wanted, replies) for wanted in self.wanted)), None)
+
+    def together(self, wanted: Facts, replies: Sequence[Reply]) -> tuple[ToolCall, ...] | None:
+        """Return calls whose results show some facts about their entities; None where none do."""
+        rest, by = {fact.key for fact in wanted}, list[ToolCall]()
+        useful = [(rest & one.own.keys, one) for one in replies if not rest.isdisjoint(one.own.keys)]
+        if not rest <= set[Key]().union(*(keys for keys, _ in useful)):
+            return None
+        while rest and len(by) < TOGETHER:
+            keys, reply = max(useful, key=lambda one: len(rest & one[0]))
+            rest -= keys
+            by.append(reply.path[-1])
+        return None if rest else tuple(by)
+
+    def reachable(self) -> list[Reply]:
+        """Return the replies to calls whose ids the request names or such replies show, rather than contexts alone."""
+        ids, found, rest = self.named(), list[Reply](), self.replies
+        while ready := [one for one in rest if one.took <= ids]:
+            found += ready
+            rest = [one for one in rest if not one.took <= ids]
+            ids = ids.union(*(one.gave for one in ready))
+        return found
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A state that writes lead to: the calls, its world and effect, and the ids that the last result gave."""
+
+    world: World
+    path: tuple[ToolCall, ...] = ()
+    effect: Effect = ()
+    gave: Ids = field(default_factory=dict)
+    closer: bool = True
+
+
+@dataclass
+class WriteSearch:
+    """A search for writes that leave the rows that a hidden write leaves, or the new ones that its result names: to
+    send an equal message is to send a draft, though the draft stays.
+
+    Writes on another server than the hidden one's change other rows, so they are not tried.
+    """
+
+    opening: World
+    tools: Sequence[str]
+    hidden: HiddenCall
+    graph: nx.DiGraph
+    values: Values
+    target: Effect
+    created: frozenset[str]
+    budget: Budget
+    seen: set[Effect] = field(default_factory=lambda: {()})
+
+    def __post_init__(self) -> None:
+        self.wanted = frozenset(self.target)
+
+    def run(self) -> tuple[ToolCall, ...] | None:
+        """Return calls that serve the request; None when none are found."""
+        server = TOOLS[self.hidden.tool][0]
+        writes = sorted(
+            (name for name in self.tools if TOOLS[name][1].writes and TOOLS[name][0] is server),
+            key=lambda name: likelihood(name, self.hidden.tool),
+        )
+        states = [Reached(self.opening)]
+        for _ in range(DEPTH):
+            reached = list[Reached]()
+            for state in states:
+                for name in writes:
+                    if by := self.follow(state, name, reached):
+                        return by
+            states = sorted(reached, key=lambda one: self.distance(one.effect))
+        return None
+
+    def follow(self, state: Reached, name: str, reached: list[Reached]) -> tuple[ToolCall, ...] | None:
+        """Run a tool in a state, and note states that may be followed; return the path if one serves the request."""
+        tool, followed = TOOLS[name][1], 0
+        for arguments in self.arguments(state, tool):
+            if not self.budget.take():
+                return None
+            world = state.world.fork()
+            reply = world.call(name, arguments)
+            if not reply.ok:
+                continue
+            path, after = (*state.path, ToolCall(name, arguments)), effect(self.opening, world)
+            if self.serves(after):
+                return path
+            if after in self.seen:
+                continue
+            self.seen.add(after)
+            closer = self.distance(after) < self.distance(state.effect)
+            if len(path) < DEPTH and followed < FOLLOWED and (closer or self.only_adds(after)):
+                gave = defaultdict[str, list[str]](list)
+                for found in found_in(name, reply.data):
+                    gave[found.type].append(found.id)
+                reached.append(Reached(world, path, after, gave, closer))
+                followed += 1
+        return None
+
+    def arguments(self, state: Reached, tool: Tool) -> Iterator[dict[str, Any]]:
+        """Yield arguments of a tool in a state; nothing where the tool has nothing to do with the path to it."""
+        if not state.path:
+            yield from self.values.groundings(tool)
+            return
+        if self.graph.has_edge(state.path[-1].name, tool.name):
+            yield from self.values.groundings(tool, state.gave, CONTINUATIONS)
+        if state.closer:
+            yield from self.values.groundings(tool, None, CONTINUATIONS)
+
+    def serves(self, after: Effect) -> bool:
+        """Return whether an effect is the target, or has the new rows that the hidden call's result names."""
+        return after == self.target or (bool(self.created) and self.created <= frozenset(after))
+
+    def only_adds(self, after: Effect) -> bool:
+        """Return whether what the target lacks is about new rows alone, which a further call may use up."""
+        return all(is_new(item) for item in frozenset(after) - self.wanted)
+
+    def distance(self, after: Effect) -> int:
+        """Return in how many fields an effect differs from the target."""
+        return len(self.wanted.symmetric_difference(after))
+
+
+def likelihood(name: str, hidden: str) -> tuple[bool, int, str]:
+    """Return a sort key of a tool that is the lower, the likelier it does what a hidden tool does."""
+    (server, tool), (own, other) = TOOLS[name], TOOLS[hidden]
+    shared = len({*tool.ids.values(), *tool.produces} & {*other.ids.values(), *other.produces})
+    return server is not own, -shared, name
