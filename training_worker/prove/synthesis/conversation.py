@@ -211,6 +211,8 @@ def require_unserved(world: World, teacher: Dialogue, graph: nx.DiGraph) -> None
         found = search_for_plan(world, teacher.plan, teacher.task.candidates, graph)
     except Unsearchable as reason:
         raise Rejected(f"The request cannot be searched: {reason}") from None
+    if found.exhausted:
+        raise Rejected("Whether another tool serves this was not found out within the calls of a search.")
     if found.served:
         raise Rejected(f"Another tool serves this: {', '.join(call.name for call in found.by)}.")
 

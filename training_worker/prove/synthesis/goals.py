@@ -157,16 +157,21 @@ class Planner:
         self.used: set[str] = set()
         self.features: set[str] = set()
         self.ways: dict[str, Any] = {}  # plain arguments by which the next write enables what comes after it
+        self.single = False  # whether the plan is about one wish, plain and for one entity
         self.alone = False  # whether a look-up may stand that rests on nothing
 
     def plan(self, target: str, goals: int, stray: bool, most: int = MOST_TURNS) -> Plan:
         """Return a plan of so many wishes, the first of which leads to the target, in about `most` steps.
 
-        With `stray` one later wish may be a second goal that rests on nothing before. Raises NothingFits or StepRefused
-        when this world cannot serve it.
+        A plan of one wish ends with that for the target. With `stray` one later wish may be a second goal that rests
+        on nothing before. Raises NothingFits or StepRefused when this world cannot serve it.
         """
         self.alone = True
         opening, looks = self.mark(), not TOOLS[target][1].writes
+        self.single = goals == 1
+        if self.single:
+            self.begin(target)
+            return Plan(self.wishes, self.calls, self.features)
         if not (looks and self.draw.chance(OBSERVED) and self.observe(target)):
             self.begin(target)
             if looks and not self.extend():
@@ -380,7 +385,7 @@ class Planner:
     def attempt(self, name: str, link: Link, wishes: float) -> None:
         """Plan a wish once: choose words, bind what they need, run look-ups and the call."""
         tool = TOOLS[name][1]
-        several = link != "observed" and self.draw.chance(SEVERAL)
+        several = link != "observed" and not self.single and self.draw.chance(SEVERAL)
         phrase = self.phrase(tool, wishes, several)
         wanted = {*slots(phrase)}
         arguments = dict[str, Any]()
@@ -407,7 +412,8 @@ class Planner:
             referents[parameter] = [self.known(tool.ids[parameter], one) for one in listed(arguments[parameter])]
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
         wish.words = self.words(tool, wanted, wish)
-        if tool.writes and self.draw.chance(CONDITIONS) and self.conditional(wish) and not wish.done:
+        conditional = tool.writes and not self.single and self.draw.chance(CONDITIONS)
+        if conditional and self.conditional(wish) and not wish.done:
             return
         self.fulfil(wish, wish.arguments, [one for many in referents.values() for one in many])
         if several and not wish.condition:

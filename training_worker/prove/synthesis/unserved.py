@@ -41,7 +41,8 @@ SLOT = re.compile(r"\{[^{}]*\}")
 QUANTITY = re.compile(r"\bhow (?:much|many|long|far|deep|high|low|big|large|small|old|full|heavy|strong|warm)\b")
 WHOLE = re.compile(
     r"\b(?:details?|everything|all|full|whole|entire|complete|about|more|open|read|look|show|see|particulars|overview|"
-    r"info|information|which|who|whom|whose|where's|go through|contents?|what does|list)\b"
+    r"info|information|which|who|whom|whose|where's|go through|contents?|what does|list|way|route|"
+    r"describe|explain|navigate|steps?)\b"
 )
 MOMENT = re.compile(r"\b(?:when|what time|what day|which day|what date|how soon)\b")
 
@@ -147,16 +148,16 @@ def search(
         target = effect(opening, after)
         if not target:
             raise Unsearchable(f"{hidden.tool} changes nothing.")
-        values = Values(opening, hidden, written_values(opening, after), contexts)
+        values = Values(opening, hidden, collect_written(opening, after), contexts)
         gave = {found.id for found in found_in(hidden.tool, reply.data)}
-        created = frozenset(text for id, text in changes(opening, after) if id in gave and is_new(text))
+        created = frozenset(text for id, text in list_changes(opening, after) if id in gave and is_new(text))
         return left.result(WriteSearch(opening, tools, hidden, graph, values, target, created, left).run())
     wanted = facts(hidden, reply.data, known, phrase)
     if not wanted:
         raise Unsearchable(f"{hidden.tool} shows nothing to search for.")
     goal = [
         (name, value)
-        for _, name, value in leaves(reply.data)
+        for _, name, value in walk_leaves(reply.data)
         if not isinstance(value, str) or is_time(value) or value in known
     ]
     values = Values(opening, hidden, goal, contexts)
@@ -175,12 +176,12 @@ def search_for_plan(opening: World, plan: Plan, tools: Sequence[str], graph: nx.
     call = plan.calls[wish.calls[0]]
     start = opening if opening.fork().call(call.tool, call.arguments).ok else call.before
     shown = {name: contexts(opening, [name], 0) for name in opening.sessions}
-    before = [json.loads(plan.calls[at].text) for at in ancestors(plan, wish.calls[0])]
-    known = frozenset(value for data in before for _, _, value in leaves(data))
+    before = [json.loads(plan.calls[at].text) for at in collect_ancestors(plan, wish.calls[0])]
+    known = frozenset(value for data in before for _, _, value in walk_leaves(data))
     return search(start, tools, call, graph, shown, known, wish.phrase)
 
 
-def ancestors(plan: Plan, position: int) -> set[int]:
+def collect_ancestors(plan: Plan, position: int) -> set[int]:
     """Return the positions of the calls that a call rests on, directly or through others."""
     found, waiting = set[int](), [position]
     while waiting:
@@ -192,7 +193,7 @@ def ancestors(plan: Plan, position: int) -> set[int]:
 
 @dataclass(frozen=True)
 class Fact:
-    """A value that a read has to show, as the key under which a result holds it (see `key`)."""
+    """A value that a read has to show, as the key under which a result holds it (see `make_key`)."""
 
     key: Key
 
@@ -214,25 +215,25 @@ class Shown:
 Facts: TypeAlias = frozenset[Fact]
 
 
-def leaves(data: Any, name: str = "", owner: str = "") -> Iterator[Leaf]:
+def walk_leaves(data: Any, name: str = "", owner: str = "") -> Iterator[Leaf]:
     """Yield every plain value in a result, however deep; no nulls."""
     if isinstance(data, dict):
         own = data["id"] if isinstance(data.get("id"), str) else owner
         for field_name, value in data.items():
-            yield from leaves(value, field_name, own)
+            yield from walk_leaves(value, field_name, own)
     elif isinstance(data, list):
         for value in data:
-            yield from leaves(value, name, owner)
+            yield from walk_leaves(value, name, owner)
     elif data is not None:
         yield owner, name, data
 
 
-def head(name: str) -> str:
+def last_word(name: str) -> str:
     """Return the last word of a field's name in the singular."""
-    return singular(name.rsplit("_", 1)[-1])
+    return singularize(name.rsplit("_", 1)[-1])
 
 
-def singular(word: str) -> str:
+def singularize(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
@@ -245,16 +246,16 @@ def is_telling(value: Scalar) -> bool:
     return abs(value) >= TELLING_NUMBER if not isinstance(value, str) else not CODE.fullmatch(value)
 
 
-def key(owner: str, name: str, value: Scalar) -> Key:
+def make_key(owner: str, name: str, value: Scalar) -> Key:
     """Return the key of a value: the entity that it is about and, unless it is telling, its field's last word."""
-    return owner, "" if is_telling(value) else head(name), value
+    return owner, "" if is_telling(value) else last_word(name), value
 
 
-def shown_by(data: Any, owners: Iterable[str]) -> Shown:
+def index_result(data: Any, owners: Iterable[str]) -> Shown:
     """Return what a result shows; what is in no row with an id is about each of the `owners` and about nothing."""
     keys, values, others = set[Key](), set[str](), ("", *owners)
-    for owner, name, value in leaves(data):
-        keys.update(key(one, name, value) for one in ((owner, "") if owner else others))
+    for owner, name, value in walk_leaves(data):
+        keys.update(make_key(one, name, value) for one in ((owner, "") if owner else others))
         if isinstance(value, str) and is_telling(value):
             values.add(value)
     return Shown(frozenset(keys), frozenset(values))
@@ -265,32 +266,31 @@ def facts(hidden: HiddenCall, reply: Any, known: frozenset[Any] = frozenset(), p
 
     Where the phrase names fields of the reply ("the balance of"), these are asked for, known or not. Where it asks for
     a quantity or a moment without naming a field ("how much is left on"), or for no more of one entity than anything
-    ("where does my account stand"), each number or date alone may be meant.
-    Otherwise all values are asked for that are not known, or where all are known, all of them. Values of the arguments
-    are never facts, nor are numbers below 10 and booleans that are about no entity. Nothing where the reply shows
-    nothing else.
+    ("where does my account stand"), each number or date alone may be meant. Otherwise all values are asked for that are
+    not known, or where all are known, all of them. Values of the arguments are never facts, nor are numbers below 10
+    and booleans that are about no entity. Nothing where the reply shows nothing else.
     """
     given = set(map(str, single(hidden.arguments)))
-    about = next(iter(taken_ids(hidden.tool, hidden.arguments)), "")
+    about = next(iter(collect_ids(hidden.tool, hidden.arguments)), "")
     shown = [
         (owner or about, name, value)
-        for owner, name, value in leaves(reply)
+        for owner, name, value in walk_leaves(reply)
         if str(value) not in given and value != "" and (owner or about or informs(value))
     ]
-    words = phrase_words(phrase) - {singular(word) for word in hidden.tool.split("_")}
-    if named := facts_of(one for one in shown if head(one[1]) in words):
+    words = collect_words(phrase) - {singularize(word) for word in hidden.tool.split("_")}
+    if named := make_facts(one for one in shown if last_word(one[1]) in words):
         return (named,)
     vague = bool(phrase) and isinstance(reply, dict) and not WHOLE.search(phrase.lower())
     if (vague or QUANTITY.search(phrase.lower())) and (sizes := [one for one in shown if is_number(one[2])]):
-        return tuple(dict.fromkeys(facts_of([one]) for one in sizes))
+        return tuple(dict.fromkeys(make_facts([one]) for one in sizes))
     if MOMENT.search(phrase.lower()) and (times := [one for one in shown if is_time(one[2])]):
-        return tuple(dict.fromkeys(facts_of([one]) for one in times))
-    wanted = facts_of(one for one in shown if one[2] not in known) or facts_of(shown)
+        return tuple(dict.fromkeys(make_facts([one]) for one in times))
+    wanted = make_facts(one for one in shown if one[2] not in known) or make_facts(shown)
     return (wanted,) if wanted else ()
 
 
-def facts_of(shown: Iterable[Leaf]) -> Facts:
-    return frozenset(Fact(key(*one)) for one in shown)
+def make_facts(shown: Iterable[Leaf]) -> Facts:
+    return frozenset(Fact(make_key(*one)) for one in shown)
 
 
 def informs(value: Scalar) -> bool:
@@ -298,15 +298,15 @@ def informs(value: Scalar) -> bool:
     return isinstance(value, str) or (is_number(value) and abs(value) >= LEAST_NUMBER)
 
 
-def taken_ids(tool: str, arguments: Mapping[str, Any]) -> list[str]:
+def collect_ids(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the ids among the arguments of a call."""
     types = TOOLS[tool][1].ids
-    return [str(one) for name, value in arguments.items() if name in types for one in listed(value)]
+    return [str(one) for name, value in arguments.items() if name in types for one in as_list(value)]
 
 
-def phrase_words(phrase: str) -> set[str]:
+def collect_words(phrase: str) -> set[str]:
     """Return the words of a phrase in the singular, without those of its slots."""
-    return {singular(word) for word in re.findall(r"[a-z]+", SLOT.sub(" ", phrase).lower())}
+    return {singularize(word) for word in re.findall(r"[a-z]+", SLOT.sub(" ", phrase).lower())}
 
 
 def is_time(value: Any) -> bool:
@@ -320,10 +320,10 @@ def effect(before: World, after: World) -> Effect:
     derived from the call that created them, are the same for all new rows of a table. So two effects differ where a row
     notes by which tool it came to be; and they are equal where other rows refer to different new rows of one table.
     """
-    return tuple(sorted(text for _, text in changes(before, after)))
+    return tuple(sorted(text for _, text in list_changes(before, after)))
 
 
-def changes(before: World, after: World) -> Iterator[tuple[str, str]]:
+def list_changes(before: World, after: World) -> Iterator[tuple[str, str]]:
     """Yield each new row, removed row and changed field between two states of a world, as an id and a text."""
     rows = [
         (f"{name}.{table}", id, old, new)
@@ -341,14 +341,14 @@ def changes(before: World, after: World) -> Iterator[tuple[str, str]]:
         fresh = [
             own.name for own in fields(new) if own.name != "id" and (old is None or now[own.name] != then[own.name])
         ]
-        values = {name: plain(now[name], names, before.now, after.now) for name in fresh}
+        values = {name: normalize(now[name], names, before.now, after.now) for name in fresh}
         if old is None:
             yield id, f"{place} {names[id]} {values!r}"
         else:
             yield from ((id, f"{place} {id} {name}={value!r}") for name, value in values.items())
 
 
-def plain(value: Any, names: Mapping[str, str], first: datetime, last: datetime) -> Any:
+def normalize(value: Any, names: Mapping[str, str], first: datetime, last: datetime) -> Any:
     """Return a value of a row with "now" for the time and the names of new rows for their ids."""
     if isinstance(value, datetime):
         return "now" if first <= value <= last else value.isoformat()
@@ -357,9 +357,9 @@ def plain(value: Any, names: Mapping[str, str], first: datetime, last: datetime)
             value = value.replace(id, name) if id in value else value
         return value
     if isinstance(value, tuple | list):
-        return [plain(one, names, first, last) for one in value]
+        return [normalize(one, names, first, last) for one in value]
     if is_dataclass(value):
-        return [plain(vars(value)[own.name], names, first, last) for own in fields(value)]
+        return [normalize(vars(value)[own.name], names, first, last) for own in fields(value)]
     return value
 
 
@@ -368,7 +368,7 @@ def is_new(item: str) -> bool:
     return item.split(" ", 2)[1].startswith("<")
 
 
-def written_values(before: World, after: World) -> list[tuple[str, Any]]:
+def collect_written(before: World, after: World) -> list[tuple[str, Any]]:
     """Return the values that a write put into rows, each with its field's name."""
     found = list[tuple[str, Any]]()
     for name, session in after.sessions.items():
@@ -389,7 +389,7 @@ class Values:
         """`goal` are values that the hidden call shows or writes, each with its field's name."""
         self.hidden, self.contexts, self.now = hidden, contexts, opening.now
         tool = TOOLS[hidden.tool][1]
-        given = [(name, value) for name, many in hidden.arguments.items() for value in listed(many)]
+        given = [(name, value) for name, many in hidden.arguments.items() for value in as_list(many)]
         self.named = defaultdict[str, list[Any]](list)
         for name, value in (*hidden.arguments.items(), *given, *goal):
             self.named[name].append(value)
@@ -405,12 +405,12 @@ class Values:
         """Return values for a parameter, the likeliest first, each once."""
         key = (tool.name, name)
         if key not in self.found:
-            part = unwrapped(tool.input_schema["properties"][name])
+            part = unwrap(tool.input_schema["properties"][name])
             many = part.get("type") == "array"
-            inner = unwrapped(part["items"]) if many else part
+            inner = unwrap(part["items"]) if many else part
             whole = [value for value in self.named[name] if isinstance(value, list)] if many else []
             values = [*self.own(tool, name, inner), *self.known(tool, name, inner)]
-            self.found[key] = distinct([*whole, *([[one] for one in values] if many else values)])
+            self.found[key] = drop_duplicates([*whole, *([[one] for one in values] if many else values)])
         return self.found[key]
 
     def own(self, tool: Tool, name: str, part: dict[str, Any]) -> Iterator[Any]:
@@ -497,7 +497,7 @@ class Values:
     def widest(self, tool: Tool) -> int:
         """Return the largest number of rows that a tool lists; 0 where it has no such parameter."""
         part = tool.input_schema["properties"].get("limit")
-        return int(unwrapped(part).get("maximum", 0)) if part and "limit" not in tool.required else 0
+        return int(unwrap(part).get("maximum", 0)) if part and "limit" not in tool.required else 0
 
     def optional(self, tool: Tool) -> Iterator[dict[str, Any]]:
         """Yield optional arguments: all that the hidden call determines, then single ones."""
@@ -509,7 +509,7 @@ class Values:
             yield from ({name: value} for value in self.options(tool, name)[:EXTRAS])
 
 
-def unwrapped(part: dict[str, Any]) -> dict[str, Any]:
+def unwrap(part: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a parameter without the branch for null."""
     return next((branch for branch in part.get("anyOf", ()) if branch.get("type") != "null"), {}) | part
 
@@ -528,16 +528,15 @@ def accepts(part: dict[str, Any], value: Any) -> bool:
         case "string" if part.get("format") == "date-time":
             return isinstance(value, str) and instant_of(value) is not None
         case "string":
-            text = isinstance(value, str) and len(value) <= part.get("maxLength", MAX_TEXT) and not is_time(value)
-            return text and re.search(part.get("pattern", ""), value) is not None
+            return isinstance(value, str) and len(value) <= part.get("maxLength", MAX_TEXT) and not is_time(value)
     return False
 
 
-def listed(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def distinct(values: Iterable[Any]) -> list[Any]:
+def drop_duplicates(values: Iterable[Any]) -> list[Any]:
     """Return values in the order in which they first occur, each once."""
     found = dict[str, Any]()
     for value in values:
@@ -577,7 +576,7 @@ class ReadSearch:
         """Return calls that serve the request; None when none are found."""
         reads = sorted(
             (name for name in self.tools if not TOOLS[name][1].writes),
-            key=lambda name: likelihood(name, self.hidden.tool),
+            key=lambda name: rank_tool(name, self.hidden.tool),
         )
         first, latest = self.named(), list[Reply]()
         for name in reads:
@@ -611,8 +610,8 @@ class ReadSearch:
         answer = self.world.call(name, arguments)
         if not answer.ok:
             return None
-        data, took = answer.data, frozenset(taken_ids(name, arguments))
-        own, gave = shown_by(data, took), found_in(name, data)
+        data, took = answer.data, frozenset(collect_ids(name, arguments))
+        own, gave = index_result(data, took), found_in(name, data)
         path = (*(before.path if before else ()), ToolCall(name, arguments))
         fresh = defaultdict[str, list[str]](list)
         for found in gave:
@@ -705,7 +704,7 @@ class WriteSearch:
         server = TOOLS[self.hidden.tool][0]
         writes = sorted(
             (name for name in self.tools if TOOLS[name][1].writes and TOOLS[name][0] is server),
-            key=lambda name: likelihood(name, self.hidden.tool),
+            key=lambda name: rank_tool(name, self.hidden.tool),
         )
         states = [Reached(self.opening)]
         for _ in range(DEPTH):
@@ -765,7 +764,7 @@ class WriteSearch:
         return len(self.wanted.symmetric_difference(after))
 
 
-def likelihood(name: str, hidden: str) -> tuple[bool, int, str]:
+def rank_tool(name: str, hidden: str) -> tuple[bool, int, str]:
     """Return a sort key of a tool that is the lower, the likelier it does what a hidden tool does."""
     (server, tool), (own, other) = TOOLS[name], TOOLS[hidden]
     shared = len({*tool.ids.values(), *tool.produces} & {*other.ids.values(), *other.produces})
