@@ -271,7 +271,7 @@ class Dialogue:
             for position in wish.calls:
                 call = self.plan.calls[position]
                 words = wish.words if len(wish.calls) == 1 else wish.words_of(position)
-                texts.append(report(call.tool, call.arguments, words, call.text, self.manner, wish.currency))
+                texts.append(report(call.tool, call.arguments, words, call.text, self.manner, call.currency))
         return " ".join(dict.fromkeys(texts))
 
     def open_value(self, groups: Sequence[Sequence[int]]) -> OpenValue:

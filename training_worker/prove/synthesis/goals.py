@@ -48,6 +48,7 @@ WIDE = re.compile(r"[a-z](?:(?!\b(?:it|its|it's|is|has|was|that|this|one|itself)
 NAMED = frozenset({"EmailAddress"})  # whose names say enough, wherever they were looked up
 AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again under the same name
 FREE = frozenset({"text", "title", "name", "body", "memo", "note", "label", "subject", "limit", "query"})
+NEW = 0.7  # of the entities that a call made are "the new draft"
 RAW = 0.06  # of the ids that a look-up could find are said as they are, as somebody copies them from an e-mail
 SUPERLATIVES = 0.35  # of the descriptions, where both kinds fit
 Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second"]
@@ -77,7 +78,7 @@ class Referent:
 @dataclass
 class PlannedCall:
     """A call that was run in the fork: which wish it serves, and which earlier calls show the ids in its arguments;
-    `fresh` if one of these ids was in no call before."""
+    `fresh` if one of these ids was in no call before; `currency` is that of the entities, "" where it is not known."""
 
     tool: str
     arguments: dict[str, Any]
@@ -86,6 +87,7 @@ class PlannedCall:
     rests_on: frozenset[int]
     before: World
     fresh: bool = False
+    currency: str = ""
 
     @property
     def writes(self) -> bool:
@@ -112,12 +114,6 @@ class Wish:
     checked: tuple[str, str] = ("", "")
     done: bool = True
     each: dict[int, Referent] = field(default_factory=dict)
-
-    @property
-    def currency(self) -> str:
-        """The currency of the entities that the wish is about; "" where their rows name none."""
-        rows = [one.sighting.row for many in self.referents.values() for one in many if one.sighting]
-        return next((str(row["currency"]) for row in rows if row and row.get("currency")), "")
 
     def words_of(self, position: int) -> dict[str, str]:
         """Return the words for the call at a position, of a wish about several entities."""
@@ -445,7 +441,8 @@ class Planner:
                 if bound == shown or not all(said):
                     return False
                 label = f"the {name.replace('_', ' ')} of {one.description.text}"
-                wish.condition = f"{label} is {self.draw.choice(ABOVE if above else BELOW)} {said[0][0]}"
+                verb, sign = "are" if name.endswith("s") else "is", self.draw.choice(ABOVE if above else BELOW)
+                wish.condition = f"{label} {verb} {sign} {said[0][0]}"
                 wish.checked = (label, said[1][0])
                 wish.done = (shown > bound) == above
                 self.features.add("conditional")
@@ -629,6 +626,9 @@ class Planner:
         ]
         if not options:
             return None
+        if call.writes and sighting.id not in map(str, call.arguments.values()) and self.draw.chance(NEW):
+            return Description(f"the new {phrases.entities[sighting.type].noun[0]}", "only")
+        options = [one for one in options if "(" not in one.text] or options
         best = [one for one in options if one.kind == "superlative"]
         rest = [one for one in options if one.kind != "superlative"]
         chosen = self.draw.choice(best if best and (not rest or self.draw.chance(SUPERLATIVES)) else rest)
@@ -690,7 +690,8 @@ class Planner:
             if name in wish.referents:
                 said[name] = " and ".join(one.description.text for one in wish.referents[name])
                 continue
-            ways = forms(phrases, name, wish.arguments[name], self.today, wish.currency)
+            spoken_of = [one for many in wish.referents.values() for one in many]
+            ways = forms(phrases, name, wish.arguments[name], self.today, self.currency(spoken_of))
             if not ways:
                 raise NothingFits(f"{tool.name}: nobody says {name} {wish.arguments[name]!r}.")
             said[name] = self.draw.choice(ways)
@@ -708,11 +709,19 @@ class Planner:
             raise StepRefused(f"{name}: {reply.text}")
         position = len(self.calls)
         fresh = any(one.sighting and one.id not in self.used for one in referents)
-        self.calls.append(PlannedCall(name, arguments, reply.text, len(self.wishes) - 1, rests_on, before, fresh))
+        wish, currency = len(self.wishes) - 1, self.currency(referents)
+        self.calls.append(PlannedCall(name, arguments, reply.text, wish, rests_on, before, fresh, currency))
         self.note(position, name, reply.data)
         tool = TOOLS[name][1]
         self.used |= {str(one) for parameter in tool.ids for one in listed(arguments.get(parameter))}
         return position
+
+    def currency(self, referents: Sequence[Referent]) -> str:
+        """Return the currency that the rows of entities name, or of what they were looked up in; "" where none does."""
+        for sighting in [one.sighting for one in referents if one.sighting]:
+            if found := (sighting.row or {}).get("currency") or self.calls[sighting.call].currency:
+                return str(found)
+        return ""
 
     def written(self, position: int) -> bool:
         """Return whether something was written after a call."""
