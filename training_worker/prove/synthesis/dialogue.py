@@ -15,7 +15,7 @@ from ..provenance import is_date
 from ..speech import is_instant, phrases_for, phrases_of
 from ..trajectory import Act, ToolCall
 from .goals import Plan, PlannedCall, Planner, Wish
-from .language import PERSONAS, given, long_day
+from .language import NO_NOUNS, PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
 from .recovery import taken_over
 from .replies import closing_text, decline, declined, report
@@ -308,7 +308,7 @@ class Dialogue:
             return self.opened(at, slot, "a certain day", "day", noun)
         if isinstance(value, str) and is_instant(value):
             return self.opened(at, slot, "a certain day and time", "time", noun)
-        if said and said.quoted:
+        if said and said.quoted and slot not in NO_NOUNS:
             return self.opened(at, slot, f"a {noun}" if noun[0] not in "aeiou" else f"an {noun}", "text", noun)
         return None
 

@@ -522,7 +522,7 @@ class Planner:
     def refer(self, tool: Tool, parameter: str, arguments: dict[str, Any], depth: int = DEPTH) -> Referent:
         """Return an entity for an id parameter: one that was shown, or one that a look-up finds."""
         id_type = tool.ids[parameter]
-        if self.sightings.get(id_type) and self.draw.chance(0.75 if self.alone else 1.0):
+        if self.sightings.get(id_type) and self.draw.chance(0.85 if self.alone else 1.0):
             try:
                 return self.seen(tool, parameter, arguments, fresh=False)
             except NothingFits:
@@ -626,7 +626,7 @@ class Planner:
         ]
         if not options:
             return None
-        if call.writes and sighting.id not in map(str, call.arguments.values()) and self.draw.chance(NEW):
+        if [one.id for one in self.made(sighting.type)] == [sighting.id] and self.draw.chance(NEW):
             return Description(f"the new {phrases.entities[sighting.type].noun[0]}", "only")
         options = [one for one in options if "(" not in one.text] or options
         best = [one for one in options if one.kind == "superlative"]
@@ -638,6 +638,12 @@ class Planner:
             inside = conjunction([one.description.text for one in through])
             chosen = replace(chosen, text=f"{chosen.text} {phrases.entities[sighting.type].within} {inside}")
         return chosen
+
+    def made(self, id_type: str) -> list[Sighting]:
+        """Return the entities of a type that calls of this conversation made."""
+        shown = self.sightings.get(id_type, {}).values()
+        writes = [(one, self.calls[one.call]) for one in shown if self.calls[one.call].writes]
+        return [one for one, call in writes if one.id not in map(str, call.arguments.values())]
 
     def describe_part(self, sighting: Sighting, through: Sequence[Referent]) -> Description | None:
         """Return words for an id that is a mere field of what was looked up, "the thread of the message from
