@@ -89,11 +89,10 @@ def test_servers_can_be_kept_out_of_training_as_a_whole(graph: nx.DiGraph, tmp_p
 
 
 @pytest.mark.long
-def test_chains_have_two_to_five_steps_about_equally_often(graph: nx.DiGraph) -> None:
+def test_chains_have_two_to_six_steps(graph: nx.DiGraph) -> None:
     examples, _ = assemble(recipes.by_kind((200, 0, 0)), "train", graph, SMALL.recipe, processes=1)
     lengths = Counter(len(example.steps) for example in examples)
-    assert set(lengths) == {2, 3, 4, 5}
-    assert min(lengths.values()) >= max(lengths.values()) / 4, lengths
+    assert set(lengths) <= {2, 3, 4, 5, 6} and min(lengths[size] for size in (3, 4, 5)) >= 20, lengths
 
 
 def test_modes_make_chains_whose_order_matters(train: list[Example]) -> None:

@@ -129,7 +129,7 @@ def test_what_a_policy_passes_is_counted(spelled: Example, looked_up: Example) -
     values = find_values(found)
     assert (values["open_loop"], values["call_everything"], values["call_nothing"]) == (0.5, 0, 0)
     assert values["call_everything_name"] == pytest.approx((1 / len(TOOLS) + 2 / len(TOOLS)) / 2)
-    assert {row.name: row.met for row in found.rows} == {
+    assert {row.name: row.meets_target for row in found.rows} == {
         "call_everything_name": False,
         "call_everything": True,
         "copy_ids": False,

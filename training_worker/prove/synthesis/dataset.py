@@ -20,6 +20,7 @@ from .shards import SIZE, Draws, Result, Task
 
 ENOUGH = 25  # conversations that a tool should come in
 FOR_EACH = 40  # draws about one tool in a round, when it has come too seldom
+RESERVE = 25  # of so many conversations one is drawn only in the second round, about tools that came too seldom
 SPARE = 10  # draws of a kind beyond what lacks of it
 DRAWS = 3  # draws for each conversation that is asked for, at most
 Progress = Callable[[int, int], None]
@@ -153,7 +154,9 @@ def assemble(
     missing, unlike = dict(wanted), list[Example]()
     with Crew(Draws(graph, recipe, split), folder, enough(processes, sum(wanted.values())), ask) as crew:
         while any(missing.values()):
-            lacking = {kind: count + SPARE for kind, count in missing.items() if count}
+            lacking = {
+                kind: count + (SPARE if kept else -(count // RESERVE)) for kind, count in missing.items() if count
+            }
             tasks = mixed(lacking, report.asked, rare(kept, list(graph)) if kept else [])
             report.asked += len(tasks)
             made += report.take(crew.draw(tasks, tally.of_round(missing, watch)))

@@ -28,8 +28,8 @@ STRAY = 0.2  # of the conversations may have a second goal
 POINTED = 0.6  # of the entities just spoken of are pointed at: "that card"
 IMPOSSIBLE = 0.25  # of the failures are of wishes that have become impossible; the others are slips
 FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of errors that validation allows
-SITUATIONS = 0.55  # of the conversations begin with why the user asks
-ACKNOWLEDGED = 0.35  # of the later turns begin with a word on the answer before
+SITUATIONS = 0.8  # of the conversations begin with why the user asks
+ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
 BARE = 0.45  # of the requests follow one another without a word between them
 VAGUE_ENTITIES = ("one of the {1}", "a certain {0}", "one {0}", "one particular {0}", "a {0} I have in mind")
 CANNOT = "That cannot be done:"
@@ -96,11 +96,9 @@ class Dialogue:
         self.day = f"{lesson.world.now:%Y-%m-%d}"
         self.today = self.day if self.manner.chance(self.knobs.dates) else ""
         servers = sorted(lesson.servers)
-        names = [name for name in lesson.graph if TOOLS[name][0].name in servers]
         shown = {name: contexts(lesson.world, [name], 0) for name in servers}
         optional = 0.0 if lesson.task.level == "minimal" else OPTIONAL
-        graph = lesson.graph.subgraph(names)
-        planner = Planner(lesson.world.fork(), graph, shown, self.draw, self.today, optional)
+        planner = Planner(lesson.world.fork(), lesson.graph, shown, self.draw, self.today, optional)
         goals = self.draw.weighted(tuple(WISHES), tuple(WISHES.values()))
         if lesson.task.kind != "chain":
             goals = 1
@@ -183,7 +181,7 @@ class Dialogue:
             turn.moves = self.moves_for(now, numbers)
             turns.append(turn)
             if later and open:
-                turn.moves.append(Move(text=self.asked(now, open), asks=True))
+                turn.moves.append(Move(text=self.question(now, open), asks=True))
                 value = wishes[open.wish].words[open.slot]
                 answer = given(self.manner.choice(self.persona.gives), value)
                 turn = ScriptedTurn(answer[:1].upper() + answer[1:], self.moves_for(later, numbers))
@@ -239,7 +237,7 @@ class Dialogue:
             if other not in used and (arguments := taken_over(planned, TOOLS[other][1])):
                 yield ToolCall(other, arguments)
 
-    def asked(self, done: Sequence[int], open: OpenValue) -> str:
+    def question(self, done: Sequence[int], open: OpenValue) -> str:
         """Return the text that asks for an open value, after a report of what was done before it."""
         return " ".join(filter(None, [self.reports(done), open.question]))
 

@@ -34,8 +34,8 @@ IMPOSSIBLE = 12  # tools that are tried for one that has become impossible
 NOT_OF_THE_STATE = frozenset({"invalid_arguments", "unknown_tool", "not_found"})
 MOST_TURNS = 6  # with calls; a rollout has ten assistant turns, up to four of which end user turns
 DEPTH = 3  # look-ups that one look-up may rest on
-SENTENCES = 0.72  # of the wishes are sentences of their own, the others clauses in a frame
-CONDITIONS = 0.12  # of the writes are asked for under a condition, where an observation shows a number to decide by
+SENTENCES = 0.85  # of the wishes are sentences of their own, the others clauses in a frame
+CONDITIONS = 0.08  # of the writes are asked for under a condition, where an observation shows a number to decide by
 SEVERAL = 0.35  # of the wishes are about several entities, where there are some
 MEASURED = re.compile(
     r"(?:^|_)(?:balance|price|total|amount|fee|limit|distance|battery|stock|quantity|minutes|budget|capacity|likes|spent|"
@@ -143,9 +143,11 @@ class Planner:
         today: str = "",
         optional: float = 0.25,
     ):
-        """`graph` has the tools of the world's servers. `contexts` are what read-only tools show, by server: plain
-        values are drawn from that of a tool's own. `optional` is how likely an optional part of a request is said."""
+        """`contexts` are what read-only tools show, by server of the conversation: plain values are drawn from that of
+        a tool's own. `graph` has the tools of these servers at least. `optional` is how likely an optional part of a
+        request is said."""
         self.world, self.graph, self.contexts, self.draw, self.today = world, graph, contexts, draw, today
+        self.names = tuple(sorted(name for name in graph if TOOLS[name][0].name in contexts))
         self.optional = optional
         self.wishes: list[Wish] = []
         self.calls: list[PlannedCall] = []
@@ -188,6 +190,11 @@ class Planner:
             raise NothingFits(f"Nothing follows {target}.")
         return Plan(self.wishes, self.calls, self.features)
 
+    def predecessors(self, tool: str) -> list[str]:
+        """Return the tools of the conversation's servers from which an edge leads to a tool, by name: a graph that was
+        read from a file has its edges in another order."""
+        return sorted(name for name in self.graph.predecessors(tool) if name in self.names)
+
     def count_turns(self) -> int:
         """Return about how many assistant turns the calls take: those of one wish on one tool are made at once."""
         reads = {call.wish for call in self.calls if not call.writes and not call.rests_on}
@@ -204,7 +211,7 @@ class Planner:
             return
         except (NothingFits, StepRefused) as reason:
             refused = isinstance(reason, StepRefused)
-            before = [name for name in self.graph.predecessors(target) if name != target and name not in self.tools()]
+            before = [name for name in self.predecessors(target) if name != target and name not in self.tools()]
             edges = {name: self.graph.edges[name, target] for name in before}
             ready = [name for name in before if bool(edges[name]["enables"] if refused else edges[name]["feeds"])]
             rest = [name for name in before if name not in ready]
@@ -223,7 +230,7 @@ class Planner:
 
     def observe(self, target: str) -> bool:
         """Plan the target as a read that shows what a write before it changed; whether some write changes it."""
-        writes = [name for name in self.graph if TOOLS[name][1].writes and TOOLS[name][0] is TOOLS[target][0]]
+        writes = [name for name in self.names if TOOLS[name][1].writes and TOOLS[name][0] is TOOLS[target][0]]
         for name in self.draw.sample(writes, EXTENSIONS // 2):
             mark = self.mark()
             try:
@@ -260,7 +267,7 @@ class Planner:
     def stray(self) -> bool:
         """Plan a second goal: a tool of the same servers that rests on nothing before."""
         self.alone = True
-        near = [name for name in self.graph if TOOLS[name][0].name in self.servers() and name not in self.tools()]
+        near = [name for name in self.names if TOOLS[name][0].name in self.servers() and name not in self.tools()]
         for name in self.draw.sample(near, EXTENSIONS // 2):
             mark = self.mark()
             try:
@@ -283,7 +290,7 @@ class Planner:
         }
         about = [
             TOOLS[name][1]
-            for name in self.graph
+            for name in self.names
             if TOOLS[name][1].writes and not TOOLS[name][1].sensitive and TOOLS[name][1].consumes
         ]
         for tool in self.draw.sample([one for one in about if one.consumes <= known.keys()], IMPOSSIBLE):
@@ -315,7 +322,7 @@ class Planner:
         asked = self.tools()
         for position, call in enumerate(self.calls):
             late = (1.0 + position) ** 2
-            for name in self.graph.successors(call.tool):
+            for name in sorted(one for one in self.graph.successors(call.tool) if one in self.names):
                 edge = self.graph.edges[call.tool, name]
                 if name in asked or (not edge["feeds"] and not edge["enables"]):
                     continue
@@ -329,7 +336,7 @@ class Planner:
         if self.calls and any(call.writes for call in self.calls):
             known = set(self.sightings)
             servers = {TOOLS[call.tool][0].name for call in self.calls if call.writes}
-            for name in self.graph:
+            for name in self.names:
                 server, tool = TOOLS[name]
                 if server.name in servers and not tool.writes and name not in asked and tool.consumes <= known:
                     yield name, "observed", 2.0
@@ -404,7 +411,7 @@ class Planner:
                 arguments[parameter] = as_taken(tool, parameter, found.id)
             else:
                 arguments[parameter] = self.plain(tool, parameter, arguments)
-        for parameter in arguments.keys() & tool.ids.keys() - referents.keys():
+        for parameter in [one for one in arguments if one in tool.ids and one not in referents]:
             referents[parameter] = [self.known(tool.ids[parameter], one) for one in listed(arguments[parameter])]
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
         wish.words = self.words(tool, wanted, wish)
@@ -596,7 +603,7 @@ class Planner:
         """Return read-only tools that need ids at most and are proven to show what a parameter takes; own first."""
         found = [
             name
-            for name in self.graph.predecessors(tool.name)
+            for name in self.predecessors(tool.name)
             if parameter in self.graph.edges[name, tool.name]["feeds"]
             and not TOOLS[name][1].writes
             and all(one in TOOLS[name][1].ids for one in TOOLS[name][1].required)
@@ -626,7 +633,7 @@ class Planner:
         ]
         if not options:
             return None
-        if [one.id for one in self.made(sighting.type)] == [sighting.id] and self.draw.chance(NEW):
+        if [one.id for one in self.created(sighting.type)] == [sighting.id] and self.draw.chance(NEW):
             return Description(f"the new {phrases.entities[sighting.type].noun[0]}", "only")
         options = [one for one in options if "(" not in one.text] or options
         best = [one for one in options if one.kind == "superlative"]
@@ -639,7 +646,7 @@ class Planner:
             chosen = replace(chosen, text=f"{chosen.text} {phrases.entities[sighting.type].within} {inside}")
         return chosen
 
-    def made(self, id_type: str) -> list[Sighting]:
+    def created(self, id_type: str) -> list[Sighting]:
         """Return the entities of a type that calls of this conversation made."""
         shown = self.sightings.get(id_type, {}).values()
         writes = [(one, self.calls[one.call]) for one in shown if self.calls[one.call].writes]
@@ -692,7 +699,7 @@ class Planner:
     def words(self, tool: Tool, wanted: set[str], wish: Wish) -> dict[str, str]:
         """Return what is said for each slot of a phrase. Raises NothingFits for a value that nobody could say."""
         phrases, said = phrases_for(tool.name), dict[str, str]()
-        for name in wanted:
+        for name in sorted(wanted):
             if name in wish.referents:
                 said[name] = " and ".join(one.description.text for one in wish.referents[name])
                 continue

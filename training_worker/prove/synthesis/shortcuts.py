@@ -45,7 +45,7 @@ class ShortcutRow(QualityRow):
     value: float = 0.0
 
     @property
-    def met(self) -> bool | None:
+    def meets_target(self) -> bool | None:
         """Whether the target is met; None without one."""
         return meets(self, self.value)
 

@@ -590,7 +590,7 @@ class ReadSearch:
                 for name in self.followers(reply, reads):
                     for arguments in self.values.groundings(TOOLS[name][1], reply.fresh, CONTINUATIONS):
                         self.call(name, arguments, reply, latest)
-        return self.found()
+        return self.find_path()
 
     def followers(self, reply: Reply, reads: Sequence[str]) -> list[str]:
         """Return tools that take an id which a reply was the first to show."""
@@ -638,7 +638,7 @@ class ReadSearch:
         """Return the ids that the request names."""
         return {id for many in self.values.ids.values() for id in many}
 
-    def found(self) -> tuple[ToolCall, ...] | None:
+    def find_path(self) -> tuple[ToolCall, ...] | None:
         """Return the calls of a path that serves the request, or of several calls that together do; else None."""
         replies = self.reachable()
         if (one := next(filter(self.serves, replies), None)) is not None:

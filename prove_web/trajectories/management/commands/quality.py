@@ -58,7 +58,7 @@ def to_json(quality: Quality, shortcuts: Shortcuts | None) -> dict[str, Any]:
     rows = [asdict(row) | {"value": quality.value(row), "met": quality.meets(row)} for row in ROWS]
     found = {"rows": rows, "tokens": quality.tokens, "features": quality.features}
     if shortcuts:
-        rows = [asdict(row) | {"met": row.met} for row in shortcuts.rows]
+        rows = [asdict(row) | {"met": row.meets_target} for row in shortcuts.rows]
         found["shortcuts"] = {"chains": shortcuts.chains, "rows": rows, "passed": shortcuts.passed}
     return found
 
@@ -82,4 +82,4 @@ def format_shortcuts(shortcuts: Shortcuts) -> Iterator[list[str]]:
     """Yield the lines of the table of shortcuts, the size of their sample first."""
     yield ["Chains in the sample", f"{shortcuts.chains:,}", "", ""]
     for row in shortcuts.rows:
-        yield [row.label, format_value(row, row.value), format_target(row), MET[row.met]]
+        yield [row.label, format_value(row, row.value), format_target(row), MET[row.meets_target]]
