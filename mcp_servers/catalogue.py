@@ -30,6 +30,7 @@ from . import (
     video_meeting,
 )
 from .kit import Server, Tool
+from .kit.phrases import FILE
 
 SERVERS: dict[str, Server[Any]] = {
     server.name: server
@@ -78,11 +79,10 @@ def _fingerprint(names: tuple[str, ...]) -> str:
 
 
 def wording(names: Iterable[str]) -> str:
-    """Names the words in which people ask for these servers' tools and rows, on which synthesis depends."""
+    """Return a digest of the phrases of these servers and of their rows' labels, on which synthesis depends."""
     digest = blake2b(digest_size=8)
     for name in sorted(set(names)):
-        for tool in SERVERS[name].tools.values():
-            digest.update(f"{tool.name}{tool.asks}".encode())
+        digest.update((SERVERS[name].folder / FILE).read_bytes())
         for row, kind in SERVERS[name].opening(0, "small").row_types().items():
             digest.update(f"{row}{kind.__label__}".encode())
     return digest.hexdigest()

@@ -17,7 +17,6 @@ from patterns import PACKAGES, Pattern, patterns
 
 from mcp_servers.filesystem.tools_find import GAP, glob
 from prove_web.servers.arguments import NATIVE
-from training_worker.prove.synthesis.language import UNITS
 
 BOUNDED = {"prove_web/trajectories/search/completing.py"}  # quadratic, in a query of at most 1,000 characters
 SHORT = 200
@@ -35,13 +34,6 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
     "prove_web/supervisor/output.py __init__": LITERAL,
     "prove_web/trajectories/mending.py said": LITERAL,
     "training_worker/prove/benchmarks/results.py folders_of": LITERAL,
-    "training_worker/prove/synthesis/language.py left_open": [
-        r'(?:\b(?:the|my|a|an|our) (?:\w+ )?)?(?:\bnoun )?"?\{name\}"?'
-    ],
-    "training_worker/prove/synthesis/language.py left_uncounted": LITERAL,
-    "training_worker/prove/synthesis/language.py names_it": [r'\b(?:the|my) (?:new )?noun "?\{name\}'],
-    "training_worker/prove/synthesis/language.py singular": [rf"(?<=\{{name\}}){UNITS.pattern}"],
-    "training_worker/prove/synthesis/language.py unit": [rf"\{{name\}}{UNITS.pattern}"],
     "training_worker/trainer/conversation.py control_texts": LITERAL,
     "training_worker/trainer/tokenizer.py train_tokenizer": LITERAL,
 }

@@ -27,7 +27,7 @@ from mcp_servers.catalogue import fingerprint, wording
 from .prove.graph import load_or_build
 from .prove.synthesis.conversation import Recipe
 from .prove.synthesis.dataset import synthesize
-from .prove.synthesis.knobs import Knobs
+from .prove.synthesis.knobs import TINY
 from .prove.trajectory import Example, UnreadableData, file_digest, read_lines, write_lines
 from .stages import Outcome, StageFailed, Summary, code_digest, only_one, run_stage
 from .terminal import bar, sparkline
@@ -36,7 +36,6 @@ from .warm import SERVERS as WARM_SERVERS
 FREE_BYTES = 300_000_000
 FULL_BYTES = 10_000_000
 PROVE = Path(__file__).parent / "prove"
-TINY_KNOBS = Knobs(most=8)
 TRAIN_RECIPE_SEED, HELD_OUT_RECIPE_SEED = 20, 0
 LONGEST_PROMPT = 1_024
 HELD_OUT_SPARE = 1.1
@@ -118,8 +117,8 @@ class Pipeline:
             known = load_or_build(graph.folder, servers=WARM_SERVERS)
             kept, counts, left_out = {}, {}, {}
             plan = (
-                ("train", options.examples, Recipe(TRAIN_RECIPE_SEED + options.seed, knobs=TINY_KNOBS)),
-                ("held_out", int(options.held_out * HELD_OUT_SPARE), Recipe(HELD_OUT_RECIPE_SEED, knobs=TINY_KNOBS)),
+                ("train", options.examples, Recipe(TRAIN_RECIPE_SEED + options.seed, knobs=TINY)),
+                ("held_out", int(options.held_out * HELD_OUT_SPARE), Recipe(HELD_OUT_RECIPE_SEED, knobs=TINY)),
             )
             for split, count, recipe in plan:
                 tell = lambda done, total, split=split: shown.set(done, total, f"{split} conversations")  # noqa: E731

@@ -21,12 +21,7 @@ from .server import server
 from .state import Account, AccountView, Bank, Transaction, TransactionView
 
 
-@server.read(
-    "list my accounts[ that are {status}][, at most {limit}]",
-    "show all my bank accounts[ with the status {status}][, no more than {limit}]",
-    "tell me which accounts I have[ that are {status}][, up to {limit} of them]",
-    "give me an overview of my accounts[ in status {status}][, {limit} at most]",
-)
+@server.read()
 def list_accounts(bank: Bank, status: AskedStatus = None, limit: Limit = None) -> tuple[AccountView, ...]:
     """List your bank accounts with their balances in cents."""
     rows = [row for row in bank.accounts if status in (None, row.status)]
@@ -36,23 +31,13 @@ def list_accounts(bank: Bank, status: AskedStatus = None, limit: Limit = None) -
     )
 
 
-@server.read(
-    "show the details of {account}",
-    "tell me the IBAN and limits of {account}",
-    "look up {account} with its overdraft and limits",
-    "check the balance of {account}",
-)
+@server.read()
 def get_account(bank: Bank, account: AccountRef) -> Account:
     """Get one account with its balance, overdraft and limits in cents."""
     return bank.accounts[account]
 
 
-@server.read(
-    "list the transactions of {account}[ since {since}][ until {until}][, at most {limit}]",
-    "show what came in and went out of {account}[ from {since}][ up to {until}][, no more than {limit} rows]",
-    "give me the statement of {account}[ starting {since}][ ending {until}][, {limit} rows at most]",
-    "list the latest bookings on {account}[ since {since}][ through {until}][, up to {limit}]",
-)
+@server.read()
 def list_transactions(
     bank: Bank, account: AccountRef, since: Since = None, until: Until = None, limit: Limit = None
 ) -> tuple[TransactionView, ...]:
@@ -66,23 +51,13 @@ def list_transactions(
     )
 
 
-@server.read(
-    "show every detail of {transaction}",
-    "open {transaction} and read its memo",
-    "tell me more about {transaction}",
-    "explain what {transaction} was for",
-)
+@server.read()
 def get_transaction(bank: Bank, transaction: TransactionRef) -> Transaction:
     """Get one transaction with its kind, memo and counterpart."""
     return bank.transactions[transaction]
 
 
-@server.write(
-    "transfer {amount} cents from {source} to {target}[ with the memo {memo}]",
-    "move {amount} cents out of {source} into {target}[ with the note {memo}]",
-    "shift {amount} cents from {source} over to {target}[, memo {memo}]",
-    "top up {target} by {amount} cents from {source}[ with the memo {memo}]",
-)
+@server.write()
 def transfer_money(bank: Bank, source: Source, target: Target, amount: Amount, memo: Memo = None) -> Transaction:
     """Transfer money between two of your own accounts."""
     giver, taker = bank.accounts[source], bank.accounts[target]

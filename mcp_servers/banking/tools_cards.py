@@ -31,12 +31,7 @@ def usable(bank: Bank, id: CardId) -> Card:
     return card
 
 
-@server.read(
-    "list my cards[ of {account}][, at most {limit}]",
-    "show the cards I have[ on {account}][, no more than {limit}]",
-    "tell me which cards there are[ for {account}][, up to {limit} of them]",
-    "give me an overview of my cards[ for {account}][, {limit} at most]",
-)
+@server.read()
 def list_cards(bank: Bank, account: AskedAccount = None, limit: Limit = None) -> tuple[CardView, ...]:
     """List your cards with their status and monthly limit in cents."""
     wanted = None if account is None else bank.accounts[account].id
@@ -44,13 +39,7 @@ def list_cards(bank: Bank, account: AskedAccount = None, limit: Limit = None) ->
     return tuple(view(card) for card in rows[: limit or ROWS])
 
 
-@server.write(
-    "freeze {card}",
-    "block {card} for now",
-    "put {card} on hold",
-    "make sure nobody can use {card} for the moment",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def freeze_card(bank: Bank, card: CardRef) -> CardView:
     """Freeze a card, so that it stops working until unfrozen."""
     if unexpired(bank, card).status == "frozen":
@@ -58,13 +47,7 @@ def freeze_card(bank: Bank, card: CardRef) -> CardView:
     return view(bank.cards.change(card, status="frozen"))
 
 
-@server.write(
-    "unfreeze {card}",
-    "unblock {card}",
-    "take {card} off hold",
-    "make {card} work again",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def unfreeze_card(bank: Bank, card: CardRef) -> CardView:
     """Unfreeze a frozen card, so that it works again."""
     if unexpired(bank, card).status != "frozen":
@@ -72,13 +55,7 @@ def unfreeze_card(bank: Bank, card: CardRef) -> CardView:
     return view(bank.cards.change(card, status="active"))
 
 
-@server.write(
-    "set the monthly limit of {card} to {monthly_limit} cents",
-    "let {card} spend up to {monthly_limit} cents a month",
-    "change how much {card} may spend a month to {monthly_limit} cents",
-    "make {monthly_limit} cents the monthly limit of {card}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_card_limit(bank: Bank, card: CardRef, monthly_limit: MonthlyLimit) -> CardView:
     """Set how much a card may spend in a month."""
     ceiling = usable(bank, card).ceiling
@@ -87,13 +64,7 @@ def set_card_limit(bank: Bank, card: CardRef, monthly_limit: MonthlyLimit) -> Ca
     return view(bank.cards.change(card, monthly_limit=monthly_limit))
 
 
-@server.write(
-    "change the PIN of {card} from {pin} to {new_pin}",
-    "replace the current PIN {pin} of {card} by {new_pin}",
-    "give {card} the new PIN {new_pin}, the current one is {pin}",
-    "set a new PIN {new_pin} for {card}, whose PIN was {pin}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def change_card_pin(bank: Bank, card: CardRef, pin: CurrentPin, new_pin: NewPin) -> CardView:
     """Change a card's PIN, given the current one."""
     if pin != usable(bank, card).pin:

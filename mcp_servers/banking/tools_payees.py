@@ -8,25 +8,14 @@ from .server import server
 from .state import Bank, Payee
 
 
-@server.read(
-    "find my payees[ named {name}][, at most {limit}]",
-    "list the payees I have saved[ under the name {name}][, no more than {limit}]",
-    "look through my payees[ for {name}][, up to {limit} of them]",
-    "show the people and companies I can pay[ called {name}][, {limit} at most]",
-)
+@server.read()
 def find_payees(bank: Bank, name: AskedName = None, limit: Limit = None) -> tuple[Payee, ...]:
     """Find your payees, all of them or by name."""
     wanted = (name or "").casefold()
     return tuple([row for row in bank.payees if wanted in row.name.casefold()][: limit or ROWS])
 
 
-@server.write(
-    "add {name} with the IBAN {iban} to my payees",
-    "save {name} as a new payee with the IBAN {iban}",
-    "create a payee named {name} for the account {iban}",
-    "put {name}, IBAN {iban}, on my list of payees",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def add_payee(bank: Bank, name: PayeeName, iban: Iban) -> Payee:
     """Add a payee, so that it can be paid."""
     if any(account.iban == iban for account in bank.accounts):
@@ -37,14 +26,7 @@ def add_payee(bank: Bank, name: PayeeName, iban: Iban) -> Payee:
     return bank.payees.put(Payee(id=bank.payees.new_id(), name=name, iban=iban))
 
 
-@server.write(
-    "remove {payee} from my payees",
-    "delete {payee} from my list of payees",
-    "take {payee} off the payees I have saved",
-    "forget {payee} as a payee",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def remove_payee(bank: Bank, payee: PayeeRef) -> Payee:
     """Remove a payee that has no scheduled payments."""
     bank.payees[payee]

@@ -13,12 +13,7 @@ from .state import Account, Bank, ScheduledPayment, ScheduledPaymentView, Transa
 FURTHEST = timedelta(days=365)
 
 
-@server.write(
-    "pay {payee} {amount} cents from {source}[ with the memo {memo}][, my PIN is {pin}]",
-    "send {amount} cents to {payee} right now out of {source}[ with the note {memo}][, approved with PIN {pin}]",
-    "use {source} to pay {amount} cents to {payee}[, memo {memo}][, PIN {pin}]",
-    "make a payment of {amount} cents from {source} to {payee} now[ with the memo {memo}][, using PIN {pin}]",
-)
+@server.write()
 def pay_payee(
     bank: Bank, source: Source, payee: PayeeRef, amount: Amount, memo: Memo = None, pin: ApprovalPin = None
 ) -> Transaction:
@@ -39,13 +34,7 @@ def require_approval(bank: Bank, account: Account, amount: int, pin: str | None)
         raise ToolError("wrong_pin", "This is not the PIN of any of your active cards; ask for the right one.")
 
 
-@server.write(
-    "schedule a payment of {amount} cents from {source} to {payee} on {on}[ with the memo {memo}]",
-    "plan to pay {payee} {amount} cents from {source} on {on}[ with the note {memo}]",
-    "set up a future payment from {source} to {payee}, {amount} cents on {on}[, memo {memo}]",
-    "have {amount} cents paid to {payee} from {source} on {on}[ with the memo {memo}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def schedule_payment(
     bank: Bank, source: Source, payee: PayeeRef, amount: Amount, on: PaymentDay, memo: Memo = None
 ) -> ScheduledPayment:
@@ -82,12 +71,7 @@ def require_schedulable_day(today: date, day: date) -> None:
         raise ToolError("too_far_ahead", f"{day} is more than a year ahead; name a day until {today + FURTHEST}.")
 
 
-@server.read(
-    "list my scheduled payments[ to {payee}][, at most {limit}]",
-    "show which payments are planned[ for {payee}][, no more than {limit}]",
-    "tell me what is still going to be paid[ to {payee}][, up to {limit} payments]",
-    "list all upcoming payments[ to {payee}][, {limit} at most]",
-)
+@server.read()
 def list_scheduled_payments(
     bank: Bank, payee: AskedPayee = None, limit: Limit = None
 ) -> tuple[ScheduledPaymentView, ...]:
@@ -99,14 +83,7 @@ def list_scheduled_payments(
     )
 
 
-@server.write(
-    "cancel {payment} before it goes out",
-    "call off {payment}",
-    "stop {payment} from being paid",
-    "drop {payment} from the upcoming ones",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def cancel_scheduled_payment(bank: Bank, payment: PaymentRef) -> ScheduledPayment:
     """Cancel a scheduled payment before it is paid."""
     return bank.scheduled.remove(payment)

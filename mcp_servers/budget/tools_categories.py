@@ -11,13 +11,7 @@ from .turning import turn
 from .views import CategoryView, Moved, category_view
 
 
-@server.write(
-    "create the category {name} in {budget} with {monthly_limit} cents a month[, as an envelope: {envelope}]",
-    "add {name} to {budget} and let it spend {monthly_limit} cents a month[, envelope {envelope}]",
-    "plan {monthly_limit} cents a month for {name} in {budget}[, keeping what is left over: {envelope}]",
-    "set up {name} as a new category of {budget}, limit {monthly_limit} cents[, an envelope: {envelope}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_budget_category(
     budgets: Budgets, budget: BudgetRef, name: CategoryName, monthly_limit: MonthlyLimit, envelope: Envelope = False
 ) -> CategoryView:
@@ -39,13 +33,7 @@ def create_budget_category(
     return category_view(budgets, budgets.categories.put(row))
 
 
-@server.write(
-    "set the monthly limit of {category} to {monthly_limit} cents",
-    "let {category} spend up to {monthly_limit} cents every month",
-    "change what {category} gets a month to {monthly_limit} cents",
-    "plan {monthly_limit} cents a month for {category} from now on",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_category_limit(budgets: Budgets, category: CategoryRef, monthly_limit: MonthlyLimit) -> CategoryView:
     """Set what a category may spend a month, from this month on."""
     turn(budgets)
@@ -66,12 +54,7 @@ def set_category_limit(budgets: Budgets, category: CategoryRef, monthly_limit: M
     return category_view(budgets, budgets.categories.change(category, monthly_limit=monthly_limit))
 
 
-@server.write(
-    "move {amount} cents from {source} to {target} this month",
-    "shift {amount} cents of the budget from {source} over to {target}",
-    "take {amount} cents out of {source} and let {target} spend them this month",
-    "cover {target} with {amount} cents from {source}",
-)
+@server.write()
 def move_budget(budgets: Budgets, source: SourceRef, target: TargetRef, amount: Amount) -> Moved:
     """Move unspent money between two categories of a budget, for this month."""
     turn(budgets)
@@ -89,14 +72,7 @@ def move_budget(budgets: Budgets, source: SourceRef, target: TargetRef, amount: 
     return Moved(source=category_view(budgets, giver), target=category_view(budgets, taker))
 
 
-@server.write(
-    "remove {category} from its budget",
-    "delete {category}",
-    "drop {category}, nothing is spent on it",
-    "get rid of {category}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def remove_budget_category(budgets: Budgets, category: CategoryRef) -> CategoryView:
     """Remove a category that has no expenses and no money of other months."""
     turn(budgets)

@@ -29,16 +29,7 @@ from .turning import turn, turned
 from .views import ExpenseView, Recorded, expense_view, recorded
 
 
-@server.write(
-    "record an expense of {amount} cents for {description} under {category}[, made on {day}][, paid by {paid_by}]"
-    "[, with the invoice {invoice}][, with the booking {booking}]",
-    "book {amount} cents for {description} on {category}[, on {day}][, {paid_by} paid][, receipt {invoice}]"
-    "[, flight {booking}]",
-    "note that {description} cost {amount} cents, from {category}[, spent on {day}][ by {paid_by}]"
-    "[, the receipt is {invoice}][, the receipt is the flight {booking}]",
-    "enter {amount} cents spent on {description} into {category}[, day {day}][, payer {paid_by}][, invoice {invoice}]"
-    "[, booking {booking}]",
-)
+@server.write()
 def record_expense(
     budgets: Budgets,
     category: CategoryRef,
@@ -70,14 +61,7 @@ def record_expense(
     return recorded(budgets, budgets.expenses.put(expense))
 
 
-@server.write(
-    "remove {expense}",
-    "delete {expense} from its budget",
-    "take {expense} back, it was a mistake",
-    "strike {expense} off this month",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def remove_expense(budgets: Budgets, expense: ExpenseRef) -> Recorded:
     """Remove an expense of this month and free its receipt."""
     turn(budgets)
@@ -88,12 +72,7 @@ def remove_expense(budgets: Budgets, expense: ExpenseRef) -> Recorded:
     return recorded(budgets, row)
 
 
-@server.read(
-    "list the expenses[ of {budget}][ under {category}][ since {since}][ until {until}][, at most {limit}]",
-    "show what was spent[ from {budget}][ on {category}][, from {since}][ up to {until}][, no more than {limit} rows]",
-    "go through the expenses[ of {budget}][ in {category}][, starting {since}][, ending {until}][, up to {limit}]",
-    "tell me what the money went on[ in {budget}][ in {category}][ after {since}][ through {until}][, {limit} at most]",
-)
+@server.read()
 def list_budget_expenses(
     budgets: Budgets,
     budget: AskedBudget = None,

@@ -12,13 +12,7 @@ from .turning import turn
 from .views import RecurringView, recurring_view
 
 
-@server.write(
-    "add a recurring expense of {amount} cents for {description} to {category} on day {day_of_month} of each month",
-    "let {description} take {amount} cents from {category} every month on day {day_of_month}",
-    "enter {description} as a monthly expense of {category}, {amount} cents on day {day_of_month}",
-    "have {amount} cents for {description} booked on {category} each month, day {day_of_month}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def add_recurring_expense(
     budgets: Budgets,
     category: CategoryRef,
@@ -52,14 +46,7 @@ def add_recurring_expense(
     return recurring_view(budgets.recurring.put(rule))
 
 
-@server.write(
-    "stop {recurring}",
-    "end {recurring}, it is not to come again",
-    "cancel {recurring} from now on",
-    "let {recurring} not be booked any more",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def stop_recurring_expense(budgets: Budgets, recurring: RecurringRef) -> RecurringView:
     """Stop a recurring expense. Those already made stay."""
     turn(budgets)

@@ -12,23 +12,13 @@ from .turning import turned
 from .views import BudgetView, ReceiptView, Report, budget_view, receipts, recurring_view, report_line
 
 
-@server.read(
-    "list my budgets[, at most {limit}]",
-    "show which budgets I have a part in[, no more than {limit}]",
-    "tell me how much my budgets plan a month and who is in them[, up to {limit}]",
-    "give me an overview of the budgets[, {limit} at most]",
-)
+@server.read()
 def list_budgets(budgets: Budgets, limit: Limit = None) -> tuple[BudgetView, ...]:
     """List the budgets you are a member of, amounts in cents."""
     return tuple(budget_view(budgets, row) for row in list(budgets.budgets)[: limit or ROWS])
 
 
-@server.read(
-    "report on {budget}[ for the month {month}]",
-    "show what each category of {budget} has spent[ in {month}]",
-    "tell me how {budget} stands[ in the month {month}]",
-    "sum up {budget} by category[ for {month}]",
-)
+@server.read()
 def get_budget_report(budgets: Budgets, budget: BudgetRef, month: AskedMonth = None) -> Report:
     """Report a budget's month: categories with limits, spending and what is left."""
     now = turned(budgets)
@@ -47,12 +37,7 @@ def get_budget_report(budgets: Budgets, budget: BudgetRef, month: AskedMonth = N
     )
 
 
-@server.read(
-    "list the receipts for expenses[, unused only: {unused_only}][, at most {limit}]",
-    "show which invoices and bookings can prove an expense[, just unused ones: {unused_only}][, no more than {limit}]",
-    "tell me which receipts there are[, those without an expense alone: {unused_only}][, up to {limit} of them]",
-    "go through the receipts of my budgets[, leaving out used ones: {unused_only}][, {limit} at most]",
-)
+@server.read()
 def list_receipts(budgets: Budgets, unused_only: UnusedOnly = False, limit: Limit = None) -> tuple[ReceiptView, ...]:
     """List invoices and flight bookings that an expense may name as its receipt."""
     return tuple(islice(receipts(turned(budgets), unused_only), limit or ROWS))

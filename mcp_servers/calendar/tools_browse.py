@@ -15,35 +15,20 @@ from .views import EventDetails, EventLine, details_of
 USUAL_DAYS, MOST_DAYS = 28, 366
 
 
-@server.read(
-    "list my calendars",
-    "show which calendars I have",
-    "tell me what calendars there are",
-    "look up my calendars",
-)
+@server.read()
 def list_calendars(agenda: Agenda) -> tuple[Calendar, ...]:
     """List your calendars."""
     return tuple(agenda.calendars)
 
 
-@server.read(
-    "find the contacts I can invite to events[, only {name}][, at most {limit}]",
-    "list the people I can invite[ named {name}][, no more than {limit}]",
-    "show my calendar contacts[ called {name}][, up to {limit} of them]",
-    "tell me who can be invited to my events[, looking for {name}][, {limit} at most]",
-)
+@server.read()
 def find_contacts(agenda: Agenda, name: AskedName = None, limit: Limit = ROWS) -> tuple[Person, ...]:
     """Find the contacts you can invite, all or by name."""
     wanted = (name or "").strip().casefold()
     return tuple(islice((row for row in agenda.contacts if wanted in row.name.casefold()), limit))
 
 
-@server.read(
-    "list my events[ in {calendar}][ from {since} on][ until {until}][, at most {limit}]",
-    "show what is coming up[ in {calendar}][ starting on {since}][ up to {until}][, no more than {limit} events]",
-    "tell me what events I have[ in {calendar}][ since {since}][ through {until}][, {limit} at most]",
-    "look at my coming events[ of {calendar}][ after {since}][ before {until}][, up to {limit} of them]",
-)
+@server.read()
 def list_events(
     agenda: Agenda, calendar: AskedCalendar = None, since: Since = None, until: Until = None, limit: Limit = ROWS
 ) -> tuple[EventLine, ...]:
@@ -65,12 +50,7 @@ def list_events(
     )
 
 
-@server.read(
-    "search my events for {query}[, at most {limit}]",
-    "find the events titled {query}[, no more than {limit}]",
-    "look for {query} among my events[, up to {limit} results]",
-    "search my calendar for {query}[, {limit} results at most]",
-)
+@server.read()
 def search_events(agenda: Agenda, query: Query, limit: Limit = ROWS) -> tuple[EventLine, ...]:
     """Search events, past ones too, by words of the title."""
     first, *rest = words_of(query)
@@ -83,12 +63,7 @@ def search_events(agenda: Agenda, query: Query, limit: Limit = ROWS) -> tuple[Ev
     )
 
 
-@server.read(
-    "show all details of {event}",
-    "tell me everything about {event}",
-    "look up who attends {event} and where it is",
-    "get the full details of {event}",
-)
+@server.read()
 def get_event(agenda: Agenda, event: EventRef) -> EventDetails:
     """Get everything about one event: attendees, place, reminders, series."""
     return details_of(agenda, agenda.events[event])

@@ -15,13 +15,7 @@ from .views import EventState, Reminders, state_of
 MOST_REMINDERS = 5
 
 
-@server.write(
-    "add an event titled {title} to {calendar} at {start} for {duration} minutes[, location {location}]",
-    "put {title} into {calendar} at {start} for {duration} minutes[, taking place at {location}]",
-    "create the event {title} in {calendar}, starting at {start} and lasting {duration} minutes[, at {location}]",
-    "plan {title} in {calendar} from {start} for {duration} minutes[, the place is {location}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_event(
     agenda: Agenda, calendar: CalendarRef, title: Title, start: Start, duration: Duration, location: Location = None
 ) -> EventState:
@@ -42,13 +36,7 @@ def create_event(
     return state_of(agenda.events.put(event))
 
 
-@server.write(
-    "move {event} to {start}",
-    "reschedule {event} to {start}",
-    "change the start of {event} to {start}",
-    "let {event} begin at {start} instead",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def reschedule_event(agenda: Agenda, event: EventRef, start: Start) -> EventState:
     """Move an event. Attendees have to answer again."""
     row = own_event(agenda, event)
@@ -67,13 +55,7 @@ def reschedule_event(agenda: Agenda, event: EventRef, start: Start) -> EventStat
     return state_of(agenda.events.change(event, start=start))
 
 
-@server.write(
-    "rename {event} to {title}",
-    "change the title of {event} to {title}",
-    "give {event} the new title {title}",
-    "retitle {event} as {title}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def rename_event(agenda: Agenda, event: EventRef, title: Title) -> EventState:
     """Give an event another title."""
     row = own_event(agenda, event)
@@ -82,14 +64,7 @@ def rename_event(agenda: Agenda, event: EventRef, title: Title) -> EventState:
     return state_of(agenda.events.change(event, title=title))
 
 
-@server.write(
-    "cancel {event}",
-    "call off {event}",
-    "cancel {event} for everybody",
-    "drop {event} from my calendar",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def cancel_event(agenda: Agenda, event: EventRef) -> EventState:
     """Cancel an event for good, with all its occurrences and open invitations."""
     own_event(agenda, event)
@@ -98,13 +73,7 @@ def cancel_event(agenda: Agenda, event: EventRef) -> EventState:
     return state_of(agenda.events.change(event, status="cancelled", reminders=()))
 
 
-@server.write(
-    "remind me {minutes} minutes before {event}",
-    "set a reminder {minutes} minutes before {event}",
-    "add a reminder to {event}, {minutes} minutes ahead",
-    "make sure I get a reminder {minutes} minutes before {event} starts",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_reminder(agenda: Agenda, event: EventRef, minutes: Minutes) -> Reminders:
     """Set a reminder before an event starts."""
     row = live_event(agenda, event)

@@ -16,13 +16,7 @@ OUTCOMES: dict[str, tuple[Answer, Status]] = {
 }
 
 
-@server.write(
-    "invite {attendee} to {event}",
-    "add {attendee} as an attendee of {event}",
-    "ask {attendee} to come to {event}",
-    "send {attendee} an invitation to {event}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def invite_attendee(agenda: Agenda, event: EventRef, attendee: AttendeeRef) -> Attendance:
     """Invite a contact to your event."""
     row, person = own_event(agenda, event), agenda.contacts[attendee]
@@ -40,13 +34,7 @@ def invite_attendee(agenda: Agenda, event: EventRef, attendee: AttendeeRef) -> A
     return attendance(agenda, row)
 
 
-@server.write(
-    "remove {attendee} from {event}",
-    "uninvite {attendee} from {event}",
-    "take {attendee} off the attendees of {event}",
-    "withdraw the invitation of {attendee} to {event}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def remove_attendee(agenda: Agenda, event: EventRef, attendee: AttendeeRef) -> Attendance:
     """Remove an attendee from your event."""
     row, person = own_event(agenda, event), agenda.contacts[attendee]
@@ -61,12 +49,7 @@ def attendance(agenda: Agenda, event: Event) -> Attendance:
     return Attendance(id=event.id, title=event.title, attendees=attendees_of(agenda, event))
 
 
-@server.read(
-    "list my invitations[, only those I left {answer}][, at most {limit}]",
-    "show what I am invited to[, only what is {answer}][, no more than {limit}]",
-    "tell me which invitations I got[ that are {answer}][, {limit} at most]",
-    "look at the invitations other people sent me[, only {answer} ones][, up to {limit}]",
-)
+@server.read()
 def list_invitations(agenda: Agenda, answer: AskedAnswer = None, limit: Limit = ROWS) -> tuple[InvitationLine, ...]:
     """List the invitations you got, by start."""
     rows = [row for row in agenda.invitations.where(invitee=agenda.me) if answer in (None, row.answer)]
@@ -74,13 +57,7 @@ def list_invitations(agenda: Agenda, answer: AskedAnswer = None, limit: Limit = 
     return tuple(line_of(agenda, row) for row in rows[:limit])
 
 
-@server.write(
-    "answer {invitation} with {response}",
-    "respond to {invitation} with {response}",
-    "reply to {invitation}, my answer is {response}",
-    "give {response} as my answer to {invitation}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def respond_to_invitation(agenda: Agenda, invitation: InvitationRef, response: Response) -> InvitationAnswer:
     """Answer an invitation you got."""
     row = agenda.invitations[invitation]

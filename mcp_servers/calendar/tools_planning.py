@@ -15,12 +15,7 @@ from .views import SeriesView, Slot, series_of
 OPENING, CLOSING = time(8), time(20)
 
 
-@server.read(
-    "find free slots of {duration} minutes in {calendar} on {day}",
-    "show when {calendar} has {duration} minutes free on {day}",
-    "look for {duration} free minutes in {calendar} on {day}",
-    "tell me where {duration} minutes still fit into {calendar} on {day}",
-)
+@server.read()
 def find_free_slots(agenda: Agenda, calendar: CalendarRef, day: OnDay, duration: Duration) -> tuple[Slot, ...]:
     """Find a day's free time in a calendar, from 8:00 to 20:00."""
     agenda.calendars[calendar]
@@ -35,13 +30,7 @@ def find_free_slots(agenda: Agenda, calendar: CalendarRef, day: OnDay, duration:
     return tuple(Slot(start=start, end=end) for start, end in gaps if end - start >= shortest)
 
 
-@server.write(
-    "create a {frequency} event titled {title}, first at {start}, {duration} minutes long, {count} times",
-    "set up {title} as a {frequency} event from {start} on, {count} times for {duration} minutes",
-    "plan a {frequency} series called {title} with {count} occurrences of {duration} minutes, the first at {start}",
-    "make {title} a recurring event, {frequency} and {count} times, {duration} minutes each, beginning at {start}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_recurring_event(
     agenda: Agenda, title: Title, start: Start, duration: Duration, frequency: Repeats, count: Count
 ) -> SeriesView:
@@ -66,14 +55,7 @@ def create_recurring_event(
     return series_of(agenda, rule)
 
 
-@server.write(
-    "skip occurrence {number} of {series}",
-    "leave out occurrence {number} of {series}",
-    "drop occurrence number {number} from {series}",
-    "let occurrence {number} of {series} not take place",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def skip_occurrence(agenda: Agenda, series: SeriesRef, number: Number) -> SeriesView:
     """Skip one occurrence of a recurring event."""
     rule = agenda.series[series]

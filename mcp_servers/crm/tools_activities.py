@@ -13,12 +13,7 @@ from .state import Activity, ActivityKind, Crm, SalesDealId
 from .views import ActivityLine, activity_line
 
 
-@server.read(
-    "list my open sales tasks[, or all activities with {person}][, those on {deal}][, at most {limit}]",
-    "show what I still have to do for our clients[, or what was done with {person}][, on {deal}][, up to {limit}]",
-    "tell me my sales to-dos[, or the sales history with {person}][, on {deal} only][, no more than {limit}]",
-    "go through my CRM tasks[, or the calls and notes with {person}][, about {deal}][, {limit} at most]",
-)
+@server.read()
 def list_sales_activities(
     crm: Crm, person: AskedPerson = None, deal: AskedDeal = None, limit: Limit = ROWS
 ) -> tuple[ActivityLine, ...]:
@@ -34,12 +29,7 @@ def list_sales_activities(
     return tuple(activity_line(row) for row in rows[:limit])
 
 
-@server.write(
-    "log a {kind} with {person}: {text}[, on {deal}][, due on {due}]",
-    "write down a {kind} with {person} in the CRM, to {text}[, about {deal}][, by {due}]",
-    "record a sales {kind} with {person} about this: {text}[, for {deal}][, to be done by {due}]",
-    "note a {kind} for {person} in our customer records, subject {text}[, concerning {deal}][, due {due}]",
-)
+@server.write()
 def log_sales_activity(
     crm: Crm, person: PersonRef, kind: Kind, text: Text, deal: OnDeal = None, due: Due = None
 ) -> ActivityLine:
@@ -84,14 +74,7 @@ def require_fitting(crm: Crm, id: SalesDealId, person: EmailAddress, kind: Activ
         raise ToolError("other_contact", f"The contact of {id} is {deal.contact}; name that person or leave deal out.")
 
 
-@server.write(
-    "complete {task}",
-    "mark {task} as done in the CRM",
-    "tick off {task} on my sales to-do list",
-    "finish {task}, it is done",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def complete_sales_task(crm: Crm, task: TaskRef) -> ActivityLine:
     """Complete one of your open tasks."""
     row = crm.activities[task]

@@ -28,12 +28,7 @@ from .state import CHANCES, CLOSED, Crm, Deal, SalesDealId
 from .views import DealDetails, DealLine, Pipeline, deal_details, deal_line
 
 
-@server.read(
-    "show the sales pipeline[ of {owner}][ in the stage {stage}][ closing until {until}][, at most {limit} deals]",
-    "list our sales deals[ owned by {owner}][ that are in {stage}][ due by {until}][, no more than {limit}]",
-    "forecast what the sales deals bring in[ for {owner}][, stage {stage}][, up to {until}][, showing {limit} of them]",
-    "tell me which sales deals there are[ from {owner}][ in {stage}][ to close by {until}][, {limit} at most]",
-)
+@server.read()
 def list_sales_deals(
     crm: Crm, owner: AskedOwner = None, stage: AskedStage = None, until: Until = None, limit: Limit = ROWS
 ) -> Pipeline:
@@ -53,24 +48,13 @@ def list_sales_deals(
     )
 
 
-@server.read(
-    "show everything about {deal}",
-    "open {deal} with its quote and tasks",
-    "tell me how {deal} stands",
-    "look up the contact, quote and next stage of {deal}",
-)
+@server.read()
 def get_sales_deal(crm: Crm, deal: DealRef) -> DealDetails:
     """Get one deal with its contact, company, quote, open tasks and next stage."""
     return deal_details(crm, crm.deals[deal])
 
 
-@server.write(
-    "create a deal titled {title} with {contact}, closing on {close_on}",
-    "open the sales deal {title} for {contact}, to be won by {close_on}",
-    "add a new opportunity called {title} with the contact {contact} and the closing date {close_on}",
-    "start a deal with {contact} named {title}, expected to close on {close_on}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_sales_deal(crm: Crm, contact: ContactRef, title: Title, close_on: CloseOn) -> DealLine:
     """Create a deal of yours with a contact, in the first stage."""
     row, today = active_contact(crm, contact), crm.now.date()
@@ -81,14 +65,7 @@ def create_sales_deal(crm: Crm, contact: ContactRef, title: Title, close_on: Clo
     return deal_line(open_new_deal(crm, row, title, close_on))
 
 
-@server.write(
-    "move {deal} to the stage {stage}[, lost because of {loss_reason}]",
-    "set the stage of {deal} to {stage}[, the reason for the loss is {loss_reason}]",
-    "put {deal} into {stage}[, loss reason {loss_reason}]",
-    "change {deal} over to {stage}[ with the loss reason {loss_reason}]",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def move_deal(crm: Crm, deal: DealRef, stage: NewStage, loss_reason: Loss = None) -> DealLine:
     """Move your deal to its next stage, back, or to lost. Won and lost are final."""
     row = own_deal(crm, deal)
@@ -101,14 +78,7 @@ def move_deal(crm: Crm, deal: DealRef, stage: NewStage, loss_reason: Loss = None
     return deal_line(lose(crm, row, loss_reason))
 
 
-@server.write(
-    "assign {deal} to {owner}",
-    "hand {deal} over to {owner} of the sales team",
-    "make {owner} the owner of {deal}",
-    "let {owner} take care of {deal} from now on",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def assign_deal(crm: Crm, deal: DealRef, owner: OwnerRef) -> DealLine:
     """Assign your deal, or that of somebody away, to a sales person."""
     row, taker = assignable(crm, deal), crm.team[owner]

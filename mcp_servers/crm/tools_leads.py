@@ -14,13 +14,7 @@ from .state import Contact, Crm, Lead, SalesLeadId
 FIRST_CLOSING = timedelta(days=30)
 
 
-@server.write(
-    "create a lead for {person}, source {source}",
-    "note {person} as a new sales lead that came by {source}",
-    "enter {person} into the CRM as a lead from the source {source}",
-    "start a lead on {person} with {source} as its source",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_lead(crm: Crm, person: PersonRef, source: Source) -> Lead:
     """Create a lead of yours for a person who is no contact."""
     row = known_person(crm, person)
@@ -43,14 +37,7 @@ def create_lead(crm: Crm, person: PersonRef, source: Source) -> Lead:
     )
 
 
-@server.write(
-    "convert {lead} into a contact[ with a deal titled {title}]",
-    "make a contact of {lead}[ and open the deal {title}]",
-    "turn {lead} into a customer contact[, together with a deal called {title}]",
-    "qualify and convert {lead}[, opening a deal named {title}]",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def convert_lead(crm: Crm, lead: LeadRef, title: NewTitle = None) -> Lead:
     """Convert your contacted lead into a contact, with a first deal if titled."""
     row = convertible(crm, lead)

@@ -12,12 +12,7 @@ from .state import Crm, found
 from .views import CompanyLine, Found, PersonLine, company_line, person_line, team_line
 
 
-@server.read(
-    "search the customer database[ for {query}][, only for a {kind}][, at most {limit}]",
-    "look up who is in the CRM[ under {query}][, of the kind {kind}][, no more than {limit}]",
-    "find people and companies we sell to[ named {query}][, {kind} only][, up to {limit}]",
-    "go through our customer records[ matching {query}][, just the kind {kind}][, {limit} at most]",
-)
+@server.read()
 def search_crm(crm: Crm, query: Query = None, kind: AskedKind = None, limit: Limit = ROWS) -> Found:
     """Search people, companies and sales people by words of their names."""
     people = found(crm.people, query) if kind not in ("company", "sales person") else ()
@@ -31,13 +26,7 @@ def search_crm(crm: Crm, query: Query = None, kind: AskedKind = None, limit: Lim
     )
 
 
-@server.write(
-    "archive the contact {contact} in the CRM",
-    "retire {contact} as a contact of ours",
-    "take {contact} out of our active customer contacts",
-    "set the CRM contact {contact} to archived",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def archive_crm_contact(crm: Crm, contact: ContactRef) -> PersonLine:
     """Archive a contact without open deals; a new lead brings them back."""
     row = active_contact(crm, contact)
@@ -48,14 +37,7 @@ def archive_crm_contact(crm: Crm, contact: ContactRef) -> PersonLine:
     return person_line(crm, crm.people[contact])
 
 
-@server.write(
-    "merge {duplicate} into {company} in the CRM",
-    "unite {company} with its double entry {duplicate}",
-    "keep {company} and fold {duplicate} into it, they are one client",
-    "clean up the client list by merging {duplicate} into {company}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def merge_companies(crm: Crm, company: CompanyRef, duplicate: DuplicateRef) -> CompanyLine:
     """Merge a company entered twice: its contacts and deals go to the one kept."""
     kept, lost = crm.companies[company], crm.companies[duplicate]

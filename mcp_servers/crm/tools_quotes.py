@@ -17,24 +17,13 @@ MOST_LINES = 8
 VALIDITY = timedelta(days=14)
 
 
-@server.read(
-    "find the products we sell[ named {query}][, at most {limit}]",
-    "show our price list[ for {query}][, no more than {limit} products]",
-    "look up what we can quote to a client[ under {query}][, up to {limit}]",
-    "list our own products and their prices[ matching {query}][, {limit} at most]",
-)
+@server.read()
 def find_sales_products(crm: Crm, query: ProductQuery = None, limit: Limit = ROWS) -> tuple[Product, ...]:
     """Find your products with price in cents, highest discount and fewest units."""
     return tuple(islice(found(crm.products, query), limit))
 
 
-@server.write(
-    "quote {quantity} units of {product} for {deal}[ with {discount} percent off]",
-    "put {quantity} units of {product} on the quote of {deal}[ at a discount of {discount} percent]",
-    "offer {deal} {quantity} times {product}[, {discount} percent cheaper]",
-    "set {product} to {quantity} units in the offer for {deal}[, discount {discount} percent]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def quote_product(crm: Crm, deal: DealRef, product: ProductRef, quantity: Quantity, discount: Discount = 0) -> Quote:
     """Set a product's line on your deal's quote. A sent quote is replaced by a draft."""
     row, offered = own_deal(crm, deal), crm.products[product]
@@ -97,13 +86,7 @@ def line_of(product: Product, quantity: int, discount: int) -> QuoteLine:
     )
 
 
-@server.write(
-    "send {quote} to the client[, approved with the code {approval_code}]",
-    "send out {quote}[ with the approval code {approval_code}]",
-    "let the customer have {quote}[, the manager's code is {approval_code}]",
-    "deliver {quote} to our contact[, approval code {approval_code}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def send_quote(crm: Crm, quote: QuoteRef, approval_code: ApprovalCode = None) -> Quote:
     """Send a draft to your deal's contact, valid for 14 days."""
     row = crm.quotes[quote]

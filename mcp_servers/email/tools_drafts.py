@@ -9,12 +9,7 @@ from .server import server
 from .state import Draft, DraftId, DraftView, Mail, SentMessage, view_draft
 
 
-@server.write(
-    "draft an email to {to} with the subject {subject} and the text {body}",
-    "save a draft for {to}, subject {subject}, saying {body}",
-    "prepare an email to {to} about {subject} that reads {body}, but do not send it",
-    "write a draft to {to} under the subject {subject} with the text {body}",
-)
+@server.write()
 def create_draft(mail: Mail, to: Recipient, subject: Subject, body: Body) -> DraftView:
     """Save a new draft without sending it."""
     recipient = require_recipient(mail, to)
@@ -22,12 +17,7 @@ def create_draft(mail: Mail, to: Recipient, subject: Subject, body: Body) -> Dra
     return view_draft(mail.drafts.put(draft))
 
 
-@server.read(
-    "list my drafts[, at most {limit}]",
-    "show me the drafts I have not sent yet[, no more than {limit}]",
-    "check which emails are still drafts[, up to {limit}]",
-    "list all unfinished emails in my drafts[, {limit} at most]",
-)
+@server.read()
 def list_drafts(mail: Mail, limit: Limit = None) -> tuple[DraftView, ...]:
     """List the drafts that are not sent yet, newest first."""
     unsent = [row for row in mail.drafts if row.status == "open"]
@@ -41,13 +31,7 @@ def require_unsent(mail: Mail, draft: DraftId) -> Draft:
     return row
 
 
-@server.write(
-    "change the text of {draft} to {body}[, addressed to {to}]",
-    "update {draft} to read {body}[ with the recipient {to}]",
-    "rewrite {draft} so that it says {body}[, now meant for {to}]",
-    "replace the text in {draft} with {body}[ and address it to {to}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def update_draft(mail: Mail, draft: DraftRef, body: Body, to: NewRecipient = None) -> DraftView:
     """Replace the text of a draft, and its recipient if given."""
     row = require_unsent(mail, draft)
@@ -58,9 +42,7 @@ def update_draft(mail: Mail, draft: DraftRef, body: Body, to: NewRecipient = Non
     return view_draft(mail.drafts.change(draft, body=body))
 
 
-@server.write(
-    "send {draft}", "send off {draft} as it is", "send out {draft} now", "finish {draft} by sending it", idempotent=True
-)
+@server.write(idempotent=True)
 def send_draft(mail: Mail, draft: DraftRef) -> SentMessage:
     """Send a draft that has a recipient and a text."""
     row = require_unsent(mail, draft)
@@ -73,14 +55,7 @@ def send_draft(mail: Mail, draft: DraftRef) -> SentMessage:
     return receipt(message)
 
 
-@server.write(
-    "delete {draft}",
-    "throw away {draft} for good",
-    "discard {draft} without sending it",
-    "remove {draft} from my drafts",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def delete_draft(mail: Mail, draft: DraftRef) -> DraftView:
     """Delete a draft that was not sent."""
     require_unsent(mail, draft)

@@ -16,25 +16,14 @@ def file(mail: Mail, row: Message) -> FiledMessage:
     return FiledMessage(id=row.id, subject=row.subject, folder=row.folder, labels=mail.label_names(row))
 
 
-@server.read(
-    "list my mail labels[, at most {limit}]",
-    "show me which labels there are for my messages[, no more than {limit}]",
-    "tell me the labels of my mailbox[, up to {limit}]",
-    "list all labels and how many messages they have[, {limit} at most]",
-)
+@server.read()
 def list_labels(mail: Mail, limit: Limit = None) -> tuple[LabelView, ...]:
     """List the labels, your own ones first."""
     rows = sorted(mail.labels, key=lambda row: row.kind == "system")
     return tuple(view_label(mail, row) for row in rows[: limit or ROWS])
 
 
-@server.write(
-    "create a mail label named {name}",
-    "add a new label called {name} to my mailbox",
-    "make a label {name} for my messages",
-    "set up the new mail label {name}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_label(mail: Mail, name: LabelName) -> LabelView:
     """Create a label for messages."""
     known = mail.labels.where(label=name)
@@ -46,13 +35,7 @@ def create_label(mail: Mail, name: LabelName) -> LabelView:
     return view_label(mail, mail.labels.put(Label(id=mail.labels.new_id(), label=name, kind="user")))
 
 
-@server.write(
-    "put {label} on {message}",
-    "label {message} with {label}",
-    "mark {message} with {label}",
-    "file {message} under {label}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def label_message(mail: Mail, message: MessageRef, label: LabelRef) -> FiledMessage:
     """Put one of your labels on a message."""
     row, wanted = mail.messages[message], mail.labels[label]
@@ -63,13 +46,7 @@ def label_message(mail: Mail, message: MessageRef, label: LabelRef) -> FiledMess
     return file(mail, mail.messages.change(message, labels=(*row.labels, label)))
 
 
-@server.write(
-    "archive {message}",
-    "move {message} to the archive",
-    "take {message} out of my inbox and archive it",
-    "put {message} away in the archive",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def archive_message(mail: Mail, message: MessageRef) -> FiledMessage:
     """Move a message from the inbox to the archive."""
     row = mail.messages[message]

@@ -11,12 +11,7 @@ from .server import server
 from .state import Contact, Mail, Message, MessageDetails, MessageView, ThreadView, view
 
 
-@server.read(
-    "list my[ {status}] messages[ in the {folder} folder][ under {label}][, at most {limit}]",
-    "show me my[ {status}] email[ from the {folder} folder][ with {label}][, no more than {limit}]",
-    "check which[ {status}] messages I have[ in {folder}][ under {label}][, {limit} at most]",
-    "go through my mailbox[, {status} ones only][, folder {folder}][, only those under {label}][, up to {limit}]",
-)
+@server.read()
 def list_messages(
     mail: Mail, folder: AskedFolder = None, label: AskedLabel = None, status: AskedStatus = None, limit: Limit = None
 ) -> tuple[MessageView, ...]:
@@ -31,12 +26,7 @@ def list_messages(
     return tuple(map(view, islice(found, limit or ROWS)))
 
 
-@server.read(
-    "search my mail for {query}[, at most {limit} results]",
-    "search all messages for {query}[, no more than {limit}]",
-    "find the messages that match {query}[, up to {limit}]",
-    "run a mail search for {query}[, {limit} results at most]",
-)
+@server.read()
 def search_messages(mail: Mail, query: Query, limit: Limit = None) -> tuple[MessageView, ...]:
     """Search the messages of all folders, newest first."""
     found: Iterator[Message] = reversed(list(mail.messages))
@@ -45,12 +35,7 @@ def search_messages(mail: Mail, query: Query, limit: Limit = None) -> tuple[Mess
     return tuple(map(view, islice(found, limit or ROWS)))
 
 
-@server.read(
-    "open {message}",
-    "read {message} to me in full",
-    "show me the full text of {message}",
-    "tell me what {message} says",
-)
+@server.read()
 def get_message(mail: Mail, message: MessageRef) -> MessageDetails:
     """Show a message in full; it stays unread."""
     row = mail.messages[message]
@@ -72,12 +57,7 @@ def get_message(mail: Mail, message: MessageRef) -> MessageDetails:
     )
 
 
-@server.read(
-    "show the whole conversation in {thread}[, at most the last {limit} messages]",
-    "list all messages of {thread}[, no more than {limit}]",
-    "go through the conversation of {thread}[, only the newest {limit}]",
-    "show me everything said in {thread}[, up to {limit} messages]",
-)
+@server.read()
 def get_thread(mail: Mail, thread: ThreadRef, limit: Limit = None) -> ThreadView:
     """Show a conversation with its newest messages, oldest first."""
     row = mail.threads[thread]
@@ -85,12 +65,7 @@ def get_thread(mail: Mail, thread: ThreadRef, limit: Limit = None) -> ThreadView
     return ThreadView(id=row.id, subject=row.subject, locked=row.locked, messages=tuple(map(view, newest)))
 
 
-@server.read(
-    "look up the email address of {name}[, at most {limit} people]",
-    "find {name} among my email addresses[, no more than {limit} results]",
-    "find out at which email address I reach {name}[, up to {limit} matches]",
-    "get the email address for {name}[, {limit} results at most]",
-)
+@server.read()
 def look_up_address(mail: Mail, name: PersonName, limit: Limit = None) -> tuple[Contact, ...]:
     """Look up email addresses by the name of a person or company."""
     wanted = " ".join(name.split()).casefold()

@@ -9,12 +9,7 @@ from .server import server
 from .state import Mail, SentMessage
 
 
-@server.write(
-    "send an email to {to} with the subject {subject} and the text {body}",
-    "email {to} under the subject {subject}, saying {body}",
-    "write to {to} right away, subject {subject}, text {body}",
-    "send {to} a new message titled {subject} that reads {body}",
-)
+@server.write()
 def send_email(mail: Mail, to: Recipient, subject: Subject, body: Body) -> SentMessage:
     """Send a new message at once."""
     recipient = require_recipient(mail, to)
@@ -22,12 +17,7 @@ def send_email(mail: Mail, to: Recipient, subject: Subject, body: Body) -> SentM
     return receipt(post(mail, recipient, subject, body))
 
 
-@server.write(
-    "reply to {message} with {body}",
-    "answer {message}, saying {body}",
-    "send a reply to {message} that reads {body}",
-    "respond to {message} with the text {body}",
-)
+@server.write()
 def reply_to_message(mail: Mail, message: MessageRef, body: Body) -> SentMessage:
     """Reply to a message in its thread, which marks it as read."""
     row = mail.messages[message]
@@ -46,12 +36,7 @@ def reply_to_message(mail: Mail, message: MessageRef, body: Body) -> SentMessage
     return receipt(post(mail, recipient, subject, body, answers=row))
 
 
-@server.write(
-    "forward {message} to {to}",
-    "pass {message} on to {to}",
-    "send a copy of {message} to {to}",
-    "share {message} with {to} by forwarding it",
-)
+@server.write()
 def forward_message(mail: Mail, message: MessageRef, to: Recipient) -> SentMessage:
     """Forward a message with its attachment, in a new thread."""
     row, recipient = mail.messages[message], require_recipient(mail, to)

@@ -13,13 +13,7 @@ from .views import FileAccess, FileTags
 MOST_TAGS = 5
 
 
-@server.write(
-    "set the permissions of {file} to {mode}",
-    "change the mode of the file {file} to {mode}",
-    "chmod {file} to {mode}",
-    "give {file} the permission bits {mode}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def change_permissions(disk: Disk, file: EntryRef, mode: Mode) -> FileAccess:
     """Set who may read, write and enter a file or folder of yours."""
     node = locate(disk, file)
@@ -28,13 +22,7 @@ def change_permissions(disk: Disk, file: EntryRef, mode: Mode) -> FileAccess:
     return access_of(disk, disk.nodes.change(node.id, mode=int(mode, 8)))
 
 
-@server.write(
-    "lock the file {file}",
-    "protect {file} from changes by locking it",
-    "put a lock on the file {file}",
-    "make sure nobody edits the file {file}, lock it",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def lock_file(disk: Disk, file: FileRef) -> FileAccess:
     """Lock a file, so that nobody, you included, changes or moves it."""
     node = locate_file(disk, file)
@@ -44,13 +32,7 @@ def lock_file(disk: Disk, file: FileRef) -> FileAccess:
     return access_of(disk, disk.nodes.change(node.id, locked_by=disk.shell.user))
 
 
-@server.write(
-    "unlock the file {file}",
-    "take the lock off {file}",
-    "release my lock on the file {file}",
-    "let the file {file} be edited again, unlock it",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def unlock_file(disk: Disk, file: FileRef) -> FileAccess:
     """Unlock a file that you have locked."""
     node = locate_file(disk, file)
@@ -61,13 +43,7 @@ def unlock_file(disk: Disk, file: FileRef) -> FileAccess:
     return access_of(disk, disk.nodes.change(node.id, locked_by=None))
 
 
-@server.write(
-    "tag the file {file} as {tag}",
-    "put the tag {tag} on {file}",
-    "mark the file {file} with the tag {tag}",
-    "add {tag} to the tags of {file}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def tag_file(disk: Disk, file: FileRef, tag: NewTag) -> FileTags:
     """Put a tag on a file, by which it is found."""
     node = locate_file(disk, file)
@@ -79,13 +55,7 @@ def tag_file(disk: Disk, file: FileRef, tag: NewTag) -> FileTags:
     return tags_of(disk, disk.nodes.change(node.id, tags=tuple(sorted((*node.tags, FileTagId(tag))))))
 
 
-@server.write(
-    "take the tag {tag} off the file {file}",
-    "remove the tag {tag} from {file}",
-    "untag {file}, drop {tag}",
-    "delete {tag} from the tags of the file {file}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def untag_file(disk: Disk, file: FileRef, tag: TagRef) -> FileTags:
     """Take a tag off a file."""
     node = locate_file(disk, file)

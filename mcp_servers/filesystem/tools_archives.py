@@ -42,13 +42,7 @@ class Extracted(Entity):
     files: int
 
 
-@server.write(
-    "pack the folder {directory} into the archive {path}",
-    "zip {directory} as {path}",
-    "make an archive {path} of all files in {directory}",
-    "compress the directory {directory} to {path}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_archive(disk: Disk, directory: DirectoryRef, path: NewArchive) -> ArchiveState:
     """Pack all files of a folder and below it into a new .zip archive."""
     source = locate_directory(disk, directory)
@@ -90,25 +84,14 @@ def pack(disk: Disk, folder: Node, prefix: str) -> list[Member]:
     return found
 
 
-@server.read(
-    "list what is in the archive {archive}[, at most {limit} files]",
-    "show which files {archive} holds[, no more than {limit}]",
-    "look into the zip file {archive}[, up to {limit} files]",
-    "tell me what was packed into {archive}[, {limit} files at most]",
-)
+@server.read()
 def list_archive(disk: Disk, archive: ArchiveRef, limit: Limit = ROWS) -> tuple[PackedFile, ...]:
     """List the files in an archive without extracting them."""
     node = locate_archive(disk, archive)
     return tuple(PackedFile(path=member.path, bytes=member.size) for member in node.members[:limit])
 
 
-@server.write(
-    "extract the archive {archive} into {directory}",
-    "unpack {archive} in the folder {directory}",
-    "unzip {archive} to {directory}",
-    "get the files out of the archive {archive} and put them into {directory}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def extract_archive(disk: Disk, archive: ArchiveRef, directory: IntoDirectory) -> Extracted:
     """Extract an archive into a new folder that has its name."""
     node, into = locate_archive(disk, archive), locate_directory(disk, directory)

@@ -44,23 +44,13 @@ def working_directory(disk: Disk) -> WorkingDirectory:
     )
 
 
-@server.read(
-    "tell me which folder I am working in",
-    "show the current working directory",
-    "print the path of the working directory",
-    "say in which directory of the file server we are",
-)
+@server.read()
 def get_working_directory(disk: Disk) -> WorkingDirectory:
     """Get the working directory, which relative paths start from."""
     return working_directory(disk)
 
 
-@server.write(
-    "change the working directory to {directory}",
-    "go to {directory} and work there",
-    "switch to {directory} as working directory",
-    "cd into {directory}",
-)
+@server.write()
 def change_directory(disk: Disk, directory: NextDirectory) -> WorkingDirectory:
     """Change the working directory."""
     shell = disk.shell
@@ -75,12 +65,7 @@ def change_directory(disk: Disk, directory: NextDirectory) -> WorkingDirectory:
     return working_directory(disk)
 
 
-@server.read(
-    "list the files and folders here[, that is in {directory}][, sorted by {sort}][, at most {limit} of each]",
-    "show what lies in the working directory[, or rather in {directory}][, ordered by {sort}][, up to {limit} of each]",
-    "look into my directory[, I mean {directory}][, sort by {sort}][, {limit} of a kind at most]",
-    "list the contents of the current folder[, no, of {directory}][, by {sort}][, no more than {limit} of each kind]",
-)
+@server.read()
 def list_directory(disk: Disk, directory: AskedDirectory = None, sort: Sort = "name", limit: Limit = ROWS) -> Entries:
     """List what is in a folder: its folders, files and archives."""
     folder = locate_directory(disk, directory or ".")
@@ -92,12 +77,7 @@ def list_directory(disk: Disk, directory: AskedDirectory = None, sort: Sort = "n
     return entries([(node, f"{path}/{node.name}") for node in rows], limit)
 
 
-@server.read(
-    "show the tree of folders below {directory}[, {depth} levels deep][, at most {limit} folders]",
-    "draw the folder tree of {directory}[ with {depth} levels][, no more than {limit} rows]",
-    "tell me which folders there are anywhere in {directory}[, down to level {depth}][, up to {limit} of them]",
-    "give me the directory structure of {directory}[, {depth} levels][, {limit} folders at most]",
-)
+@server.read()
 def show_directory_tree(
     disk: Disk, directory: DirectoryRef, depth: Depth = 2, limit: Limit = 3 * ROWS
 ) -> tuple[Branch, ...]:

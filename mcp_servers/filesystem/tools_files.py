@@ -21,13 +21,7 @@ def movable(disk: Disk, path: str) -> Node:
     return node
 
 
-@server.write(
-    "copy the file {file} to {directory}[ under the name {name}]",
-    "put a copy of {file} into {directory}[ and call it {name}]",
-    "duplicate the file {file} into {directory}[ as {name}]",
-    "make a copy of {file} in the folder {directory}[ named {name}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def copy_file(disk: Disk, file: FileRef, directory: IntoDirectory, name: CopyName = None) -> FileState:
     """Copy a file into a folder; the copy is yours."""
     node, folder = locate_file(disk, file), locate_directory(disk, directory)
@@ -37,13 +31,7 @@ def copy_file(disk: Disk, file: FileRef, directory: IntoDirectory, name: CopyNam
     return file_state(disk, copy)
 
 
-@server.write(
-    "move the file {file} to {directory}",
-    "put the file {file} into {directory} instead of where it is",
-    "relocate {file} into the folder {directory}",
-    "take {file} and move it into {directory}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def move_file(disk: Disk, file: FileRef, directory: IntoDirectory) -> FileState:
     """Move a file, archive or link into another folder."""
     node, folder = movable(disk, file), locate_directory(disk, directory)
@@ -53,13 +41,7 @@ def move_file(disk: Disk, file: FileRef, directory: IntoDirectory) -> FileState:
     return file_state(disk, disk.nodes.change(node.id, parent=folder.id))
 
 
-@server.write(
-    "rename the file {file} to {name}",
-    "give the file {file} the new name {name}",
-    "change the name of {file} to {name}",
-    "call the file {file} {name} from now on",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def rename_file(disk: Disk, file: FileRef, name: NewName) -> FileState:
     """Rename a file, archive or link within its folder."""
     node = movable(disk, file)
@@ -67,25 +49,13 @@ def rename_file(disk: Disk, file: FileRef, name: NewName) -> FileState:
     return file_state(disk, disk.nodes.change(node.id, name=name))
 
 
-@server.write(
-    "delete the file {file}",
-    "move the file {file} to the trash",
-    "throw {file} away, into the trash",
-    "get rid of the file {file}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def delete_file(disk: Disk, file: FileRef) -> TrashEntry:
     """Move a file, archive or link to the trash; of a link only itself."""
     return discard(disk, movable(disk, file))
 
 
-@server.write(
-    "create a link {path} that leads to {target}",
-    "make a symbolic link named {path} to {target}",
-    "link {path} to {target}",
-    "add a shortcut {path} pointing at {target}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_link(disk: Disk, target: TargetRef, path: NewLink) -> LinkState:
     """Create a symbolic link to a file or folder that exists."""
     leads_to = disk.path(locate(disk, target, follow=False))

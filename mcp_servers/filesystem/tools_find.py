@@ -31,12 +31,7 @@ class Match(Entity):
     text: str
 
 
-@server.read(
-    "find files named like {pattern}[ in {directory}][, only of the kind {kind}][, at most {limit} of each]",
-    "search for {pattern} among the names of my files[ below {directory}][, just the kind {kind}][, up to {limit}]",
-    "look for files whose name matches {pattern}[ inside {directory}][, kind {kind}][, no more than {limit} a kind]",
-    "locate every file or folder called {pattern}[ under {directory}][, of kind {kind}][, {limit} of each at most]",
-)
+@server.read()
 def find_files(
     disk: Disk, pattern: Pattern, directory: Under = None, kind: AskedKind = None, limit: Limit = ROWS
 ) -> Entries:
@@ -66,12 +61,7 @@ def candidates(disk: Disk, pattern: str) -> Iterable[Node]:
     return min(found, key=len, default=disk.nodes)
 
 
-@server.read(
-    "search the contents of my files for {text}[ in {directory}][, at most {limit} lines]",
-    "find the files that mention {text}[ anywhere below {directory}][, no more than {limit} lines]",
-    "grep my files for {text}[ under {directory}][, up to {limit} lines]",
-    "tell me in which files it says {text}[, looking in {directory}][, {limit} lines at most]",
-)
+@server.read()
 def search_file_contents(disk: Disk, text: Words, directory: Under = None, limit: Limit = ROWS) -> tuple[Match, ...]:
     """Search the contents of text files for words. The first line of each file that holds them is shown."""
     under, words = searched(disk, directory), WORD.findall(text.casefold())
@@ -97,12 +87,7 @@ def line_of(node: Node, phrase: re.Pattern[str]) -> tuple[int, str] | None:
     return number + 1, node.content.split("\n")[number][:SHOWN]
 
 
-@server.read(
-    "find the files tagged {tag}[ in {directory}][, at most {limit}]",
-    "list the files that carry the tag {tag}[ below {directory}][, no more than {limit}]",
-    "show which of my files have the tag {tag}[ under {directory}][, up to {limit} of them]",
-    "look up everything I tagged {tag} on the file server[, inside {directory}][, {limit} files at most]",
-)
+@server.read()
 def find_tagged_files(disk: Disk, tag: TagRef, directory: Under = None, limit: Limit = ROWS) -> tuple[FileEntry, ...]:
     """Find files by tag, in a folder and all below it."""
     under, tagged = searched(disk, directory), disk.nodes.where(tags=tag)

@@ -13,13 +13,7 @@ from .trashing import discard
 from .views import FolderEntry, TrashEntry
 
 
-@server.write(
-    "create a folder {path}",
-    "make a new directory called {path}",
-    "add an empty folder {path}",
-    "set up a directory {path} for me",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_directory(disk: Disk, path: NewFolder) -> FolderEntry:
     """Create an empty folder in a folder that exists."""
     parent, name = locate_spot(disk, path.rstrip("/") or path)
@@ -27,13 +21,7 @@ def create_directory(disk: Disk, path: NewFolder) -> FolderEntry:
     return folder_entry(node, disk.path(node))
 
 
-@server.write(
-    "move the whole folder {directory} into {target}[ under the name {name}]",
-    "put the directory {directory} with all that is in it into {target}[ and call it {name}]",
-    "relocate the folder {directory} to {target}[, renamed to {name}]",
-    "make {directory} a subfolder of {target}[ named {name}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def move_directory(disk: Disk, directory: DirectoryRef, target: IntoDirectory, name: FolderName = None) -> FolderEntry:
     """Move a folder with all its contents into another folder."""
     node, into = locate_directory(disk, directory, follow=False), locate_directory(disk, target)
@@ -53,13 +41,7 @@ def require_removable(disk: Disk, node: Node) -> None:
     require_not_in_use(disk, node)
 
 
-@server.write(
-    "delete the folder {directory}[, {scope}]",
-    "throw the directory {directory} into the trash[, {scope}]",
-    "get rid of the folder {directory}[ ({scope})]",
-    "remove the directory {directory}[, {scope}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def delete_directory(disk: Disk, directory: DirectoryRef, scope: Scope = "only if empty") -> TrashEntry:
     """Move a folder to the trash, by default only when it is empty."""
     node = locate_directory(disk, directory, follow=False)

@@ -37,23 +37,13 @@ class Checksum(Entity):
     sha256: str
 
 
-@server.read(
-    "show the details of the file {file}",
-    "tell me who owns {file}, how large it is and when it was changed",
-    "get the file info of {file}",
-    "look up the size, owner and permissions of {file}",
-)
+@server.read()
 def get_file_info(disk: Disk, file: EntryRef) -> FileInfo:
     """Get the details of a file, folder or link; a link is not followed."""
     return info_of(disk, locate(disk, file, follow=False))
 
 
-@server.read(
-    "tell me how much space the folder {directory} takes",
-    "show the disk usage of {directory}",
-    "add up the sizes of all files in {directory}",
-    "check how much of my quota is used and what {directory} takes of it",
-)
+@server.read()
 def get_disk_usage(disk: Disk, directory: DirectoryRef) -> Usage:
     """Get the size of a folder with all below it, and of your quota."""
     folder, shell = locate_directory(disk, directory), disk.shell
@@ -81,12 +71,7 @@ def get_disk_usage(disk: Disk, directory: DirectoryRef) -> Usage:
     )
 
 
-@server.read(
-    "compute the checksum of {file}",
-    "give me the SHA hash of the file {file}",
-    "work out the hash of {file}, so that copies can be told",
-    "calculate a fingerprint of the file {file}",
-)
+@server.read()
 def checksum_file(disk: Disk, file: FileRef) -> Checksum:
     """Compute a checksum of a file: files with one checksum are equal."""
     node = locate_file(disk, file)

@@ -23,12 +23,7 @@ class Comparison(Entity):
     changes: tuple[str, ...] | None = None
 
 
-@server.read(
-    "read the file {file}",
-    "show me what is written in {file}",
-    "open the file {file} and tell me what it says",
-    "print the whole text of {file}",
-)
+@server.read()
 def read_file(disk: Disk, file: FileRef) -> FileText:
     """Read a whole text file; long ones are read in parts."""
     node = locate_text(disk, file)
@@ -40,12 +35,7 @@ def read_file(disk: Disk, file: FileRef) -> FileText:
     return FileText(name=node.name, lines=len(node.content.splitlines()), text=node.content)
 
 
-@server.read(
-    "read the first lines of {file}[, {lines} of them]",
-    "show how the file {file} begins[, the first {lines} lines]",
-    "give me the head of {file}[ with {lines} lines]",
-    "print the top of the file {file}[, {lines} lines]",
-)
+@server.read()
 def read_file_head(disk: Disk, file: FileRef, lines: LineCount = 5) -> FileText:
     """Read the first lines of a text file."""
     node = locate_text(disk, file)
@@ -53,12 +43,7 @@ def read_file_head(disk: Disk, file: FileRef, lines: LineCount = 5) -> FileText:
     return FileText(name=node.name, lines=len(rows), text="\n".join(rows[:lines]))
 
 
-@server.read(
-    "read the last lines of {file}[, {lines} of them]",
-    "show how the file {file} ends[, the last {lines} lines]",
-    "give me the tail of {file}[ with {lines} lines]",
-    "print the bottom of the file {file}[, {lines} lines]",
-)
+@server.read()
 def read_file_tail(disk: Disk, file: FileRef, lines: LineCount = 5) -> FileText:
     """Read the last lines of a text file."""
     node = locate_text(disk, file)
@@ -66,12 +51,7 @@ def read_file_tail(disk: Disk, file: FileRef, lines: LineCount = 5) -> FileText:
     return FileText(name=node.name, lines=len(rows), text="\n".join(rows[-lines:]))
 
 
-@server.read(
-    "compare the file {file} with {other}",
-    "show the differences between {file} and {other}",
-    "tell me how {other} differs from the file {file}",
-    "make a diff of {file} and {other}",
-)
+@server.read()
 def compare_files(disk: Disk, file: FileRef, other: OtherFile) -> Comparison:
     """Compare two text files line by line."""
     first, second = locate_text(disk, file), locate_text(disk, other)

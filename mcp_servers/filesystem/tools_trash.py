@@ -20,25 +20,14 @@ class EmptiedTrash(Entity):
     quota: int
 
 
-@server.read(
-    "list what is in the trash[, at most {limit} items]",
-    "show the deleted files and folders[, no more than {limit}]",
-    "tell me what I can still get back from the trash[, up to {limit} items]",
-    "look into the trash of the file server[, {limit} items at most]",
-)
+@server.read()
 def list_trash(disk: Disk, limit: Limit = ROWS) -> tuple[TrashEntry, ...]:
     """List deleted files and folders, the last deleted first."""
     rows = sorted(disk.trash, key=lambda item: (item.deleted, item.id), reverse=True)
     return tuple(trash_entry(item) for item in rows[:limit])
 
 
-@server.write(
-    "restore {item} from the trash[ into {directory}]",
-    "get {item} back out of the trash[ and put it into {directory}]",
-    "undelete {item}[, to the folder {directory}]",
-    "bring back {item}, which was deleted[, into {directory}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def restore_from_trash(disk: Disk, item: TrashedRef, directory: RestoreTo = None) -> Entries:
     """Put a deleted file or folder back where it was, or into another folder."""
     row = disk.trash[item]
@@ -51,14 +40,7 @@ def restore_from_trash(disk: Disk, item: TrashedRef, directory: RestoreTo = None
     return entries([(node, disk.path(node))], 1)
 
 
-@server.write(
-    "empty the trash",
-    "erase everything in the trash for good",
-    "clear the trash of the file server, to free space",
-    "delete all that is in the trash forever",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def empty_trash(disk: Disk) -> EmptiedTrash:
     """Erase everything in the trash for good, which frees its space."""
     items = list(disk.trash)

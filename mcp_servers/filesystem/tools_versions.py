@@ -12,24 +12,14 @@ from .storage import editable, put_content, rewrite
 from .views import FileState, VersionEntry
 
 
-@server.read(
-    "list the earlier versions of {file}[, at most {limit}]",
-    "show the version history of the file {file}[, no more than {limit} versions]",
-    "tell me what versions of {file} are kept[, up to {limit}]",
-    "look up the older versions of the file {file}[, {limit} at most]",
-)
+@server.read()
 def list_file_versions(disk: Disk, file: FileRef, limit: Limit = ROWS) -> tuple[VersionEntry, ...]:
     """List the kept versions of a text file, the newest first."""
     kept = disk.versions.where(node=locate_text(disk, file).id)
     return tuple(version_entry(version) for version in kept[::-1][:limit])
 
 
-@server.write(
-    "bring back {version} of that file",
-    "restore the file from {version}",
-    "make {version} the text of its file again",
-    "go back to {version} of the file",
-)
+@server.write()
 def restore_file_version(disk: Disk, version: VersionRef) -> FileState:
     """Make a kept version the text of its file again. The present text becomes a version."""
     row = disk.versions[version]
@@ -40,12 +30,7 @@ def restore_file_version(disk: Disk, version: VersionRef) -> FileState:
     return file_state(disk, rewrite(disk, node, row.content))
 
 
-@server.write(
-    "undo the last change of {file}",
-    "take back the last edit of the file {file}",
-    "revert {file} to what it was before the last change",
-    "put the file {file} back one version",
-)
+@server.write()
 def undo_file_change(disk: Disk, file: FileRef) -> FileState:
     """Undo the last change of a text file; its newest version is used up."""
     node = editable(disk, file)

@@ -17,48 +17,27 @@ def closed(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-@server.write(
-    'create the file {path} with the text "{content}"',
-    'make a new text file {path} that says "{content}"',
-    'write "{content}" into a new file {path}',
-    'save the text "{content}" as {path}',
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_file(disk: Disk, path: NewFile, content: Content) -> FileState:
     """Create a text file in a folder that exists."""
     folder, name = locate_spot(disk, path)
     return file_state(disk, add_text(disk, folder, name, closed(content)))
 
 
-@server.write(
-    'overwrite the file {file} with "{content}"',
-    'replace all that is in {file} by the text "{content}"',
-    'make "{content}" the whole text of {file}',
-    'put nothing but "{content}" into the file {file}',
-)
+@server.write()
 def write_file(disk: Disk, file: FileRef, content: Content) -> FileState:
     """Overwrite a text file; the old text is kept as a version."""
     return file_state(disk, rewrite(disk, editable(disk, file), closed(content)))
 
 
-@server.write(
-    'append "{text}" to the file {file}',
-    'add "{text}" at the end of {file}',
-    'write "{text}" below what is in {file}',
-    'put the line "{text}" at the bottom of {file}',
-)
+@server.write()
 def append_to_file(disk: Disk, file: FileRef, text: Addition) -> FileState:
     """Append lines to a text file; the old text is kept as a version."""
     node = editable(disk, file)
     return file_state(disk, rewrite(disk, node, closed(node.content) + closed(text)))
 
 
-@server.write(
-    'replace "{old}" by "{new}" in the file {file}[, the {which} occurrence]',
-    'change "{old}" to "{new}" in {file}[, {which} one]',
-    'in the file {file}, swap "{old}" for "{new}"[, at the {which} place]',
-    'edit {file} so that it says "{new}" instead of "{old}"[, the {which} time]',
-)
+@server.write()
 def replace_in_file(disk: Disk, file: FileRef, old: Old, new: New, which: Which = "first") -> FileState:
     """Replace a piece of text in a file. What it was is kept as a version."""
     node = editable(disk, file)

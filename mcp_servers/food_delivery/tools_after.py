@@ -31,14 +31,7 @@ def delivered(delivery: Delivery, id: FoodOrderId) -> Order:
     return row
 
 
-@server.write(
-    "tip the courier of {order} {amount} cents",
-    "give {amount} cents to whoever brings {order}",
-    "add a courier tip of {amount} cents to {order}",
-    "leave {amount} cents as a tip on {order}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def tip_courier(delivery: Delivery, order: OrderRef, amount: Tip) -> OrderView:
     """Tip the courier of an order, once, until a day after delivery."""
     row = not_cancelled(delivery, order)
@@ -50,14 +43,7 @@ def tip_courier(delivery: Delivery, order: OrderRef, amount: Tip) -> OrderView:
     return view(delivery, delivery.orders.change(order, tip=amount, total=row.total + amount))
 
 
-@server.write(
-    "rate the food of {order} with {food} stars[ and the courier with {courier}]",
-    "give {food} stars to {order}[, {courier} stars to the courier]",
-    "leave a rating of {food} stars for {order}[ and {courier} for who brought it]",
-    "review {order}: {food} of five stars for the food[, {courier} for the courier]",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def rate_food_order(delivery: Delivery, order: OrderRef, food: Stars, courier: CourierStars = None) -> OrderView:
     """Rate the food, and the courier, of a delivered order, once."""
     row = delivered(delivery, order)
@@ -68,14 +54,7 @@ def rate_food_order(delivery: Delivery, order: OrderRef, food: Stars, courier: C
     return view(delivery, delivery.orders.change(order, food_stars=food, courier_stars=courier))
 
 
-@server.write(
-    "report {quantity} portions of {line} missing",
-    "tell the delivery service that {quantity} of {line} did not come",
-    "ask for my money back for {quantity} portions of {line} that were left out",
-    "get a refund because {quantity} of {line} did not arrive",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def report_missing_items(delivery: Delivery, line: OrderLineRef, quantity: Portions) -> OrderView:
     """Report portions of an ordered dish that did not come, for a refund."""
     lacking = delivery.lines[line]

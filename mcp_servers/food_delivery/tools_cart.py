@@ -20,13 +20,7 @@ from .state import Delivery
 from .views import CartView
 
 
-@server.write(
-    "add {dish} to my food cart[, {quantity} portions][, {option}]",
-    "put {dish} into the cart for delivery[, {quantity} of it][, made {option}]",
-    "take {dish} along in my food order[, {quantity} times][, ordered {option}]",
-    "place {dish} in the cart of the delivery app[, {quantity} portions of it][, as {option}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def add_dish_to_cart(delivery: Delivery, dish: DishRef, quantity: Portions = 1, option: OptionName = None) -> CartView:
     """Add a dish to your cart, which holds dishes of one restaurant."""
     row, cart = delivery.dishes[dish], delivery.cart
@@ -44,13 +38,7 @@ def add_dish_to_cart(delivery: Delivery, dish: DishRef, quantity: Portions = 1, 
     return cart_view(delivery)
 
 
-@server.write(
-    "change {line} to {quantity} portions",
-    "set the portions of {line} to {quantity}",
-    "make it {quantity} portions of {line}",
-    "order {quantity} of {line} instead",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def change_cart_dish(delivery: Delivery, line: LineRef, quantity: NewPortions) -> CartView:
     """Change how many portions of a dish are in your cart."""
     row = delivery.lines[line]
@@ -65,24 +53,13 @@ def change_cart_dish(delivery: Delivery, line: LineRef, quantity: NewPortions) -
     return cart_view(delivery)
 
 
-@server.read(
-    "show my food cart",
-    "tell me which dishes are in my cart and what they cost",
-    "look into the cart of the food delivery",
-    "check my food cart before I order",
-)
+@server.read()
 def view_food_cart(delivery: Delivery) -> CartView:
     """View your cart with its dishes, subtotal, discount and promo codes for it."""
     return cart_view(delivery, offers(delivery, restaurant_of(delivery.cart)))
 
 
-@server.write(
-    "use the promo code {code} for my food cart",
-    "apply {code} to the food I am about to order",
-    "redeem the code {code} on my food cart",
-    "enter {code} as the promo code of my food order",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def apply_food_promo(delivery: Delivery, code: Code) -> CartView:
     """Apply a promo code to your cart, in place of any other."""
     found = delivery.promos.where(code=code.upper())
@@ -99,13 +76,7 @@ def apply_food_promo(delivery: Delivery, code: Code) -> CartView:
     return cart_view(delivery)
 
 
-@server.write(
-    "put the dishes of {order} into my cart once more",
-    "reorder {order}",
-    "fill my food cart with what was in {order}",
-    "get me the same dishes as in {order} again",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def reorder_food(delivery: Delivery, order: OrderRef) -> CartView:
     """Fill your empty cart with the dishes of an earlier order."""
     lines = delivery.lines.where(order=delivery.orders[order].id)

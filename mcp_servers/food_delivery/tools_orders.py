@@ -17,12 +17,7 @@ from .views import AddressLine, OrderView
 FURTHEST = timedelta(days=3)
 
 
-@server.read(
-    "list my delivery addresses for food",
-    "show where I have food delivered to",
-    "tell me which addresses the food delivery knows",
-    "look up the addresses I can order food to",
-)
+@server.read()
 def list_food_addresses(delivery: Delivery) -> tuple[AddressLine, ...]:
     """List the addresses you have food delivered to."""
     return tuple(
@@ -30,13 +25,7 @@ def list_food_addresses(delivery: Delivery) -> tuple[AddressLine, ...]:
     )
 
 
-@server.write(
-    "order what is in my food cart to {address}[, to arrive at {deliver_at}][, with a tip of {tip} cents]",
-    "have the dishes in my cart delivered to {address}[ at {deliver_at}][ and tip the courier {tip} cents]",
-    "place my food order for {address}[, scheduled for {deliver_at}][, tip {tip} cents]",
-    "check out my food cart and send it to {address}[, arriving at {deliver_at}][, tipping {tip} cents]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def place_food_order(
     delivery: Delivery, address: AddressRef, deliver_at: DeliverAt = None, tip: OrderTip = None
 ) -> OrderView:

@@ -12,16 +12,7 @@ from .state import Delivery, Dish
 from .views import MenuLine, RestaurantDetails, RestaurantLine
 
 
-@server.read(
-    "find restaurants that deliver[ {cuisine} food][ to {address}][, named {name}][, only {only} ones]"
-    "[, at most {limit}]",
-    "list where I can order[ {cuisine} food][ for {address}][ from places called {name}][, {only} ones only]"
-    "[, no more than {limit}]",
-    "show restaurants to order food from[, {cuisine} ones][, bringing it to {address}][, with {name} in the name]"
-    "[, just the {only} ones][, up to {limit}]",
-    "look for food delivery[ of {cuisine} dishes][ to {address}][ by {name}][, {only} restaurants only]"
-    "[, {limit} at most]",
-)
+@server.read()
 def find_restaurants(
     delivery: Delivery,
     cuisine: AskedCuisine = None,
@@ -56,12 +47,7 @@ def find_restaurants(
     )
 
 
-@server.read(
-    "show the details of the restaurant {restaurant}",
-    "tell me when {restaurant} delivers and what its minimum order is",
-    "look up the hours, delivery fee and offers of {restaurant}",
-    "check which promo codes there are for {restaurant}",
-)
+@server.read()
 def get_restaurant(delivery: Delivery, restaurant: RestaurantRef) -> RestaurantDetails:
     """Get a restaurant's hours, minimum order, fee, radius and offers."""
     row = delivery.restaurants[restaurant]
@@ -91,12 +77,7 @@ def clock(minutes: int) -> str:
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
-@server.read(
-    "show the menu of {restaurant}[ without {without}][, at most {limit} dishes]",
-    "list the dishes of {restaurant}[ that are free of {without}][, no more than {limit}]",
-    "tell me what {restaurant} cooks[, leaving out anything with {without}][, up to {limit} dishes]",
-    "look at what I can eat from {restaurant}[, no {without} please][, {limit} dishes at most]",
-)
+@server.read()
 def list_restaurant_menu(
     delivery: Delivery, restaurant: RestaurantRef, without: Without = None, limit: Limit = ROWS
 ) -> tuple[MenuLine, ...]:
@@ -116,13 +97,7 @@ def menu_line(dish: Dish) -> MenuLine:
     )
 
 
-@server.write(
-    "mark {restaurant} as {mark} for ordering food",
-    "set the restaurant {restaurant} to {mark}",
-    "make {restaurant} {mark} in the delivery app",
-    "have {restaurant} count as {mark} when I order food",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_favourite_restaurant(delivery: Delivery, restaurant: RestaurantRef, mark: Mark) -> RestaurantDetails:
     """Make a restaurant one of your favourites, or no longer one."""
     row, favourite = delivery.restaurants[restaurant], mark == "favourite"

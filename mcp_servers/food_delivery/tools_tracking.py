@@ -13,12 +13,7 @@ from .state import Delivery, FoodOrderId, FoodOrderLineId, Order
 from .views import OrderDetails, OrderLineView, OrderView
 
 
-@server.read(
-    "list my food orders[ that are {status}][ from {restaurant}][, at most {limit}]",
-    "show what food I ordered[, only what is {status}][, just from {restaurant}][, no more than {limit} orders]",
-    "tell me about my deliveries of food[ with the status {status}][ by {restaurant}][, up to {limit}]",
-    "look through my food orders[ in the status {status}][ at {restaurant}][, {limit} at most]",
-)
+@server.read()
 def list_food_orders(
     delivery: Delivery, status: AskedStatus = None, restaurant: AskedRestaurant = None, limit: Limit = ROWS
 ) -> tuple[OrderView, ...]:
@@ -31,12 +26,7 @@ def list_food_orders(
     return tuple([view(delivery, row) for row in islice(found, limit)])
 
 
-@server.read(
-    "track {order}",
-    "tell me where {order} is and when it arrives",
-    "show all details of {order}",
-    "check how far {order} has come",
-)
+@server.read()
 def track_food_order(delivery: Delivery, order: OrderRef) -> OrderDetails:
     """Get an order's status, arrival, dishes, costs and courier."""
     row = delivery.orders[order]
@@ -74,14 +64,7 @@ def track_food_order(delivery: Delivery, order: OrderRef) -> OrderDetails:
     )
 
 
-@server.write(
-    "cancel the food order {order}",
-    "call off {order} before it is cooked",
-    "stop {order}, I no longer want the food",
-    "withdraw {order} and give me my money back",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def cancel_food_order(delivery: Delivery, order: OrderRef) -> OrderView:
     """Cancel an order before the kitchen starts; all of it is refunded."""
     row = require_not_cooked(delivery, order)

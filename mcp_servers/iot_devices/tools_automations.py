@@ -12,25 +12,14 @@ from .state import Home, HomeAutomation, HomeScene
 from .tools_scenes import activate
 
 
-@server.read(
-    "list the automations of my home[ that run {scene}][, at most {limit}]",
-    "show which home automations there are[ for {scene}][, no more than {limit}]",
-    "tell me what the smart home does on its sensors[ with {scene}][, up to {limit} automations]",
-    "look through the automations at home[ running {scene}][, {limit} at most]",
-)
+@server.read()
 def list_home_automations(home: Home, scene: AskedScene = None, limit: Limit = None) -> tuple[HomeAutomation, ...]:
     """List the automations of the home."""
     rows = home.automations if scene is None else home.automations.where(scene=home.scenes[scene].id)
     return tuple(rows)[: limit or ROWS]
 
 
-@server.write(
-    "create an automation that runs {scene} when {sensor} is {comparison} {threshold}",
-    "run {scene} whenever {sensor} goes {comparison} {threshold}, as a home automation",
-    "automate {scene}: {sensor} has to be {comparison} {threshold}",
-    "set up the rule that {sensor} {comparison} {threshold} leads to {scene}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_home_automation(
     home: Home, scene: SceneRef, sensor: SensorRef, comparison: Compared, threshold: Threshold
 ) -> HomeAutomation:
@@ -63,13 +52,7 @@ def create_home_automation(
     )
 
 
-@server.write(
-    "run {automation} if its condition holds",
-    "check {automation} and run it when it applies",
-    "try {automation} with what its sensor says now",
-    "let {automation} do its work now",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def run_home_automation(home: Home, automation: AutomationRef) -> HomeScene:
     """Run an automation's scene, given that its sensor meets the condition now."""
     row = home.automations[automation]

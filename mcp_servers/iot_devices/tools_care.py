@@ -18,13 +18,7 @@ UPDATE_TIME = timedelta(minutes=8)
 LEAST_FOR_CLEANING, LEAST_FOR_UPDATE = 30, 30
 
 
-@server.write(
-    "let the robot vacuum clean {room}",
-    "send the vacuum to {room}",
-    "start vacuuming {room}",
-    "have {room} vacuumed",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def start_vacuum(home: Home, room: CleanedRoom) -> VacuumView:
     """Send the docked vacuum to clean a room on its floor."""
     row, target = vacuum_now(home), home.rooms[room]
@@ -43,13 +37,7 @@ def start_vacuum(home: Home, room: CleanedRoom) -> VacuumView:
     return vacuum_view(home)
 
 
-@server.write(
-    "send the robot vacuum back to its dock",
-    "stop the vacuum and let it charge",
-    "dock the vacuum",
-    "end the vacuuming",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def dock_vacuum(home: Home) -> VacuumView:
     """Send the vacuum back to its dock while it is cleaning."""
     row = vacuum_now(home)
@@ -59,14 +47,7 @@ def dock_vacuum(home: Home) -> VacuumView:
     return vacuum_view(home)
 
 
-@server.write(
-    "update the firmware of {device}",
-    "install the latest firmware on {device}",
-    "bring {device} up to date",
-    "start the software update of {device}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def update_device_firmware(home: Home, device: DeviceRef) -> DeviceDetails:
     """Update a device to its latest firmware, which takes eight minutes."""
     row = reachable(home, device)
@@ -81,13 +62,7 @@ def update_device_firmware(home: Home, device: DeviceRef) -> DeviceDetails:
     return details(home, device)
 
 
-@server.write(
-    "restart {device} so that it is online again",
-    "reconnect {device} to the home network",
-    "reboot {device}, which is offline",
-    "try to get {device} back online",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def restart_smart_device(home: Home, device: DeviceRef) -> DeviceView:
     """Restart a device that is offline, which brings it back if its battery allows."""
     row = current(home, device)

@@ -26,13 +26,7 @@ def switched(home: Home, row: SmartDevice, power: str) -> SmartDevice:
     return at_level(home, row, row.usual if power == "on" else 0)
 
 
-@server.write(
-    "turn {power} {device}[, home PIN {pin}]",
-    "switch {device} {power}[ with the home PIN {pin}]",
-    "set the power of {device} to {power}[, the PIN is {pin}]",
-    "have {device} turned {power}[, using PIN {pin}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def switch_smart_device(home: Home, device: DeviceRef, power: Power, pin: ChildLockPin = None) -> DeviceView:
     """Turn a light, plug, thermostat, speaker, camera or sprinkler on or off."""
     row = reachable(home, device)
@@ -46,13 +40,7 @@ def switch_smart_device(home: Home, device: DeviceRef, power: Power, pin: ChildL
     return view(changed)
 
 
-@server.write(
-    "turn {power} every {kind} in {room}",
-    "switch all devices of the kind {kind} in {room} {power}",
-    "set each {kind} of {room} to {power} at once",
-    "have the whole group of {kind} devices in {room} turned {power}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def switch_device_group(home: Home, room: GroupRoom, kind: GroupKind, power: Power) -> tuple[DeviceView, ...]:
     """Turn all devices of one kind in a room on or off. When one refuses, none is."""
     members = home.devices.where(room=home.rooms[room].id, kind=kind)
@@ -68,13 +56,7 @@ def switch_device_group(home: Home, room: GroupRoom, kind: GroupKind, power: Pow
     return tuple([view(changed.get(row.id, row)) for row in rows])
 
 
-@server.write(
-    "set {device} to {level}[, home PIN {pin}]",
-    "adjust the level of {device} to {level}[ with the home PIN {pin}]",
-    "change {device} to level {level}[, the PIN is {pin}]",
-    "bring {device} to {level}[, using PIN {pin}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_device_level(home: Home, device: DeviceRef, level: Level, pin: ChildLockPin = None) -> DeviceView:
     """Set a light, thermostat, speaker, blinds or sprinkler to a level."""
     row = reachable(home, device)
@@ -88,13 +70,7 @@ def set_device_level(home: Home, device: DeviceRef, level: Level, pin: ChildLock
     return view(changed)
 
 
-@server.write(
-    "schedule {device} to go to {level} at {at}",
-    "have {device} set itself to {level} at {at}",
-    "plan for {at} that {device} goes to level {level}",
-    "set a timer on {device} for {at}, level {level}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def schedule_smart_device(home: Home, device: DeviceRef, at: At, level: Level) -> DeviceSchedule:
     """Schedule a light, plug, thermostat, speaker or blinds to go to a level later."""
     row = current(home, device)

@@ -25,13 +25,7 @@ def require_lock(row: HomeDoor) -> None:
         raise ToolError("no_lock", f"{row.id} ({row.name}) has no lock; it can only be opened and closed.")
 
 
-@server.write(
-    "move {door} so that it is {to}",
-    "make sure that {door} stands {to}",
-    "have {door} moved until it is {to}",
-    "bring {door} into the position {to}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def move_home_door(home: Home, door: DoorRef, to: DoorTarget) -> DoorView:
     """Open or close a door that is not locked."""
     row = working_door(home, door)
@@ -44,13 +38,7 @@ def move_home_door(home: Home, door: DoorRef, to: DoorTarget) -> DoorView:
     return door_view(home, home.doors.change(door, state=to))
 
 
-@server.write(
-    "make {door} {to}[, home PIN {pin}]",
-    "set the lock of {door} to {to}[ with the home PIN {pin}]",
-    "see to it that {door} is {to}[, the PIN is {pin}]",
-    "turn the lock of {door} so that it is {to}[, using PIN {pin}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_door_lock(home: Home, door: DoorRef, to: LockTarget, pin: UnlockPin = None) -> DoorView:
     """Lock a closed door, or unlock it with the home PIN."""
     row = working_door(home, door)
@@ -72,13 +60,7 @@ def require_closed(row: HomeDoor) -> None:
         raise ToolError("door_open", f"{row.id} ({row.name}) is open; close it first.")
 
 
-@server.write(
-    "set {alarm} to {mode} with the home PIN {pin}",
-    "put {alarm} into the mode {mode}, my home PIN is {pin}",
-    "switch {alarm} to {mode} using the home PIN {pin}",
-    "change the mode of {alarm} to {mode}, PIN {pin}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_home_alarm(home: Home, alarm: AlarmRef, mode: AskedMode, pin: HomePin) -> HomeAlarm:
     """Arm the alarm once all doors are locked or closed, or turn it off."""
     row = home.alarms[alarm]

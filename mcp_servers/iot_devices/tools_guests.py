@@ -16,13 +16,7 @@ from .views import code_view
 MOST_CODES, LONGEST = 5, timedelta(days=90)
 
 
-@server.write(
-    "give {guest} the code {new_code} for {door} until {until}",
-    "let {guest} open {door} with the code {new_code} until {until}",
-    "set up the guest code {new_code} on {door} for {guest}, valid until {until}",
-    "add a door code for {guest} to {door}, {new_code}, that expires at {until}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def add_guest_code(home: Home, door: LockedDoor, guest: GuestRef, new_code: NewCode, until: CodeUntil) -> GuestCodeView:
     """Give a guest a code of their own for a door until a moment."""
     row, person = working_door(home, door), home.guests[guest]
@@ -57,14 +51,7 @@ def is_weak(code: str) -> bool:
     return code in "0123456789" or code in "9876543210" or code == code[0] * len(code)
 
 
-@server.write(
-    "revoke {code}",
-    "take away {code}",
-    "delete {code}",
-    "make {code} stop working",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def revoke_guest_code(home: Home, code: CodeRef) -> GuestCodeView:
     """Revoke a guest's code for good."""
     working_door(home, home.codes[code].door)

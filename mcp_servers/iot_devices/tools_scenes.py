@@ -13,25 +13,14 @@ from .state import Home, HomeScene, HomeSceneId, SceneAction
 MOST_ACTIONS = 8
 
 
-@server.read(
-    "list the scenes of my home[ that set {device}][, at most {limit}]",
-    "show which scenes the smart home has[ for {device}][, no more than {limit}]",
-    "tell me the home scenes[ that use {device}][, up to {limit} of them]",
-    "look through the scenes at home[ with {device} in them][, {limit} at most]",
-)
+@server.read()
 def list_home_scenes(home: Home, device: AskedDevice = None, limit: Limit = None) -> tuple[HomeScene, ...]:
     """List the scenes of the home with what they set."""
     rows = home.scenes if device is None else home.scenes.where(devices=home.devices[device].id)
     return tuple(rows)[: limit or ROWS]
 
 
-@server.write(
-    "create a home scene named {name}",
-    "make a new scene called {name} for my smart home",
-    "add the scene {name} to the home",
-    "set up an empty home scene, name {name}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_home_scene(home: Home, name: SceneName) -> HomeScene:
     """Create a scene, which sets nothing yet."""
     known = [row for row in home.scenes if row.name.casefold() == name.casefold()]
@@ -40,13 +29,7 @@ def create_home_scene(home: Home, name: SceneName) -> HomeScene:
     return home.scenes.put(HomeScene(id=home.scenes.new_id(), name=name))
 
 
-@server.write(
-    "let {scene} set {device} to {level}",
-    "add {device} at level {level} to {scene}",
-    "include {device} in {scene}, level {level}",
-    "make {device} a part of {scene} with the level {level}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def add_scene_action(home: Home, scene: SceneRef, device: DeviceRef, level: SceneLevel) -> HomeScene:
     """Let a scene set one more device to a level."""
     found, row = home.scenes[scene], current(home, device)
@@ -63,13 +46,7 @@ def add_scene_action(home: Home, scene: SceneRef, device: DeviceRef, level: Scen
     return changed
 
 
-@server.write(
-    "activate {scene}",
-    "start {scene} now",
-    "turn on {scene} at home",
-    "bring the home into {scene}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def activate_home_scene(home: Home, scene: SceneRef) -> HomeScene:
     """Set all devices of a scene, or none of them when one refuses."""
     return activate(home, scene)

@@ -38,57 +38,32 @@ class Board(Entity):
     columns: tuple[Column, ...]
 
 
-@server.read(
-    "list the software projects[, at most {limit}]",
-    "show which projects the issue tracker has[, no more than {limit}]",
-    "tell me the projects with their open issues[, up to {limit}]",
-    "give me an overview of the issue tracker's projects[, {limit} at most]",
-)
+@server.read()
 def list_tracker_projects(tracker: Tracker, limit: Limit = ROWS) -> tuple[ProjectLine, ...]:
     """List projects with their number of open issues."""
     return tuple(project_line(tracker, row) for row in list(tracker.projects)[:limit])
 
 
-@server.read(
-    "show the members, sprints and versions of {project}",
-    "open {project} in the issue tracker",
-    "tell me who works on {project} and what is planned there",
-    "look up the sprints and versions of {project}",
-)
+@server.read()
 def get_tracker_project(tracker: Tracker, project: ProjectRef) -> ProjectDetails:
     """Get a project's members, sprints, versions and limit of work in progress."""
     return project_details(tracker, tracker.projects[project])
 
 
-@server.read(
-    "search the issues for {query}[, at most {limit}]",
-    "find the issues that match {query}[, no more than {limit}]",
-    "run the issue search {query}[, up to {limit} results]",
-    "list issues matching {query}[, {limit} at most]",
-)
+@server.read()
 def search_issues(tracker: Tracker, query: Query, limit: Limit = ROWS) -> tuple[IssueLine, ...]:
     """Search issues by words and fields, newest first."""
     rows = nlargest(limit, matching(tracker, query), key=attrgetter("created", "id"))
     return tuple(issue_line(tracker, row) for row in rows)
 
 
-@server.read(
-    "show me {issue} in full",
-    "open {issue} with its comments and links",
-    "tell me how {issue} stands",
-    "look up every detail of {issue}",
-)
+@server.read()
 def get_issue(tracker: Tracker, issue: IssueRef) -> IssueDetails:
     """Get one issue with its links, comments, what lies beneath and possible next statuses."""
     return issue_details(tracker, tracker.issues[issue])
 
 
-@server.read(
-    "show the board of {project}[ with {limit} issues a column]",
-    "tell me how the active sprint of {project} stands[, at most {limit} issues in each column]",
-    "look at the sprint board of {project}[, no more than {limit} issues per status]",
-    "open the active sprint's board for {project}[, {limit} issues a column at most]",
-)
+@server.read()
 def view_sprint_board(tracker: Tracker, project: ProjectRef, limit: Limit = ROWS) -> Board:
     """View the active sprint of a project as a board."""
     name = tracker.projects[project].name

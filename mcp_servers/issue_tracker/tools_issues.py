@@ -23,12 +23,7 @@ from .views import IssueDetails, IssueLine
 from .workflow import PARENTS
 
 
-@server.write(
-    "create a {type} titled {title} in {project}[ beneath {parent}][, priority {priority}][, {points} points]",
-    "file the {type} {title} in {project}[ under {parent}][ with {priority} priority][ at {points} story points]",
-    "add a new {type} called {title} to {project}[, part of {parent}][, {priority} priority][, worth {points} points]",
-    "report in {project} a {type} named {title}[, belonging to {parent}][ of {priority} priority][, size {points}]",
-)
+@server.write()
 def create_issue(
     tracker: Tracker,
     project: ProjectRef,
@@ -76,17 +71,7 @@ def require_parent(tracker: Tracker, issue: Issue) -> None:
         raise ToolError("parent_done", f"{parent.id} ({parent.title}) is done; name an open parent.")
 
 
-@server.write(
-    "update {issue}[ to priority {priority}][, {points} points][, {estimate} minutes][, labels {labels}]"
-    "[, for {version}]",
-    "change {issue}[ to {priority} priority][, size {points}][, estimated at {estimate} minutes]"
-    "[, labelled {labels}][, to come with {version}]",
-    "edit {issue}[, setting its priority to {priority}][, its points to {points}][, its estimate to {estimate} minutes]"
-    "[, its labels to {labels}][, its version to {version}]",
-    "revise the fields of {issue}[: priority {priority}][, story points {points}][, estimate {estimate} minutes]"
-    "[, labels {labels}][, planned for {version}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def edit_issue(
     tracker: Tracker,
     issue: IssueRef,

@@ -9,13 +9,7 @@ from .server import server
 from .state import IssueId, Link, LinkKind, Tracker
 
 
-@server.write(
-    "link {issue} to {other}, the first {kind} the second",
-    "note that {issue} {kind} {other}",
-    "record in the issue tracker that {issue} {kind} {other}",
-    "connect two issues: {issue} {kind} {other}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def link_issues(tracker: Tracker, issue: IssueRef, kind: Kind, other: OtherIssue) -> Link:
     """Link two issues: the first blocks, duplicates or relates to the other."""
     source, target = own_issue(tracker, issue), own_issue(tracker, other)
@@ -43,14 +37,7 @@ def leads_to(tracker: Tracker, start: IssueId, kind: LinkKind, goal: IssueId) ->
     return goal in seen
 
 
-@server.write(
-    "remove {link} in the issue tracker",
-    "delete {link} between the two issues",
-    "unlink the issues of {link}",
-    "take {link} away from its issue",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def remove_issue_link(tracker: Tracker, link: LinkRef) -> Link:
     """Remove a link, unless an issue was closed as a duplicate because of it."""
     row = tracker.links[link]

@@ -33,13 +33,7 @@ class LoggedWork(Entity):
     left: int | None = None
 
 
-@server.write(
-    "assign {issue} to {assignee}",
-    "make {assignee} the assignee of {issue}",
-    "let {assignee} work on {issue}",
-    "give {issue} to {assignee}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def assign_issue(tracker: Tracker, issue: IssueRef, assignee: AssigneeRef) -> IssueLine:
     """Assign an open issue to a member of its project, who then watches it."""
     row, person = open_issue(tracker, issue), tracker.people[assignee]
@@ -54,13 +48,7 @@ def assign_issue(tracker: Tracker, issue: IssueRef, assignee: AssigneeRef) -> Is
     return issue_line(tracker, tracker.issues.change(issue, assignee=assignee, watchers=watchers))
 
 
-@server.write(
-    "watch {issue}",
-    "keep me informed about {issue}",
-    "put me on the watchers of {issue}",
-    "follow what happens to {issue}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def watch_issue(tracker: Tracker, issue: IssueRef) -> Attention:
     """Watch an issue of one of your projects."""
     row = own_issue(tracker, issue)
@@ -69,13 +57,7 @@ def watch_issue(tracker: Tracker, issue: IssueRef) -> Attention:
     return attention(tracker.issues.change(issue, watchers=(*row.watchers, tracker.me)))
 
 
-@server.write(
-    "vote for {issue}",
-    "give {issue} my vote",
-    "add my vote to {issue}",
-    "support {issue} with a vote",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def vote_for_issue(tracker: Tracker, issue: IssueRef) -> Attention:
     """Vote for an open issue that somebody else reported."""
     row = open_issue(tracker, issue)
@@ -90,12 +72,7 @@ def attention(issue: Issue) -> Attention:
     return Attention(id=issue.id, title=issue.title, watchers=len(issue.watchers), votes=len(issue.votes))
 
 
-@server.write(
-    "comment on {issue}: {text}",
-    "add the comment {text} to {issue}",
-    "write under {issue}: {text}",
-    "leave a comment on {issue} that says {text}",
-)
+@server.write()
 def comment_on_issue(tracker: Tracker, issue: IssueRef, text: CommentText) -> Comment:
     """Comment on an issue of one of your projects. You watch it from then on."""
     row = own_issue(tracker, issue)
@@ -105,12 +82,7 @@ def comment_on_issue(tracker: Tracker, issue: IssueRef, text: CommentText) -> Co
     )
 
 
-@server.write(
-    "log {minutes} minutes of work on {issue}",
-    "book {minutes} minutes of my day on {issue}",
-    "write down that I worked {minutes} minutes on {issue}",
-    "add a work log of {minutes} minutes to {issue}",
-)
+@server.write()
 def log_work(tracker: Tracker, issue: IssueRef, minutes: Minutes) -> LoggedWork:
     """Log minutes you worked today on an issue that is under way."""
     row = open_issue(tracker, issue)

@@ -25,13 +25,7 @@ def unfinished_sprint(tracker: Tracker, id: SprintId) -> Sprint:
     return sprint
 
 
-@server.write(
-    "create a sprint {name} with {capacity} points in {project}",
-    "plan the sprint {name} for {project}, it holds {capacity} story points",
-    "set up a new sprint called {name} in {project} with room for {capacity} points",
-    "add a sprint named {name} to {project}, capacity {capacity}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_sprint(tracker: Tracker, project: ProjectRef, name: SprintName, capacity: Capacity) -> SprintRow:
     """Create a planned sprint in a project of yours."""
     own_project(tracker, project)
@@ -45,13 +39,7 @@ def create_sprint(tracker: Tracker, project: ProjectRef, name: SprintName, capac
     return sprint_row(tracker, tracker.sprints.put(sprint))
 
 
-@server.write(
-    "add {issue} to {sprint}",
-    "plan {issue} for {sprint}",
-    "put {issue} into {sprint}",
-    "move {issue} over to {sprint}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def add_to_sprint(tracker: Tracker, issue: IssueRef, sprint: SprintRef) -> SprintRow:
     """Plan an open story, bug or task with points for a sprint."""
     row, goal = open_issue(tracker, issue), unfinished_sprint(tracker, sprint)
@@ -68,13 +56,7 @@ def add_to_sprint(tracker: Tracker, issue: IssueRef, sprint: SprintRef) -> Sprin
     return sprint_row(tracker, goal)
 
 
-@server.write(
-    "start {sprint}[ for {weeks} weeks]",
-    "begin {sprint}[, lasting {weeks} weeks]",
-    "kick off {sprint}[, {weeks} weeks long]",
-    "make {sprint} the active one[ for {weeks} weeks]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def start_sprint(tracker: Tracker, sprint: SprintRef, weeks: Weeks = 2) -> SprintRow:
     """Start a planned sprint, the only active one of its project. It lasts two weeks by default."""
     row = unfinished_sprint(tracker, sprint)
@@ -91,14 +73,7 @@ def start_sprint(tracker: Tracker, sprint: SprintRef, weeks: Weeks = 2) -> Sprin
     return sprint_row(tracker, tracker.sprints.change(sprint, status="active", start=today, end=end))
 
 
-@server.write(
-    "close {sprint}[ and move what is left to {next_sprint}]",
-    "end {sprint}[, the rest goes to {next_sprint}]",
-    "finish {sprint}[ and carry open issues over to {next_sprint}]",
-    "complete {sprint}[, putting what is not done into {next_sprint}]",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def close_sprint(tracker: Tracker, sprint: SprintRef, next_sprint: NextSprint = None) -> SprintRow:
     """Close the active sprint; open issues go to the backlog or a planned sprint."""
     row = unfinished_sprint(tracker, sprint)

@@ -14,13 +14,7 @@ from .workflow import WORKFLOWS
 DROPPED: tuple[Resolution, ...] = ("will not do", "duplicate", "not reproducible")
 
 
-@server.write(
-    "move {issue} to {status}[ as {resolution}]",
-    "set the status of {issue} to {status}[ with the resolution {resolution}]",
-    "bring {issue} into the status {status}[, resolved as {resolution}]",
-    "change {issue} over to {status}[, resolution {resolution}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def transition_issue(
     tracker: Tracker, issue: IssueRef, status: NewStatus, resolution: NewResolution = None
 ) -> IssueLine:
@@ -78,14 +72,7 @@ def reopen(tracker: Tracker, issue: Issue) -> None:
     tracker.issues.change(issue.id, resolution=None, sprint=None if closed else issue.sprint)
 
 
-@server.write(
-    "release {version}",
-    "publish {version} of the software",
-    "mark {version} as released",
-    "ship {version}, all its issues are done",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def release_version(tracker: Tracker, version: VersionRef) -> VersionRow:
     """Release a version whose issues are all done; there is no way back."""
     row = tracker.versions[version]

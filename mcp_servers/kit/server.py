@@ -69,7 +69,6 @@ class Tool:
 
     `taken` are the type and the default of each parameter, `...` where it has none. `consumes` are the id types it
     cannot do without, `accepts` those it may take besides, `produces` those its result carries and it was not given.
-    `asks` are the ways a person asks for it, with parameters in braces.
     """
 
     def __init__(
@@ -79,12 +78,10 @@ class Tool:
         writes: bool,
         destructive: bool,
         idempotent: bool,
-        asks: tuple[str, ...],
     ):
         hints = get_type_hints(function, include_extras=True)
         _, *parameters = inspect.signature(function).parameters.values()
         self.name, self.function = function.__name__, function
-        self.asks = asks
         self.writes, self.destructive, self.idempotent = writes, destructive, idempotent
         self.description = " ".join((inspect.getdoc(function) or "").split())
         for p in parameters:
@@ -152,19 +149,19 @@ class Server(Generic[S]):
         self.known: Knowledge[S] = lambda state: {}
         self.opening = lru_cache(maxsize=WORLDS_KEPT)(self._opening)
 
-    def read(self, *asks: str) -> Callable[[Function], Function]:
+    def read(self) -> Callable[[Function], Function]:
         """A tool that only looks."""
-        return self._tool(asks, writes=False, destructive=False, idempotent=True)
+        return self._tool(writes=False, destructive=False, idempotent=True)
 
-    def write(self, *asks: str, destructive: bool = False, idempotent: bool = False) -> Callable[[Function], Function]:
+    def write(self, *, destructive: bool = False, idempotent: bool = False) -> Callable[[Function], Function]:
         """A tool that changes the state, or refuses and changes nothing; destructive when it cannot be undone,
         idempotent when the same call once more leaves the tables as they are, by a refusal or otherwise.
         """
-        return self._tool(asks, writes=True, destructive=destructive, idempotent=idempotent)
+        return self._tool(writes=True, destructive=destructive, idempotent=idempotent)
 
-    def _tool(self, asks: tuple[str, ...], **marks: bool) -> Callable[[Function], Function]:
+    def _tool(self, **marks: bool) -> Callable[[Function], Function]:
         def keep(function: Function) -> Function:
-            tool = Tool(function, asks=asks, **marks)
+            tool = Tool(function, **marks)
             if tool.name in self.tools:
                 raise ValueError(f"{self.name} already has a tool {tool.name}.")
             self.tools[tool.name] = tool

@@ -1,28 +1,33 @@
-"""A task one might give an assistant in a world, made from the words in which a tool is asked for."""
+"""Example of a task for an assistant, made from the phrases and the rows of a server."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, get_type_hints
 
+from .phrases import FILE, OPTIONAL, ToolPhrases, load
 from .server import Server, Tool
 from .state import Entity, State
 from .times import minute_text
 
-OPTIONAL = re.compile(r"\[[^\[\]]*\]")
 DAYS_AHEAD = 3
 
 
 def example_task(server: Server[Any], state: State) -> str:
-    """What the user of this world could ask for: the first change that its rows and the tools' examples can fill."""
-    rows = first_rows(state)
+    """Return what the user could ask for: the first change that the rows and the tools' examples can fill."""
+    rows, phrases = first_rows(state), known_phrases(server)
     for tool in sorted(server.tools.values(), key=lambda tool: (not tool.writes, not tool.consumes)):
         values = {name: value_for(tool, name, state, rows) for name in tool.required}
-        if tool.asks and None not in values.values():
-            text = OPTIONAL.sub("", tool.asks[0]).format(**values)
+        if tool.name in phrases and None not in values.values():
+            text = OPTIONAL.sub("", phrases[tool.name].clauses[0]).format(**values)
             return f"Please {text}."
     return f"Please tell me what {server.name} can do for me."
+
+
+def known_phrases(server: Server[Any]) -> Mapping[str, ToolPhrases]:
+    """Return the phrases of a server's tools; none where it has no such file."""
+    return load(server.folder).tools if (server.folder / FILE).exists() else {}
 
 
 def first_rows(state: State) -> dict[str, Entity]:

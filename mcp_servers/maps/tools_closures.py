@@ -26,12 +26,7 @@ def closure_view(town: TownMap, row: RoadClosure) -> ClosureView:
     )
 
 
-@server.read(
-    "list the closed roads[ near {near}][, at most {limit}]",
-    "show which roads are closed at the moment[, nearest to {near} first][, no more than {limit}]",
-    "tell me where roads are blocked[ around {near}][, up to {limit} closures]",
-    "check the map for road closures[ close to {near}][, {limit} at most]",
-)
+@server.read()
 def list_road_closures(town: TownMap, near: AskedNear = None, limit: Limit = None) -> tuple[ClosureView, ...]:
     """List the roads that are closed now: your own reports, then the latest."""
     rows, me = [row for row in reversed(list(town.closures)) if row.active(town.now)], town.me
@@ -43,13 +38,7 @@ def list_road_closures(town: TownMap, near: AskedNear = None, limit: Limit = Non
     return tuple([closure_view(town, row) for row in rows[: limit or ROWS]])
 
 
-@server.write(
-    "report {road} as closed for {hours} hours because of {reason}",
-    "tell the map that {road} is blocked for {hours} hours, reason {reason}",
-    "mark {road} as closed on the map, {reason}, {hours} hours",
-    "put a closure on {road} for the next {hours} hours due to {reason}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def report_road_closure(town: TownMap, road: RoadRef, reason: Reason, hours: Hours) -> ClosureView:
     """Report a road as closed to all but walkers, so that routes avoid it."""
     row = town.roads[road]
@@ -71,14 +60,7 @@ def report_road_closure(town: TownMap, road: RoadRef, reason: Reason, hours: Hou
     return closure_view(town, town.closures.put(closure))
 
 
-@server.write(
-    "withdraw {closure}, the road is open again",
-    "take back my report of {closure}",
-    "remove {closure} from the map because traffic flows again",
-    "delete my closure report {closure}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def withdraw_road_closure(town: TownMap, closure: ClosureRef) -> ClosureView:
     """Withdraw a closure that you reported, before it ends by itself."""
     row = town.closures[closure]

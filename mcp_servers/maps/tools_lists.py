@@ -16,12 +16,7 @@ def list_view(row: PlaceList, rows: int = ROWS) -> PlaceListView:
     return PlaceListView(id=row.id, name=row.name, count=len(row.places), places=row.places[::-1][:rows])
 
 
-@server.read(
-    "list my lists of saved places[ named {name}][, at most {limit} lists and places of each]",
-    "show the places I have saved on the map[ in the list {name}][, no more than {limit}]",
-    "tell me what is in my place lists[, only those called {name}][, up to {limit}]",
-    "look through my saved places[ under {name}][, {limit} at most]",
-)
+@server.read()
 def list_place_lists(town: TownMap, name: AskedListName = None, limit: Limit = None) -> tuple[PlaceListView, ...]:
     """List your lists of saved places with their latest places."""
     wanted, most = (name or "").casefold(), limit or ROWS
@@ -29,13 +24,7 @@ def list_place_lists(town: TownMap, name: AskedListName = None, limit: Limit = N
     return tuple([list_view(row, most) for row in rows[:most]])
 
 
-@server.write(
-    "create a list of places named {name}",
-    "start a new list {name} for places on the map",
-    "make a map list called {name}",
-    "set up an empty place list with the name {name}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_place_list(town: TownMap, name: ListName) -> PlaceListView:
     """Create an empty list for saved places."""
     name = " ".join(name.split())
@@ -47,13 +36,7 @@ def create_place_list(town: TownMap, name: ListName) -> PlaceListView:
     return list_view(town.lists.put(PlaceList(id=town.lists.new_id(), name=name)))
 
 
-@server.write(
-    "save {place} in {list}[ as {label}]",
-    "add {place} to {list}[, labelled {label}]",
-    "put {place} on {list}[ with the note {label}]",
-    "keep {place} in {list} for later[, remembered as {label}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def save_place(town: TownMap, list: ListRef, place: PlaceRef, label: Label = None) -> PlaceListView:
     """Save a place in one of your lists, with your own label."""
     row, found = town.lists[list], town.places[place]

@@ -23,12 +23,7 @@ FARTHEST = 5_000
 REVIEWS = 2
 
 
-@server.read(
-    "search the map[ for {query}][, only the kind {kind}][, near {near}][, open at {open_at}][, at most {limit}]",
-    "find places in town[ matching {query}][ that are a {kind}][ around {near}][ open at {open_at}][, up to {limit}]",
-    "look on the map[ for {query}][, kind {kind}][, closest to {near}][, open on {open_at}][, {limit} at most]",
-    "show places on the map[ called {query}][ of the kind {kind}][ by {near}][ open at {open_at}][, {limit} results]",
-)
+@server.read()
 def search_places(
     town: TownMap,
     query: Query = None,
@@ -63,12 +58,7 @@ def place_view(town: TownMap, row: TownPlace, middle: TownPlace | None) -> Place
     )
 
 
-@server.read(
-    "show the details of {place} on the map",
-    "tell me the opening hours and address of {place}",
-    "look up {place} with its rating and reviews",
-    "check on the map whether {place} is open now",
-)
+@server.read()
 def get_place_details(town: TownMap, place: PlaceRef) -> PlaceDetails:
     """Get a place with its address, opening hours, free spaces, rating and reviews."""
     row, reviews = town.places[place], town.reviews.where(place=place)
@@ -90,12 +80,7 @@ def get_place_details(town: TownMap, place: PlaceRef) -> PlaceDetails:
     )
 
 
-@server.read(
-    "find the address {address} on the map",
-    "locate {address} and give me its coordinates",
-    "tell me what is at {address}",
-    "look up the coordinates of the street address {address}",
-)
+@server.read()
 def geocode_address(town: TownMap, address: Address) -> FoundAddress:
     """Find what is at an address of the town, and its coordinates."""
     street = " ".join(address.split(",")[0].split())
@@ -122,12 +107,7 @@ class Point(NamedTuple):
     longitude: int
 
 
-@server.read(
-    "tell me what is at the coordinates {point}",
-    "find the place and the road nearest to {point}",
-    "look up the address at the point {point}",
-    "name the closest address and road to the coordinates {point}",
-)
+@server.read()
 def reverse_geocode(town: TownMap, point: PointText) -> Surroundings:
     """Find the place and the road nearest to a point."""
     latitude, longitude = point.split(",")

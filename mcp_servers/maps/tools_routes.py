@@ -30,12 +30,7 @@ from .views import Directions, ReachablePlace, TravelTime
 FURTHEST = timedelta(days=365)
 
 
-@server.read(
-    "give me directions from {origin} to {destination}, {mode}[, avoiding {avoid}][, leaving at {depart}]",
-    "find the fastest way from {origin} to {destination} by {mode}[ without {avoid}][, departing {depart}]",
-    "show the route between {origin} and {destination} when {mode}[, no {avoid}][, starting at {depart}]",
-    "plan how to get from {origin} to {destination} {mode}[ and avoid {avoid}][ with departure at {depart}]",
-)
+@server.read()
 def get_directions(
     town: TownMap,
     origin: Origin,
@@ -68,12 +63,7 @@ def get_directions(
     )
 
 
-@server.read(
-    "compare how long {mode} takes from {origins} to {destinations}",
-    "tell me all travel times between {origins} and {destinations} when {mode}",
-    "make a table of the ways from {origins} to {destinations}, {mode}",
-    "work out the distances from each of {origins} to each of {destinations} by {mode}",
-)
+@server.read()
 def get_distance_matrix(
     town: TownMap, origins: Origins, destinations: Destinations, mode: Travel
 ) -> tuple[TravelTime, ...]:
@@ -93,12 +83,7 @@ def get_distance_matrix(
     return tuple(found)
 
 
-@server.read(
-    "find what can be reached from {origin} within {minutes} minutes {mode}[, only the kind {kind}][, at most {limit}]",
-    "show places {mode} for up to {minutes} minutes from {origin}[, kind {kind}][, no more than {limit}]",
-    "list what is no more than {minutes} minutes from {origin} when {mode}[, each a {kind}][, up to {limit}]",
-    "look for places around {origin} that take {minutes} minutes or less by {mode}[, a {kind}][, {limit} at most]",
-)
+@server.read()
 def find_reachable_places(
     town: TownMap, origin: Origin, minutes: Within, mode: Travel, kind: AskedKind = None, limit: Limit = None
 ) -> tuple[ReachablePlace, ...]:

@@ -14,12 +14,7 @@ from .trips import new_trip, trip_view
 from .views import TripView
 
 
-@server.read(
-    "list the trips shared on the map[, only those not ended: {under_way}][, at most {limit}]",
-    "show the live location and arrival of shared trips[, running ones only: {under_way}][, no more than {limit}]",
-    "tell me who is on the way and when they arrive[, leaving out ended trips: {under_way}][, up to {limit}]",
-    "check how far the shared trips are[, just those still going: {under_way}][, {limit} at most]",
-)
+@server.read()
 def list_shared_trips(town: TownMap, under_way: AskedUnderWay = None, limit: Limit = None) -> tuple[TripView, ...]:
     """List the trips shared by you and with you. Newest first, with position and arrival."""
     rows = [row for row in town.trips if not (under_way and row.ended)]
@@ -27,13 +22,7 @@ def list_shared_trips(town: TownMap, under_way: AskedUnderWay = None, limit: Lim
     return tuple([trip_view(town, row) for row in latest])
 
 
-@server.write(
-    "share my trip from {origin} to {destination} with {viewer}, I am {mode}",
-    "let {viewer} follow me {mode} from {origin} to {destination}",
-    "start {mode} from {origin} to {destination} and share my live location with {viewer}",
-    "send {viewer} my arrival time for the way from {origin} to {destination}, {mode}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def share_trip(town: TownMap, origin: Origin, destination: Destination, mode: Travel, viewer: Viewer) -> TripView:
     """Start a trip now and let a contact follow it until you end it."""
     if viewer == town.me:
@@ -49,14 +38,7 @@ def share_trip(town: TownMap, origin: Origin, destination: Destination, mode: Tr
     return trip_view(town, town.trips.put(trip))
 
 
-@server.write(
-    "stop sharing {trip}",
-    "end {trip}",
-    "let nobody follow {trip} any longer",
-    "finish {trip} and hide my location",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def end_shared_trip(town: TownMap, trip: TripRef) -> TripView:
     """End a trip that you share, for good."""
     row = town.trips[trip]

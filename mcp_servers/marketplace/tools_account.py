@@ -13,12 +13,7 @@ from .terms import LEAST_PAYOUT, LOW_STARS, MOST_PAYOUTS, PAYOUT_TAKES, RATING_L
 from .views import MarketAccount, stars, trade_view
 
 
-@server.read(
-    "show my marketplace account[, only things {side}][, at most {limit} rows]",
-    "tell me what I earned on the marketplace[ with what I {side}][, no more than {limit} trades]",
-    "list my second-hand purchases and sales[, just those {side}][, up to {limit}]",
-    "check how much the marketplace can pay out to me[ and what I {side}][, {limit} trades at most]",
-)
+@server.read()
 def get_market_account(market: Market, side: AskedTradeSide = None, limit: Limit = None) -> MarketAccount:
     """Get your earnings in cents with your latest trades and payouts."""
     now, rows = settled(market), limit or ROWS
@@ -34,13 +29,7 @@ def get_market_account(market: Market, side: AskedTradeSide = None, limit: Limit
     )
 
 
-@server.write(
-    "rate {trade} with {stars} stars[, saying {comment}]",
-    "give {stars} stars for {trade}[ with the comment {comment}]",
-    "leave a rating of {stars} stars on {trade}[: {comment}]",
-    "tell the marketplace that {trade} deserves {stars} stars[, because {comment}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def rate_market_trade(market: Market, trade: TradeRef, stars: Stars, comment: Comment = None) -> MarketRating:
     """Rate the other side of one of your trades."""
     settle(market)
@@ -67,12 +56,7 @@ def rate_market_trade(market: Market, trade: TradeRef, stars: Stars, comment: Co
     )
 
 
-@server.write(
-    "pay out {amount} cents of my marketplace earnings",
-    "send {amount} cents from my sales on the marketplace to my bank",
-    "withdraw {amount} cents that I earned by selling second-hand",
-    "request a payout of {amount} cents from the marketplace",
-)
+@server.write()
 def request_market_payout(market: Market, amount: PayoutAmount) -> MarketPayout:
     """Have earnings paid out to your bank, which takes two days."""
     settle(market)

@@ -13,13 +13,7 @@ from .terms import EXTENSION, increment
 from .views import BidPlaced, TradeView, trade_view
 
 
-@server.write(
-    "bid {amount} cents on {listing}",
-    "place a bid of {amount} cents in the auction of {listing}",
-    "raise my hand for {listing} at {amount} cents",
-    "try to win {listing} with a bid of {amount} cents",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def place_auction_bid(market: Market, listing: ListingRef, amount: BidAmount) -> BidPlaced:
     """Bid in an auction. A rival's automatic bid may top yours at once."""
     settle(market)
@@ -51,13 +45,7 @@ def answer_bid(market: Market, listing: Listing, amount: int) -> None:
         put_bid(market, listing.id, listing.rival, least)
 
 
-@server.write(
-    "buy {listing}",
-    "purchase {listing} at its price",
-    "take {listing} for what the seller asks",
-    "get me {listing} right away, no haggling",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def buy_market_listing(market: Market, listing: ListingRef) -> TradeView:
     """Buy something at its fixed price."""
     settle(market)

@@ -24,16 +24,7 @@ from .terms import MOST_WATCHED
 from .views import ListingDetails, ListingView, listing_details, listing_view
 
 
-@server.read(
-    "search the marketplace[ for {words}][ in {category}][, only {format}][, up to {most} cents][, from {seller}]"
-    "[, only what I am {scope}][, at most {limit}]",
-    "find second-hand listings[ with {words} in the title][ of the category {category}][ by {format}]"
-    "[ for {most} cents at most][ sold by {seller}][ that I am {scope}][, no more than {limit}]",
-    "look what people sell second-hand[, such as {words}][, category {category}][, {format} only][, below {most} cents]"
-    "[, seller {seller}][, limited to what I am {scope}][, up to {limit} of them]",
-    "show me listings on the marketplace[ about {words}][ under {category}][ sold by {format}][ within {most} cents]"
-    "[ offered by {seller}][ I am {scope}][, {limit} at most]",
-)
+@server.read()
 def search_market_listings(
     market: Market,
     words: AskedWords = None,
@@ -83,25 +74,14 @@ def in_scope(market: Market, scope: Scope) -> list[Listing]:
     return [market.listings[id] for id in ids]
 
 
-@server.read(
-    "show everything about {listing}",
-    "open {listing} with its price and bids",
-    "tell me about {listing} and how its seller is rated",
-    "check whether {listing} is still for sale",
-)
+@server.read()
 def get_market_listing(market: Market, listing: ListingRef) -> ListingDetails:
     """Get a listing with its bids and its seller's rating."""
     now = settled(market)
     return listing_details(now, now.listings[listing])
 
 
-@server.write(
-    "{action} {listing}",
-    "please {action} {listing} for me",
-    "update my watch list on the marketplace: {action} {listing}",
-    "let me {action} {listing} from now on",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def update_market_watch(market: Market, listing: ListingRef, action: Watching) -> ListingView:
     """Put a listing on your watch list, or take it off."""
     settle(market)

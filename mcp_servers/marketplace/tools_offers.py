@@ -29,12 +29,7 @@ from .views import OfferView, offer_view
 SCORN_PERCENT = 70
 
 
-@server.read(
-    "list my marketplace offers[ that I {side}][ for {listing}][, at most {limit}]",
-    "show the offers on the marketplace[ I {side}][ about {listing}][, no more than {limit}]",
-    "tell me how the haggling stands[, only offers {side}][ over {listing}][, up to {limit} offers]",
-    "check for news on second-hand offers[ {side} by me][ on {listing}][, {limit} at most]",
-)
+@server.read()
 def list_market_offers(
     market: Market, side: AskedOfferSide = None, listing: AskedListing = None, limit: Limit = None
 ) -> tuple[OfferView, ...]:
@@ -54,13 +49,7 @@ def side_of(market: Market, offer: MarketOffer) -> str | None:
     return "received" if market.listings[offer.listing].seller == market.me else None
 
 
-@server.write(
-    "offer {amount} cents for {listing}",
-    "make the seller of {listing} an offer of {amount} cents",
-    "ask whether {listing} can be had for {amount} cents",
-    "propose {amount} cents instead of the full price of {listing}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def make_market_offer(market: Market, listing: ListingRef, amount: OfferAmount) -> OfferView:
     """Offer less than the price. The seller accepts or declines at once, or answers later."""
     settle(market)
@@ -131,14 +120,7 @@ def accept(market: Market, offer: MarketOffer) -> MarketOffer:
     return offer
 
 
-@server.write(
-    "{answer} {offer}[ with {amount} cents]",
-    "reply to {offer}: {answer}[ at {amount} cents]",
-    "answer {offer} on the marketplace, I {answer}[ and want {amount} cents]",
-    "tell the other side of {offer} that I {answer}[, naming {amount} cents]",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def answer_market_offer(
     market: Market, offer: OfferRef, answer: OfferAnswer, amount: CounterAmount = None
 ) -> OfferView:

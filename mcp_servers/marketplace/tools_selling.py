@@ -15,17 +15,7 @@ from .terms import LONGEST_AUCTION, MOST_OPEN, PROHIBITED
 from .views import ListingDetails, ListingView, listing_details, listing_view
 
 
-@server.write(
-    "list {title} on the marketplace in {category}, condition {condition}, {format} of {price} cents, for {days} days"
-    "[, price {haggling}]",
-    "sell {title} second-hand: category {category}, condition {condition}, {format}, {price} cents, {days} days"
-    "[, {haggling}]",
-    "put {title} up for sale as {category} in condition {condition}, {format} of {price} cents, over {days} days"
-    "[, {haggling}]",
-    "offer {title} on the marketplace under {category}, condition {condition}, {format}, {price} cents, {days} days"
-    "[, with a price that is {haggling}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_market_listing(
     market: Market,
     title: Title,
@@ -75,14 +65,7 @@ def require_listable(market: Market, title: str, format: Format, days: int) -> N
         raise ToolError("too_many_listings", f"You have {MOST_OPEN} open listings, the most allowed; end one first.")
 
 
-@server.write(
-    "end {listing} before it is sold",
-    "take {listing} down",
-    "withdraw {listing} from the marketplace",
-    "stop selling {listing}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def end_market_listing(market: Market, listing: OwnListingRef) -> ListingView:
     """End one of your listings unsold. Its open offers close."""
     settle(market)

@@ -27,12 +27,7 @@ from .views import InvoiceDetails, InvoiceView, invoice_details, invoice_view
 LONGEST_TERM = timedelta(days=90)
 
 
-@server.read(
-    "list the invoices I sent to customers[ that are {status}][ for {customer}][, at most {limit}]",
-    "show my customer invoices[ in status {status}][ billed to {customer}][, no more than {limit}]",
-    "tell me which invoices to customers there are[ with the status {status}][ to {customer}][, up to {limit}]",
-    "give me an overview of what I billed[, only {status} invoices][, only to {customer}][, {limit} at most]",
-)
+@server.read()
 def list_customer_invoices(
     till: Till, status: AskedStatus = None, customer: AskedCustomer = None, limit: Limit = None
 ) -> tuple[InvoiceView, ...]:
@@ -46,24 +41,13 @@ def list_customer_invoices(
     return tuple(invoice_view(row) for row in first)
 
 
-@server.read(
-    "show the details of {invoice} with its payment",
-    "check whether {invoice} has been paid",
-    "look up {invoice} and what was refunded of it",
-    "open {invoice} in the payment system",
-)
+@server.read()
 def get_customer_invoice(till: Till, invoice: InvoiceRef) -> InvoiceDetails:
     """Get an invoice with its payment and refunds, amounts in cents."""
     return invoice_details(till, till.invoices[invoice])
 
 
-@server.write(
-    "draft an invoice to {customer} for {subject}, {amount} cents, due on {due}",
-    "prepare a bill for {customer}: {subject}, {amount} cents, payable until {due}",
-    "write a draft invoice over {amount} cents for {subject} to {customer}, due {due}",
-    "make a new invoice draft, {subject} for {customer} at {amount} cents, to be paid by {due}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def draft_invoice(till: Till, customer: CustomerRef, subject: Subject, amount: Amount, due: DueDay) -> InvoiceDetails:
     """Draft an invoice to a customer. It can be charged once finalized."""
     billed, today = till.customers[customer], till.now.date()
@@ -93,13 +77,7 @@ def draft_invoice(till: Till, customer: CustomerRef, subject: Subject, amount: A
     return invoice_details(till, till.invoices.put(row))
 
 
-@server.write(
-    "finalize {invoice}",
-    "issue {invoice} to the customer",
-    "turn {invoice} from a draft into an open invoice",
-    "send out {invoice}, it is ready",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def finalize_invoice(till: Till, invoice: InvoiceRef) -> InvoiceDetails:
     """Issue a draft, so that it is open and can be charged."""
     row, today = till.invoices[invoice], till.now.date()
@@ -112,14 +90,7 @@ def finalize_invoice(till: Till, invoice: InvoiceRef) -> InvoiceDetails:
     return invoice_details(till, row)
 
 
-@server.write(
-    "close {invoice} as {outcome}",
-    "mark {invoice} as {outcome}",
-    "give up on {invoice} and set it to {outcome}",
-    "end {invoice} without payment, as {outcome}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def close_invoice(till: Till, invoice: InvoiceRef, outcome: Outcome) -> InvoiceDetails:
     """Close an unpaid invoice: void it, or write an overdue one off."""
     row = till.invoices[invoice]

@@ -17,13 +17,7 @@ CODE_ABOVE = 60_000
 """Charges above so many cents need the customer's one-time code."""
 
 
-@server.write(
-    "charge {invoice} to the card {card_number}[, one-time code {code}]",
-    "collect the money for {invoice} with card {card_number}[ and the code {code}]",
-    "take the payment of {invoice} from card number {card_number}[, approved with code {code}]",
-    "have {invoice} paid by the card {card_number}[, the customer's code is {code}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def charge_invoice(till: Till, invoice: InvoiceRef, card_number: CardNumber, code: Code = None) -> Charged:
     """Charge all of an invoice to a customer's card. Large charges need a code."""
     row = till.invoices[invoice]
@@ -76,12 +70,7 @@ def require_code(invoice: Invoice, code: str | None) -> None:
     raise ToolError("wrong_code", f"This is not the code sent for {invoice.id}; ask the customer for the right one.")
 
 
-@server.write(
-    "refund {amount} cents of {payment}[, reason {reason}]",
-    "give back {amount} cents of {payment}[ because it is {reason}]",
-    "return {amount} cents from {payment} to the customer's card[ as {reason}]",
-    "pay {amount} cents of {payment} back[, the reason is {reason}]",
-)
+@server.write()
 def refund_payment(till: Till, payment: PaymentRef, amount: RefundAmount, reason: RefundReason = None) -> Refunded:
     """Refund a payment or a part of it to its card, within 30 days."""
     row, balance = till.payments[payment], till.merchant.balance

@@ -18,14 +18,7 @@ MOST_ATTEMPTS = 5
 KEPT = timedelta(days=30)
 
 
-@server.read(
-    "list the webhook events[ of {invoice}][ of the kind {kind}][, failed only: {failed_only}][, at most {limit}]",
-    "show what my webhooks were told[ about {invoice}][, only {kind}][, just failures: {failed_only}][, up to {limit}]",
-    "tell me which webhook deliveries there were[ for {invoice}][ of {kind}][, the failed ones alone: {failed_only}]"
-    "[, no more than {limit}]",
-    "go through the latest webhook events[ for {invoice}][ named {kind}][, undelivered ones only: {failed_only}]"
-    "[, {limit} at most]",
-)
+@server.read()
 def list_webhook_events(
     till: Till,
     invoice: AskedInvoice = None,
@@ -43,12 +36,7 @@ def list_webhook_events(
     return tuple(event_view(till, row) for row in newest)
 
 
-@server.write(
-    "deliver {event} to {webhook} again",
-    "resend {event} to {webhook}",
-    "tell {webhook} about {event} once more",
-    "retry the delivery of {event} to {webhook}",
-)
+@server.write()
 def redeliver_webhook_event(till: Till, event: EventRef, webhook: WebhookRef) -> EventView:
     """Tell a webhook of an event it has not got."""
     row, listener = till.events[event], till.webhooks[webhook]
@@ -69,13 +57,7 @@ def redeliver_webhook_event(till: Till, event: EventRef, webhook: WebhookRef) ->
     return event_view(till, till.events.change(event, deliveries=told))
 
 
-@server.write(
-    "register the webhook {url} for {kinds}",
-    "tell {url} about events of the kinds {kinds} from now on",
-    "add a webhook at {url} that gets {kinds}",
-    "set up {url} as a webhook for {kinds}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def register_webhook(till: Till, url: Url, kinds: Kinds) -> WebhookView:
     """Register an address to be told of events of some kinds."""
     rows = list(till.webhooks)

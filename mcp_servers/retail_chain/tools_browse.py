@@ -26,13 +26,7 @@ from .state import Chain, ChainProductId, Product, Stock, Store, words_of
 from .views import ProductLine, PromotionLine, StockLine, StoreLine
 
 
-@server.read(
-    "find the chain's stores[ near {near}][ that have {product}][ with their hours on {day}][, at most {limit}]",
-    "list the closest stores of the chain[ to {near}][ with {product} in stock][, hours of {day}][, {limit} at most]",
-    "show me which stores of the chain are around[ {near}][ and carry {product}][ and when they open on {day}]"
-    "[, up to {limit}]",
-    "look up where the chain has stores[ near {near}][ selling {product}][, hours for {day}][, no more than {limit}]",
-)
+@server.read()
 def find_stores(
     chain: Chain, near: Near = None, product: AskedProduct = None, day: OnDay = None, limit: Limit = ROWS
 ) -> tuple[StoreLine, ...]:
@@ -63,12 +57,7 @@ def store_line(chain: Chain, store: Store, distance: int, day: date | None) -> S
     )
 
 
-@server.read(
-    "search the chain's products[ for {query}][ in the category {category}][, at most {limit}]",
-    "find what the stores of the chain sell[ named {query}][ for {category}][, no more than {limit}]",
-    "look through the chain's range[ for {query}][ under {category}][, up to {limit} products]",
-    "show products of the chain[ called {query}][ from the category {category}][, {limit} at most]",
-)
+@server.read()
 def find_chain_products(
     chain: Chain, query: Query = None, category: AskedCategory = None, limit: Limit = ROWS
 ) -> tuple[ProductLine, ...]:
@@ -95,12 +84,7 @@ def product_line(chain: Chain, row: Product) -> ProductLine:
     )
 
 
-@server.read(
-    "check which stores have {product}[, only {store}][, at most {limit}]",
-    "look up how many of {product} the stores have[, just at {store}][, no more than {limit} stores]",
-    "tell me where {product} is in stock[, namely in {store}][, up to {limit} stores]",
-    "see the store stock of {product} and its price[ at {store}][, {limit} stores at most]",
-)
+@server.read()
 def check_store_stock(
     chain: Chain, product: ProductRef, store: AskedStore = None, limit: Limit = ROWS
 ) -> tuple[StockLine, ...]:
@@ -123,12 +107,7 @@ def stock_line(chain: Chain, row: Stock, available: int) -> StockLine:
     )
 
 
-@server.read(
-    "list the promotions at {store}[, at most {limit}]",
-    "show what is on offer at {store} today[, no more than {limit}]",
-    "tell me which products are reduced at {store}[, up to {limit} of them]",
-    "look up today's discounts in {store}[, {limit} at most]",
-)
+@server.read()
 def list_store_promotions(chain: Chain, store: StoreRef, limit: Limit = ROWS) -> tuple[PromotionLine, ...]:
     """List today's promotions of a store, the largest discounts first."""
     today = chain.now.date()

@@ -17,12 +17,7 @@ from .views import CardView, ReturnView
 RETURN_WINDOW = timedelta(days=30)
 
 
-@server.read(
-    "show my loyalty card of the chain[ with the last {limit} purchases]",
-    "check how many points I have at the chain[, listing {limit} purchases at most]",
-    "tell me my loyalty tier and what I bought at the stores[, no more than {limit} purchases]",
-    "look up my points and purchases at the chain[, up to {limit} of them]",
-)
+@server.read()
 def get_loyalty_card(chain: Chain, limit: Limit = ROWS) -> CardView:
     """Get your loyalty card: tier, points, yearly spending, latest purchases."""
     total = spent(chain)
@@ -38,13 +33,7 @@ def get_loyalty_card(chain: Chain, limit: Limit = ROWS) -> CardView:
     )
 
 
-@server.write(
-    "return {quantity} of {purchase} to {store}",
-    "bring {quantity} units of {purchase} back to {store}",
-    "take {quantity} of {purchase} back to {store} for a refund",
-    "give {quantity} of {purchase} back at {store}",
-    destructive=True,
-)
+@server.write(destructive=True)
 def return_to_store(chain: Chain, purchase: PurchaseRef, store: StoreRef, quantity: Quantity) -> ReturnView:
     """Return units of a purchase to an open store within 30 days."""
     take_in(chain)

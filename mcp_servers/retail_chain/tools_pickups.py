@@ -31,12 +31,7 @@ HOLD = timedelta(hours=48)
 MOST_PICKUPS = 6
 
 
-@server.write(
-    "reserve {quantity} of {product} at {store} for pick-up",
-    "have {store} put {quantity} of {product} aside for me",
-    "set {quantity} of {product} aside at {store}",
-    "hold {quantity} of {product} for me in {store}",
-)
+@server.write()
 def reserve_at_store(chain: Chain, store: StoreRef, product: ProductRef, quantity: Quantity) -> PickupView:
     """Reserve units of a product in a store for 48 hours."""
     take_in(chain)
@@ -90,12 +85,7 @@ def hold(
     )
 
 
-@server.read(
-    "list my store reservations[ that are {status}][, at most {limit}]",
-    "show what the stores hold for me[ with the status {status}][, no more than {limit}]",
-    "tell me what I have reserved at the chain[, only those {status}][, up to {limit} of them]",
-    "look up my pick-ups at the stores[ in the status {status}][, {limit} at most]",
-)
+@server.read()
 def list_store_pickups(chain: Chain, status: AskedStatus = None, limit: Limit = ROWS) -> tuple[PickupView, ...]:
     """List your reservations and transfers, newest first."""
     rows = sorted(chain.pickups, key=attrgetter("reserved", "id"), reverse=True)
@@ -116,13 +106,7 @@ def still_held(chain: Chain, id: StorePickupId) -> Pickup:
     return pickup
 
 
-@server.write(
-    "pick up {pickup}[ and pay with {points} points]",
-    "collect {pickup} at the store[, using {points} of my points]",
-    "pay for {pickup} and take it home[, {points} points towards it]",
-    "fetch {pickup} from the store[ with {points} loyalty points]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def collect_pickup(chain: Chain, pickup: PickupRef, points: Points = None) -> PurchaseView:
     """Pay for a reservation and pick it up while the store is open."""
     take_in(chain)
@@ -178,14 +162,7 @@ def purchase_view(chain: Chain, row: Purchase) -> PurchaseView:
     )
 
 
-@server.write(
-    "cancel {pickup}",
-    "tell the store that I no longer want {pickup}",
-    "let {pickup} go back on the shelf",
-    "release {pickup} at the store",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def cancel_pickup(chain: Chain, pickup: PickupRef) -> PickupView:
     """Cancel a reservation; one that is on the way cannot be cancelled."""
     take_in(chain)

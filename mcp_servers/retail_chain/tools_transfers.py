@@ -18,12 +18,7 @@ LOADING = timedelta(minutes=20)
 METRES_PER_MINUTE = 300
 
 
-@server.write(
-    "have {quantity} of {product} moved from {source} to {target} for me",
-    "transfer {quantity} of {product} from {source} to {target} so that I can pick it up there",
-    "order {quantity} of {product} from {source} into {target}",
-    "ask {source} to send {quantity} of {product} over to {target}",
-)
+@server.write()
 def request_store_transfer(
     chain: Chain, source: Source, target: Target, product: ProductRef, quantity: Quantity
 ) -> PickupView:

@@ -13,25 +13,13 @@ from .state import PACE, Address, Shop
 from .views import AccountDetails, DeliveryOption
 
 
-@server.read(
-    "show my account at the online shop",
-    "tell me how many loyalty points and how much credit I have at the shop",
-    "look up my stored cards and gift cards at the shop",
-    "check my shop credit, points and cards",
-)
+@server.read()
 def get_shop_account(shop: Shop) -> AccountDetails:
     """Get your account: credit in cents, loyalty points, stored cards and gift cards."""
     return account_details(shop)
 
 
-@server.write(
-    "redeem {gift_card} at the online shop with the code {code}",
-    "turn {gift_card} into shop credit, its code is {code}",
-    "use the code {code} to redeem {gift_card} in the shop",
-    "cash in {gift_card} at the shop, the code on it is {code}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def redeem_shop_gift_card(shop: Shop, gift_card: GiftCardRef, code: GiftCode) -> AccountDetails:
     """Turn a gift card into shop credit."""
     card = shop.gift_cards[gift_card]
@@ -54,23 +42,13 @@ def secrets(shop: Shop) -> dict[tuple[str, str], str]:
     return known
 
 
-@server.read(
-    "list the addresses the shop can deliver to[, at most {limit}]",
-    "show my shipping addresses and the pickup points[, no more than {limit}]",
-    "tell me where a shop order can be sent[, up to {limit} addresses]",
-    "look up my delivery addresses at the online shop[, {limit} at most]",
-)
+@server.read()
 def list_shop_addresses(shop: Shop, limit: Limit = ROWS) -> tuple[Address, ...]:
     """List your addresses, and then the pickup points near you."""
     return tuple(shop.addresses)[:limit]
 
 
-@server.read(
-    "show how the shop delivers to {address} and what it costs",
-    "list the delivery options of my shop cart to {address}",
-    "tell me when a shop order could arrive at {address}",
-    "compare the shop's shipping prices to {address}",
-)
+@server.read()
 def list_shop_delivery_options(shop: Shop, address: AddressRef) -> tuple[DeliveryOption, ...]:
     """List ways to deliver the cart to an address, with cents and arrival."""
     lines = shop.cart

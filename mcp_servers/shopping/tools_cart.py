@@ -14,23 +14,13 @@ from .views import Cart, CouponLine
 MOST_LINES = 20
 
 
-@server.read(
-    "show my shop cart",
-    "tell me what is in my cart at the online shop and what it costs",
-    "look into my shopping cart",
-    "list the things in my shopping cart with the discount",
-)
+@server.read()
 def show_shop_cart(shop: Shop) -> Cart:
     """Show the cart with its lines, coupon and total in cents."""
     return cart_of(shop)
 
 
-@server.write(
-    "add {quantity} pieces of {item} to my shop cart",
-    "put {item} into my shopping cart, {quantity} of them",
-    "place {quantity} of {item} in the shop cart",
-    "get {quantity} pieces of {item} ready to buy in my shopping cart",
-)
+@server.write()
 def add_to_shop_cart(shop: Shop, item: ItemRef, quantity: Quantity) -> CartLine:
     """Add pieces of an item to the cart, on top of those in it."""
     row = shop.items[item]
@@ -53,13 +43,7 @@ def add_to_shop_cart(shop: Shop, item: ItemRef, quantity: Quantity) -> CartLine:
     return shop.cart_lines.put(new)
 
 
-@server.write(
-    "change {line} of the shop to {quantity} pieces",
-    "set the quantity of {line} of the shop to {quantity}",
-    "make it {quantity} pieces of {line} at the online shop",
-    "I want {quantity} pieces of {line} at the shop",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_shop_cart_quantity(shop: Shop, line: CartLineRef, quantity: NewQuantity) -> Cart:
     """Set how many pieces of an item the cart holds; 0 takes it out."""
     row = shop.cart_lines[line]
@@ -72,12 +56,7 @@ def set_shop_cart_quantity(shop: Shop, line: CartLineRef, quantity: NewQuantity)
     return cart_of(shop)
 
 
-@server.read(
-    "list my shop coupons[, at most {limit}]",
-    "show which coupons I have for the online shop[, no more than {limit}]",
-    "tell me about my shop coupons and their conditions[, up to {limit} of them]",
-    "look up the discounts I can use in the online shop[, {limit} at most]",
-)
+@server.read()
 def list_shop_coupons(shop: Shop, limit: Limit = ROWS) -> tuple[CouponLine, ...]:
     """List your coupons with their conditions, the next to expire first; spent ones last."""
     today = shop.now.date()
@@ -85,13 +64,7 @@ def list_shop_coupons(shop: Shop, limit: Limit = ROWS) -> tuple[CouponLine, ...]
     return tuple(coupon_line(row) for row in rows[:limit])
 
 
-@server.write(
-    "apply {coupon} to my shop cart",
-    "use {coupon} for what is in my shopping cart",
-    "take {coupon} off the price of my shop cart",
-    "redeem {coupon} on my shopping cart",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def apply_shop_coupon(shop: Shop, coupon: CouponRef) -> Cart:
     """Apply a coupon to the cart, in place of another one."""
     row = shop.coupons[coupon]

@@ -34,16 +34,7 @@ SORT_KEYS: dict[Sort, Callable[[Product], int]] = {
 }
 
 
-@server.read(
-    "search the shop[ for {query}][ in {category}][ up to {max_price} cents][ with {min_stars} stars or more]"
-    "[, in stock: {in_stock}][, {sort} first][, at most {limit}]",
-    "find products of the online shop[ that match {query}][ among {category}][ for no more than {max_price} cents]"
-    "[ rated {min_stars} or better][, in stock: {in_stock}][, sorted by {sort}][, {limit} at most]",
-    "look through the shop's catalogue[ for {query}][, category {category}][, price up to {max_price} cents]"
-    "[, at least {min_stars} stars][, in stock: {in_stock}][, the {sort} first][, up to {limit} products]",
-    "show what the online shop sells[ under {query}][ in the category {category}][ below {max_price} cents]"
-    "[ from {min_stars} stars on][, in stock: {in_stock}][, {sort} ones first][, no more than {limit}]",
-)
+@server.read()
 def search_shop_products(
     shop: Shop,
     query: AskedQuery = None,
@@ -78,36 +69,20 @@ def matching(shop: Shop, query: str | None, category: Category | None) -> list[P
     return [row for row in rows if category in (None, row.category) and all(word in row.words for word in words[1:])]
 
 
-@server.read(
-    "show {product} from the shop with its options and stock",
-    "tell me in which options the shop has {product}",
-    "look up the price and stock of {product} in the shop",
-    "open the shop's page of {product}",
-)
+@server.read()
 def get_shop_product(shop: Shop, product: ProductRef) -> ProductDetails:
     """Get a product with its items: each option with its price and stock."""
     return product_details(shop, shop.products[product])
 
 
-@server.read(
-    "list the shop's reviews of {product}[, at most {limit}]",
-    "show what other customers think of {product}[, no more than {limit} reviews]",
-    "read the customer reviews of {product}[, up to {limit} of them]",
-    "tell me how buyers rated {product}[, {limit} reviews at most]",
-)
+@server.read()
 def list_shop_reviews(shop: Shop, product: ProductRef, limit: Limit = ROWS) -> tuple[Review, ...]:
     """List the reviews of a product, newest first."""
     rows = shop.reviews.where(product=shop.products[product].id)
     return tuple(sorted(reversed(rows), key=lambda row: row.on, reverse=True)[:limit])
 
 
-@server.write(
-    "review {product} with {stars} stars and the text {text}",
-    "give {product} {stars} stars in the shop and write {text}",
-    "post a shop review of {product}, {stars} stars, saying {text}",
-    "rate {product} at {stars} stars, my comment is {text}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def review_shop_product(shop: Shop, product: ProductRef, stars: Stars, text: ReviewText) -> Review:
     """Review a product that was delivered to you."""
     row = shop.products[product]

@@ -13,17 +13,7 @@ from .state import Delivery, Shop
 from .views import OrderDetails
 
 
-@server.write(
-    "check out my shop cart to {address}, paid by {card} with the CVV {cvv}"
-    "[, by {delivery} delivery][, using {points} points][, using my credit: {use_credit}]",
-    "order what is in my shopping cart to {address} and charge {card}, CVV {cvv}"
-    "[, {delivery} delivery][, pay {points} points of it][, use my shop credit: {use_credit}]",
-    "buy everything in my shop cart by {card}, CVV {cvv}, and send it to {address}"
-    "[ by {delivery} delivery][, spend {points} points][, credit first: {use_credit}]",
-    "place the shop order for my cart to {address} and pay with {card}, whose CVV is {cvv}"
-    "[, way of delivery {delivery}][, take {points} points off][, with my credit: {use_credit}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def check_out_shop_cart(
     shop: Shop,
     card: CardRef,

@@ -18,12 +18,7 @@ from .views import CancelledOrder, OrderDetails, OrderLine
 FAULTS = ("damaged", "wrong item")
 
 
-@server.read(
-    "list my orders at the online shop[ that are {status}][, at most {limit}]",
-    "show what I ordered from the shop[, only what is {status}][, no more than {limit}]",
-    "tell me which shop orders I have[ with the status {status}][, up to {limit} of them]",
-    "look through my shop orders[ for those {status}][, {limit} at most]",
-)
+@server.read()
 def list_shop_orders(shop: Shop, status: AskedStatus = None, limit: Limit = ROWS) -> tuple[OrderLine, ...]:
     """List your orders at the shop, newest first."""
     rows = sorted(shop.orders, key=attrgetter("placed", "id"), reverse=True)
@@ -31,25 +26,13 @@ def list_shop_orders(shop: Shop, status: AskedStatus = None, limit: Limit = ROWS
     return tuple([order_line(shop, row) for row in islice(found, limit)])
 
 
-@server.read(
-    "show every detail of {order} at the online shop",
-    "track {order} and tell me when the shop delivers it",
-    "look up the items and the total of {order} with the shop",
-    "ask the shop where {order} is now",
-)
+@server.read()
 def get_shop_order(shop: Shop, order: OrderRef) -> OrderDetails:
     """Get an order with its status, items, payment and last day of return."""
     return order_details(shop, shop.orders[order])
 
 
-@server.write(
-    "cancel {order} with the online shop",
-    "call off {order} before the shop sends it",
-    "stop {order} at the shop, I do not need it any more",
-    "withdraw {order} and get my money back from the shop",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def cancel_shop_order(shop: Shop, order: OrderRef) -> CancelledOrder:
     """Cancel an order that is not shipped yet, and get everything paid back."""
     row = cancel_order(shop, unshipped(shop, order))
@@ -63,13 +46,7 @@ def cancel_shop_order(shop: Shop, order: OrderRef) -> CancelledOrder:
     )
 
 
-@server.write(
-    "have the shop send {order} to {address} instead",
-    "change the shipping address of {order} to {address} at the shop",
-    "let the shop redirect {order} to {address}",
-    "have the shop deliver {order} to {address} rather than where it goes now",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def change_shop_order_address(shop: Shop, order: OrderRef, address: AddressRef) -> OrderDetails:
     """Send an order that is not packed yet to another address."""
     row, target = unshipped(shop, order), shop.addresses[address]
@@ -81,13 +58,7 @@ def change_shop_order_address(shop: Shop, order: OrderRef, address: AddressRef) 
     return order_details(shop, shop.orders.change(order, address=address))
 
 
-@server.write(
-    "return {line} to the online shop because of this: {reason}[, {quantity} pieces]",
-    "send {line} back to the shop, the reason is {reason}[, {quantity} of them]",
-    "give {line} back to the shop for a refund, reason {reason}[, quantity {quantity}]",
-    "start a return of {line} at the shop with the reason {reason}[ for {quantity} pieces]",
-    destructive=True,
-)
+@server.write(destructive=True)
 def return_shop_item(shop: Shop, line: OrderedLineRef, reason: Why, quantity: AskedPieces = 1) -> Return:
     """Return pieces of an ordered item within 14 days of delivery, for a refund."""
     row, order = returnable(shop, line)

@@ -12,24 +12,13 @@ from .views import WishLine
 MOST_WISHES = 50
 
 
-@server.read(
-    "show my wish list at the shop[, at most {limit}]",
-    "list what I wished for in the shop[, no more than {limit} wishes]",
-    "tell me what is on my shop wish list[, up to {limit} of them]",
-    "look at the wishes I saved in the shop[, {limit} at most]",
-)
+@server.read()
 def show_shop_wish_list(shop: Shop, limit: Limit = ROWS) -> tuple[WishLine, ...]:
     """Show the wish list with prices, stock and alerts, the latest wishes first."""
     return tuple(wish_line(shop, row) for row in list(shop.wishes)[::-1][:limit])
 
 
-@server.write(
-    "add {item} to my wish list at the shop",
-    "put {item} on my shop wish list",
-    "save {item} as a shop wish for later",
-    "remember {item} on the wish list of the online shop",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def add_to_shop_wish_list(shop: Shop, item: ItemRef) -> Wish:
     """Add an item to the wish list."""
     row = shop.items[item]
@@ -41,25 +30,13 @@ def add_to_shop_wish_list(shop: Shop, item: ItemRef) -> Wish:
     return shop.wishes.put(Wish(id=shop.wishes.new_id(), item=item, title=row.title, option=row.option))
 
 
-@server.write(
-    "remove {wish} from my wish list at the shop",
-    "take {wish} off the shop wish list",
-    "delete {wish} at the shop, I do not want it any more",
-    "drop {wish} from what I wished for in the online shop",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def remove_from_shop_wish_list(shop: Shop, wish: WishRef) -> Wish:
     """Remove a wish, and its alert, from the wish list."""
     return shop.wishes.remove(wish)
 
 
-@server.write(
-    "alert me when the shop has {wish} in stock again",
-    "set a restock alert on {wish}",
-    "tell me as soon as {wish} is back in the shop",
-    "let the shop notify me once {wish} is available again",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_shop_restock_alert(shop: Shop, wish: WishRef) -> Wish:
     """Set an alert for a wish that is out of stock."""
     row = shop.wishes[wish]

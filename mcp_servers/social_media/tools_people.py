@@ -14,12 +14,7 @@ from .state import Follow, Network, ProfileBlock, SocialProfile, later
 from .views import ProfileDetails, ProfileLine, profile_details, profile_line
 
 
-@server.read(
-    "find social profiles[ named {name}][ among those I am {relation} with][, at most {limit}]",
-    "look for people on the social network[ called {name}][, only my {relation} list][, no more than {limit}]",
-    "search the social network for profiles[ of {name}][, relation {relation}][, up to {limit} of them]",
-    "show me profiles on the social network[ that match {name}][ from my {relation} list][, {limit} at most]",
-)
+@server.read()
 def find_social_profiles(
     net: Network, name: AskedName = None, relation: AskedRelation = None, limit: Limit = None
 ) -> tuple[ProfileLine, ...]:
@@ -47,12 +42,7 @@ def listed(net: Network, relation: str) -> list[EmailAddress]:
     return [row.followed for row in net.follows.where(follower=net.me) if net.accepted(row) == accepted]
 
 
-@server.read(
-    "show the social profile of {profile}",
-    "look at what {profile} has posted and pinned lately",
-    "tell me how many followers {profile} has on the social network",
-    "open the social network page of {profile}",
-)
+@server.read()
 def get_social_profile(net: Network, profile: ProfileRef) -> ProfileDetails:
     """Get a profile with its counts, its pinned post and its newest posts."""
     row = net.profiles[profile]
@@ -61,13 +51,7 @@ def get_social_profile(net: Network, profile: ProfileRef) -> ProfileDetails:
     return profile_details(net, row)
 
 
-@server.write(
-    "{action} {profile} on the social network",
-    "I want to {action} {profile}",
-    "go and {action} the profile of {profile}",
-    "use my social media account to {action} {profile}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def update_follow(net: Network, profile: ProfileRef, action: FollowAction) -> ProfileLine:
     """Follow a profile, or stop following it; a private one gets a request."""
     row, known = somebody_else(net, profile), net.follow(net.me, profile)
@@ -105,13 +89,7 @@ def require_room(net: Network) -> None:
         raise ToolError("follow_limit", f"You can follow {limit} people, requests included; unfollow somebody first.")
 
 
-@server.write(
-    "{action} {profile} on social media",
-    "make sure to {action} {profile} on my social account",
-    "I would like to {action} the social profile of {profile}",
-    "please {action} {profile} for me on the social network",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def update_block(net: Network, profile: ProfileRef, action: BlockAction) -> ProfileLine:
     """Block a profile, which ends follows both ways, or unblock it."""
     row, known = somebody_else(net, profile), net.block(net.me, profile)

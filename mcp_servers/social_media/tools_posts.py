@@ -10,14 +10,7 @@ from .state import EDIT_WINDOW, Network, SocialPost, SocialPostId
 from .views import PostDetails, PostLine, ProfileDetails, post_details, post_line, profile_details
 
 
-@server.write(
-    "post {text} on the social network[ for {audience}][, comments from {comments_from}][, at {publish_at}]",
-    "publish the post {text}[, visible to {audience}][, {comments_from} may comment][, scheduled for {publish_at}]",
-    "write a social media post that says {text}[, audience {audience}][, comments {comments_from}][ on {publish_at}]",
-    "let my followers on social media know {text}[, as a {audience} post][, open to comments of {comments_from}]"
-    "[, to go out {publish_at}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def publish_post(
     net: Network,
     text: Text,
@@ -42,13 +35,7 @@ def publish_post(
     return post_details(net, net.posts.put(post))
 
 
-@server.write(
-    "edit {post} so that it says {text}[ and let {comments_from} comment]",
-    "change my post {post} to read {text}[, comments from {comments_from}]",
-    "correct {post} with the new text {text}[, open to comments of {comments_from}]",
-    "update {post} on the social network, it should say {text}[, {comments_from} may comment]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def edit_post(net: Network, post: OwnPostRef, text: Text, comments_from: NewComments = None) -> PostDetails:
     """Edit your post: its text for a while, who may comment at any time."""
     row = own(net, post)
@@ -74,13 +61,7 @@ def require_editable(net: Network, post: SocialPost, text: str) -> None:
     require_new_text(net, text, post.at, besides=post.id)
 
 
-@server.write(
-    "pin {post} to my social profile",
-    "make {post} my pinned post",
-    "keep {post} on top of my social profile",
-    "show {post} first on my social profile",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def pin_post(net: Network, post: OwnPostRef) -> ProfileDetails:
     """Pin one of your posts to your profile, in place of any other."""
     row = own(net, post)
@@ -90,14 +71,7 @@ def pin_post(net: Network, post: OwnPostRef) -> ProfileDetails:
     return profile_details(net, net.profiles.change(net.me, pinned=row.id))
 
 
-@server.write(
-    "delete {post} from the social network",
-    "remove my post {post} for good",
-    "take {post} down from social media",
-    "get rid of {post} on my social profile",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def delete_post(net: Network, post: OwnPostRef) -> PostLine:
     """Delete your post with its likes, comments and reposts, or undo your repost."""
     row = own(net, post)

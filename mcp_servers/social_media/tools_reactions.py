@@ -18,13 +18,7 @@ from .state import (
 from .views import CommentLine, PostDetails, PostLine, comment_line, post_details, post_line
 
 
-@server.write(
-    "{action} {post}",
-    "please {action} {post} on the social network",
-    "go ahead and {action} {post} for me",
-    "I want to {action} {post}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def update_like(net: Network, post: PostRef, action: LikeAction) -> PostDetails:
     """Like a post of somebody else, or take your like back."""
     row = others(net, post)
@@ -40,12 +34,7 @@ def update_like(net: Network, post: PostRef, action: LikeAction) -> PostDetails:
     return post_details(net, net.posts.change(post, likes=row.likes - 1))
 
 
-@server.write(
-    "comment {text} on {post}[ in reply to {reply_to}]",
-    "write {text} below {post}[, replying to {reply_to}]",
-    "leave the comment {text} under {post}[ as an answer to {reply_to}]",
-    "add a comment to {post} that says {text}[, in answer to {reply_to}]",
-)
+@server.write()
 def comment_on_post(net: Network, post: PostRef, text: CommentText, reply_to: ReplyTo = None) -> CommentLine:
     """Comment on a post, or reply to a comment below it."""
     row = original(net, post)
@@ -70,13 +59,7 @@ def require_open(net: Network, post: SocialPost) -> None:
         )
 
 
-@server.write(
-    "repost {post}",
-    "share {post} with my followers",
-    "pass {post} on to the people who follow me",
-    "put {post} on my own social profile as a repost",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def repost(net: Network, post: PostRef) -> PostLine:
     """Repost a public post of somebody else."""
     row = others(net, post)
@@ -91,14 +74,7 @@ def repost(net: Network, post: PostRef) -> PostLine:
     return post_line(net, net.posts.put(shared))
 
 
-@server.write(
-    "report {post} for {reason}",
-    "tell the social network that {post} is {reason}",
-    "flag {post} as {reason}",
-    "file a report about {post}, the reason is {reason}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def report_post(net: Network, post: PostRef, reason: ReasonGiven) -> PostReport:
     """Report a post of somebody else, which leaves your feeds."""
     others(net, post)

@@ -11,12 +11,7 @@ from .state import Network, SocialPost, SocialPostId
 from .views import PostDetails, PostLine, newest, post_details, post_line
 
 
-@server.read(
-    "read my social feed[, the {feed} one][, at most {limit} posts]",
-    "show the newest posts in my feed[ of kind {feed}][, no more than {limit}]",
-    "catch me up on the social network[ with the {feed} feed][, up to {limit} posts]",
-    "scroll through my timeline[ of {feed} posts][, {limit} at most]",
-)
+@server.read()
 def read_social_feed(net: Network, feed: AskedFeed = None, limit: Limit = None) -> tuple[PostLine, ...]:
     """Read posts of the people you follow, newest first, or another feed."""
     posts, hidden = newest(candidates(net, feed or "following")), reported(net)
@@ -41,12 +36,7 @@ def reported(net: Network) -> set[SocialPostId]:
     return {row.post for row in net.reports}
 
 
-@server.read(
-    "search social posts about {hashtag}[ by {author}][, at most {limit}]",
-    "find posts tagged {hashtag}[ that {author} wrote][, no more than {limit}]",
-    "look up the hashtag {hashtag} on the social network[, only posts of {author}][, up to {limit}]",
-    "show me what people post under {hashtag}[, just those by {author}][, {limit} posts at most]",
-)
+@server.read()
 def search_posts(
     net: Network, hashtag: Hashtag, author: AskedAuthor = None, limit: Limit = None
 ) -> tuple[PostLine, ...]:
@@ -59,12 +49,7 @@ def search_posts(
     return tuple(post_line(net, row) for row in islice(rows, limit or ROWS))
 
 
-@server.read(
-    "show {post} with its comments",
-    "open {post} and read what people say below it",
-    "tell me how many likes and reposts {post} has",
-    "read all about {post}",
-)
+@server.read()
 def get_post(net: Network, post: PostRef) -> PostDetails:
     """Get a post with its counts, settings and newest comments."""
     return post_details(net, readable(net, post))

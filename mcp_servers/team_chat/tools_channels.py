@@ -25,12 +25,7 @@ from .state import GENERAL, Chat, ChatChannel, ChatChannelId, ChatMembership
 from .views import ChannelLine, ChannelReading, channel_line, reading
 
 
-@server.read(
-    "list the chat channels[ named {name}][ that are {scope}][, at most {limit}]",
-    "find team chat channels[ whose name has {name}][, only those {scope}][, no more than {limit}]",
-    "show me which channels the team chat has[ with {name} in the name][, {scope} ones][, up to {limit}]",
-    "look through the channels of our chat[ for {name}][, just {scope} ones][, {limit} at most]",
-)
+@server.read()
 def find_chat_channels(
     chat: Chat, name: AskedName = None, scope: AskedScope = None, limit: Limit = None
 ) -> tuple[ChannelLine, ...]:
@@ -51,12 +46,7 @@ def in_scope(chat: Chat, channel: ChatChannel, scope: str | None) -> bool:
     return inside if scope == "joined" else not inside and not channel.archived and channel.visibility == "public"
 
 
-@server.read(
-    "read {channel}[, only the thread of {thread}][, the last {limit} messages]",
-    "show what was said in {channel}[ in reply to {thread}][, at most {limit} messages]",
-    "open {channel} and tell me who is in it and what is new[, just the thread of {thread}][, up to {limit}]",
-    "look at the newest chat messages in {channel}[, those in the thread of {thread}][, no more than {limit}]",
-)
+@server.read()
 def read_chat_channel(
     chat: Chat, channel: ChannelRef, thread: AskedThread = None, limit: Limit = None
 ) -> ChannelReading:
@@ -72,13 +62,7 @@ def read_chat_channel(
     return reading(chat, row, messages, limit or ROWS)
 
 
-@server.write(
-    "create a chat channel named {name}[ that is {visibility}][ about {topic}]",
-    "open a new channel called {name} in the team chat[, {visibility}][, with the topic {topic}]",
-    "set up the channel {name} for the team[ as a {visibility} one][, topic {topic}]",
-    "start a team chat channel {name}[, make it {visibility}][, it is about {topic}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def create_chat_channel(
     chat: Chat, name: ChannelName, visibility: AskedVisibility = None, topic: Topic = None
 ) -> ChannelLine:
@@ -99,13 +83,7 @@ def enter(chat: Chat, channel: ChatChannelId, person: EmailAddress) -> None:
     chat.memberships.put(ChatMembership(id=id, channel=channel, person=person, joined=chat.now, read_until=chat.now))
 
 
-@server.write(
-    "{action} {channel}",
-    "please {action} {channel} in the team chat",
-    "I want to {action} {channel}",
-    "go ahead and {action} {channel} for me",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def update_chat_membership(chat: Chat, channel: ChannelRef, action: MembershipAction) -> ChannelLine:
     """Join or leave a chat channel, or mark all in it as read."""
     if action == "join":
@@ -140,13 +118,7 @@ def leave(chat: Chat, id: ChatChannelId) -> None:
             chat.memberships.remove(member.id)
 
 
-@server.write(
-    "add {member} to {channel}",
-    "bring {member} into {channel}",
-    "let {member} take part in {channel}",
-    "make {member} a member of {channel}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def add_chat_member(chat: Chat, channel: ChannelRef, member: MemberRef) -> ChannelReading:
     """Add a person of the team to a chat channel you are in."""
     row, person = active(chat, channel), chat.people[member]

@@ -10,13 +10,7 @@ from .state import MOST_PINS, Chat, ChatPin, ChatReaction
 from .views import MessageLine, message_line
 
 
-@server.write(
-    "{action} {message} in its channel",
-    "please {action} {message} for everybody in the chat",
-    "I want to {action} {message} in the team chat",
-    "go and {action} the chat message, I mean {message}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def pin_chat_message(chat: Chat, message: MessageRef, action: PinAction) -> MessageLine:
     """Pin a message in its chat channel, or unpin it."""
     row, known = living(chat, message), chat.pins.where(message=message)
@@ -33,13 +27,7 @@ def pin_chat_message(chat: Chat, message: MessageRef, action: PinAction) -> Mess
     return message_line(chat, row, channel=True)
 
 
-@server.write(
-    "react to {message} with {emoji}",
-    "put the emoji {emoji} on {message}",
-    "answer {message} with a {emoji} reaction",
-    "give {message} a {emoji}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def react_to_chat_message(chat: Chat, message: MessageRef, emoji: EmojiGiven) -> MessageLine:
     """React to a chat message with an emoji."""
     row = living(chat, message)

@@ -13,12 +13,7 @@ from .state import EDIT_WINDOW, Chat, ChatChannel, ChatMessage, ChatMessageId, w
 from .views import MessageLine, message_line
 
 
-@server.read(
-    "search the team chat for {query}[ in {channel}][ by {author}][, at most {limit} messages]",
-    "find chat messages that say {query}[ in {channel}][ from {author}][, no more than {limit}]",
-    "look for {query} in the team chat[, only in {channel}][, only from {author}][, up to {limit} results]",
-    "look up where somebody wrote {query} in our chat[ within {channel}][, namely {author}][, {limit} at most]",
-)
+@server.read()
 def search_chat(
     chat: Chat, query: Query, channel: AskedChannel = None, author: AskedAuthor = None, limit: Limit = None
 ) -> tuple[MessageLine, ...]:
@@ -43,12 +38,7 @@ def may_read(chat: Chat, channel: ChatChannel) -> bool:
     return channel.visibility == "public" or chat.membership(channel.id, chat.me) is not None
 
 
-@server.write(
-    "post {text} in {channel}[ as a reply in the thread of {thread}]",
-    "write {text} in {channel}[, in answer to {thread}]",
-    "tell everybody in {channel} the following, {text}[, replying to {thread}]",
-    "say {text} to the team in {channel}[ in the thread of {thread}]",
-)
+@server.write()
 def post_chat_message(chat: Chat, channel: ChannelRef, text: Text, thread: ThreadRef = None) -> MessageLine:
     """Post a message in a chat channel, or in a thread of it."""
     row = active(chat, channel)
@@ -84,13 +74,7 @@ def own(chat: Chat, id: ChatMessageId) -> ChatMessage:
     return row
 
 
-@server.write(
-    "edit {message} so that it says {text}",
-    "correct {message} to read {text}",
-    "change the wording of {message} to {text}",
-    "replace what I wrote in {message} by {text}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def edit_chat_message(chat: Chat, message: OwnMessageRef, text: Text) -> MessageLine:
     """Edit a chat message you wrote in the last fifteen minutes."""
     row = own(chat, message)
@@ -105,14 +89,7 @@ def edit_chat_message(chat: Chat, message: OwnMessageRef, text: Text) -> Message
     return message_line(chat, row, channel=True)
 
 
-@server.write(
-    "delete {message} from the team chat",
-    "remove {message}, which I posted in the chat",
-    "take {message} back",
-    "get rid of my chat message {message}",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def delete_chat_message(chat: Chat, message: OwnMessageRef) -> MessageLine:
     """Delete a chat message of yours with its reactions and pin; replies stay."""
     own(chat, message)

@@ -131,7 +131,7 @@ def entity_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
     for name in sorted(needed - phrases.entities.keys()):
         yield f"[entities.{name}] is missing"
     for name, entity in phrases.entities.items():
-        place, known = f"[entities.{name}]", shown_with(name)
+        place, known = f"[entities.{name}]", shown_with(server, name)
         if len(entity.names) < FEWEST["names"]:
             yield f"{place} has {len(entity.names)} names; at least {FEWEST['names']} are needed"
         for phrase in entity.names:
@@ -209,9 +209,14 @@ def choices(schema: dict[str, Any]) -> list[str]:
 
 
 @cache
-def shown_with(id_type: str) -> frozenset[str]:
-    """The fields of all rows, of any server's results, that carry an id of this type."""
-    kinds = {row for server in SERVERS.values() for tool in server.tools.values() for row in rows(tool.result_type)}
+def shown_with(server: Server[Any], id_type: str) -> frozenset[str]:
+    """Return the fields of all rows, of this or any server's results, that carry an id of this type."""
+    kinds = {
+        row
+        for server in (server, *SERVERS.values())
+        for tool in server.tools.values()
+        for row in rows(tool.result_type)
+    }
     carrying = [row for row in kinds if any(is_id(hint, id_type) for hint in hints(row).values())]
     return frozenset(name for row in carrying for name in hints(row))
 

@@ -12,12 +12,7 @@ from .state import Broker, Stock, words_of
 from .views import OrderBook, Quote, StockView, book_side, quote_of, stock_view, trading_of
 
 
-@server.read(
-    "search for stocks[ named {text}][ of the sector {sector}][ listed on {exchange}][, at most {limit}]",
-    "find listed companies[ called {text}][ in {sector}][ on the exchange {exchange}][, no more than {limit}]",
-    "look up stocks I can trade[ by the name {text}][ from the {sector} sector][ at {exchange}][, up to {limit}]",
-    "show which shares are listed[ under {text}][ in the sector {sector}][ on {exchange}][, {limit} at most]",
-)
+@server.read()
 def search_stocks(
     broker: Broker,
     text: AskedText = None,
@@ -38,23 +33,13 @@ def search_stocks(
     return tuple([stock_view(broker, row) for row in islice(found, limit or ROWS)])
 
 
-@server.read(
-    "get the quote of {stock}",
-    "tell me what {stock} costs now",
-    "show the bid, the ask and the last price of {stock}",
-    "check the price, tick and lot size of {stock}",
-)
+@server.read()
 def get_stock_quote(broker: Broker, stock: StockRef) -> Quote:
     """Get the current prices of a stock in cents, its limits, tick and lot."""
     return quote_of(settled(broker, stock=stock), broker.stocks[stock])
 
 
-@server.read(
-    "show the order book of {stock}",
-    "list the bids and asks in the book of {stock}",
-    "tell me how many shares of {stock} are bid and offered at which prices",
-    "check how deep the market in {stock} is",
-)
+@server.read()
 def get_order_book(broker: Broker, stock: StockRef) -> OrderBook:
     """Get the resting bids and asks of a stock by price, best first."""
     row, now = broker.stocks[stock], settled(broker, stock=stock)

@@ -44,12 +44,7 @@ from .views import OrderDetails, OrderView, order_details, order_view
 LONGEST = timedelta(days=30)
 
 
-@server.write(
-    "place a limit order for {portfolio} to {side} {quantity} shares of {stock} at {price} cents, duration {duration}",
-    "{side} {quantity} shares of {stock} in {portfolio} with a limit of {price} cents, lasting {duration}",
-    "put a {side} order over {quantity} of {stock} into the book at {price} cents, {duration}, for {portfolio}",
-    "enter an order in {portfolio}: {side} {quantity} of {stock}, limit {price} cents a share, valid {duration}",
-)
+@server.write()
 def place_limit_order(
     broker: Broker,
     portfolio: PortfolioRef,
@@ -116,12 +111,7 @@ def enter(broker: Broker, order: StockOrder) -> StockOrder:
     return execute(broker, order, trades) if trades else order
 
 
-@server.write(
-    "place a market order for {portfolio} to {side} {quantity} shares of {stock}",
-    "{side} {quantity} shares of {stock} in {portfolio} at the market price",
-    "{side} {quantity} of {stock} right now at whatever the book offers, for {portfolio}",
-    "trade at market in {portfolio}: {side} {quantity} shares of {stock}",
-)
+@server.write()
 def place_market_order(
     broker: Broker, portfolio: PortfolioRef, stock: StockRef, side: OrderSide, quantity: Quantity
 ) -> OrderDetails:
@@ -147,13 +137,7 @@ def place_market_order(
     return order_details(execute(broker, order, trades))
 
 
-@server.write(
-    "replace {order}[ by one over {quantity} shares][ with the limit {price} cents]",
-    "change {order}[ to {quantity} shares][ at {price} cents]",
-    "amend {order}[, {quantity} shares in all][, new limit {price} cents]",
-    "modify {order} in the book[ so that it is over {quantity} shares][ and its limit is {price} cents]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def replace_stock_order(
     broker: Broker, order: OrderRef, quantity: NewQuantity = None, price: NewPrice = None
 ) -> OrderDetails:
@@ -181,26 +165,14 @@ def replace_stock_order(
     return order_details(enter(broker, new))
 
 
-@server.write(
-    "cancel {order}",
-    "withdraw {order} from the book",
-    "take {order} out of the market",
-    "call off {order} and free what it reserves",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def cancel_stock_order(broker: Broker, order: OrderRef) -> OrderDetails:
     """Cancel what is left of an open order and free what it reserved."""
     settle(broker)
     return order_details(close(broker, open_order(broker, order), "cancelled"))
 
 
-@server.read(
-    "list my stock orders[ of {portfolio}][ for {stock}][ that are {status}][, at most {limit}]",
-    "show the orders I placed with the broker[ in {portfolio}][ on {stock}][ with status {status}][, up to {limit}]",
-    "tell me how my orders in the market stand[ in {portfolio}][ for {stock}][, only {status} ones][, {limit} at most]",
-    "give me my buy and sell orders[ for {portfolio}][ in {stock}][ in status {status}][, no more than {limit}]",
-)
+@server.read()
 def list_stock_orders(
     broker: Broker,
     portfolio: AskedPortfolio = None,
@@ -220,12 +192,7 @@ def list_stock_orders(
     return tuple([order_view(row) for row in nlargest(limit or ROWS, rows, key=attrgetter("placed", "id"))])
 
 
-@server.read(
-    "show {order} with its executions",
-    "check whether {order} is filled",
-    "tell me at what prices {order} traded",
-    "look up the details of {order}",
-)
+@server.read()
 def get_stock_order(broker: Broker, order: OrderRef) -> OrderDetails:
     """Get a stock order with its trades and what it reserves."""
     return order_details(settled(broker, stock=broker.orders[order].stock).orders[order])

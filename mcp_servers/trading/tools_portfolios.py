@@ -9,24 +9,14 @@ from .state import Broker
 from .views import PortfolioDetails, PortfolioView, portfolio_details
 
 
-@server.read(
-    "list my portfolios[, at most {limit}]",
-    "show the portfolios I have at the broker[, no more than {limit}]",
-    "tell me how much cash my portfolios have for trading[, up to {limit} of them]",
-    "give me an overview of my portfolios[, {limit} at most]",
-)
+@server.read()
 def list_portfolios(broker: Broker, limit: Limit = None) -> tuple[PortfolioView, ...]:
     """List your portfolios with the cash in cents that is free for new orders."""
     rows = list(settled(broker).portfolios)[: limit or ROWS]
     return tuple(PortfolioView(id=row.id, name=row.name, available=row.available, managed=row.managed) for row in rows)
 
 
-@server.read(
-    "show what is in {portfolio}",
-    "list the holdings of {portfolio}",
-    "tell me what {portfolio} is worth",
-    "check the cash and the shares of {portfolio}",
-)
+@server.read()
 def get_portfolio(broker: Broker, portfolio: PortfolioRef) -> PortfolioDetails:
     """Get a portfolio's cash, reservations and holdings, valued at last prices."""
     now = settled(broker, portfolio=portfolio)

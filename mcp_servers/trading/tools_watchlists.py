@@ -11,24 +11,13 @@ from .views import WatchlistView, watchlist_view
 MOST_WATCHED = 12
 
 
-@server.read(
-    "list my watchlists[, at most {limit}]",
-    "show which stocks I am watching[, no more than {limit} lists]",
-    "give me my stock watchlists with their latest prices[, up to {limit}]",
-    "tell me what is on my watchlists[, {limit} of them at most]",
-)
+@server.read()
 def list_watchlists(broker: Broker, limit: Limit = None) -> tuple[WatchlistView, ...]:
     """List your watchlists, each with its five newest stocks."""
     return tuple(watchlist_view(broker, row, ROWS) for row in list(broker.watchlists)[: limit or ROWS])
 
 
-@server.write(
-    "add {stock} to {watchlist}",
-    "put {stock} on {watchlist}",
-    "start watching {stock} on {watchlist}",
-    "keep an eye on {stock} by adding it to {watchlist}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def watch_stock(broker: Broker, watchlist: WatchlistRef, stock: StockRef) -> WatchlistView:
     """Put a stock on a watchlist."""
     row, listed = broker.watchlists[watchlist], broker.stocks[stock]

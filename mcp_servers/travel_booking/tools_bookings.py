@@ -19,13 +19,7 @@ from .state import FlightBooking, Travel
 from .views import BookingDetails, booking_details
 
 
-@server.write(
-    "book {flight} for {traveller} in the {fare} fare",
-    "buy a {fare} ticket on {flight} for {traveller}",
-    "reserve a place on {flight} for {traveller} at the {fare} fare",
-    "get {traveller} a {fare} fare on {flight}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def book_flight(travel: Travel, flight: FlightRef, traveller: TravellerRef, fare: FareChoice) -> BookingDetails:
     """Book a flight for a traveller. A flight abroad needs a passport valid on its day."""
     row, person, cabin = travel.flights[flight], travel.travellers[traveller], cabin_for(fare)
@@ -49,24 +43,13 @@ def book_flight(travel: Travel, flight: FlightRef, traveller: TravellerRef, fare
     return booking_details(travel, booking)
 
 
-@server.read(
-    "show every detail of {booking}",
-    "look up {booking} with its seat and bags",
-    "tell me the status and price of {booking}",
-    "check which fare and seat {booking} has",
-)
+@server.read()
 def get_flight_booking(travel: Travel, booking: BookingRef) -> BookingDetails:
     """Get one flight booking with its fare, seat, bags and cost in cents."""
     return booking_details(travel, travel.bookings[booking])
 
 
-@server.write(
-    "change {booking} to {flight}",
-    "rebook {booking} onto {flight}",
-    "move {booking} over to {flight}",
-    "switch {booking} so that it is on {flight} instead",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def change_flight(travel: Travel, booking: BookingRef, flight: FlightRef) -> BookingDetails:
     """Move a booking to another flight on its route. Fee and difference are paid; the seat is given up."""
     row, old = changeable_booking(travel, booking)
@@ -96,14 +79,7 @@ def change_flight(travel: Travel, booking: BookingRef, flight: FlightRef) -> Boo
     )
 
 
-@server.write(
-    "cancel {booking}",
-    "call off {booking} and give me back what the fare allows",
-    "drop {booking} and refund it",
-    "give up {booking} for good",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def cancel_flight_booking(travel: Travel, booking: BookingRef) -> BookingDetails:
     """Cancel a flight booking for good, for the refund its fare allows."""
     row, flight = changeable_booking(travel, booking)

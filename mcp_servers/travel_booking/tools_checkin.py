@@ -15,13 +15,7 @@ from .state import Travel
 from .views import BookingDetails, booking_details
 
 
-@server.write(
-    "choose seat {seat} for {booking}",
-    "put {booking} on seat {seat}",
-    "reserve seat {seat} on {booking}",
-    "assign seat {seat} to {booking}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def choose_flight_seat(travel: Travel, booking: BookingRef, seat: Seat) -> BookingDetails:
     """Choose a free seat in the cabin of a booking."""
     row, flight = changeable_booking(travel, booking)
@@ -38,12 +32,7 @@ def choose_flight_seat(travel: Travel, booking: BookingRef, seat: Seat) -> Booki
     return booking_details(travel, travel.bookings.change(booking, seat=seat))
 
 
-@server.write(
-    "add {bags} checked bags to {booking}",
-    "book {bags} more pieces of luggage on {booking}",
-    "put {bags} extra suitcases on {booking}",
-    "add {bags} to the checked baggage of {booking}",
-)
+@server.write()
 def add_checked_bags(travel: Travel, booking: BookingRef, bags: MoreBags) -> BookingDetails:
     """Add checked bags to a booking, 3500 cents each, up to 4 in all."""
     row, _ = changeable_booking(travel, booking)
@@ -56,13 +45,7 @@ def add_checked_bags(travel: Travel, booking: BookingRef, bags: MoreBags) -> Boo
     return booking_details(travel, changed)
 
 
-@server.write(
-    "upgrade {booking} to business with miles",
-    "use miles to move {booking} into business class",
-    "spend the miles needed to upgrade {booking}",
-    "get {booking} a place in business, paid in miles",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def upgrade_with_miles(travel: Travel, booking: BookingRef) -> BookingDetails:
     """Upgrade a booking to business, paid with the traveller's miles."""
     row, flight = changeable_booking(travel, booking)
@@ -78,13 +61,7 @@ def upgrade_with_miles(travel: Travel, booking: BookingRef) -> BookingDetails:
     return booking_details(travel, travel.bookings.change(booking, cabin="business", seat=None))
 
 
-@server.write(
-    "check in for {booking} with the passport number {passport}",
-    "check {booking} in, the passport is {passport}",
-    "do the online check-in of {booking}, passport {passport}",
-    "use the passport {passport} to check in for {booking}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def check_in_for_flight(travel: Travel, booking: BookingRef, passport: Passport) -> BookingDetails:
     """Check in with the traveller's passport, from 24 hours to 1 hour before departure."""
     row, flight = active_booking(travel, booking)

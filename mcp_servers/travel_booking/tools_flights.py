@@ -25,12 +25,7 @@ from .views_flights import FlightDetails, FlightStatus, FlightView, SeatView, fa
 MOST_ALTERNATIVES = 3
 
 
-@server.read(
-    "find flights[ from {origin}][ to {destination}][ on {day}][, at most {limit}]",
-    "search for a flight[ leaving {origin}][ for {destination}][ on the day {day}][, no more than {limit}]",
-    "show which flights go[ from {origin}][ to {destination}][ on {day}][, up to {limit} of them]",
-    "look up flight connections[ out of {origin}][ to {destination}][ departing on {day}][, {limit} at most]",
-)
+@server.read()
 def search_flights(
     travel: Travel,
     origin: AskedOrigin = None,
@@ -52,12 +47,7 @@ def search_flights(
     return tuple([flight_view(row) for row in rows[: limit or ROWS]])
 
 
-@server.read(
-    "show the fares and details of {flight}",
-    "tell me what {flight} costs in each fare and what the fares allow",
-    "look up {flight} with its times, fares and places left",
-    "check whether {flight} still has places",
-)
+@server.read()
 def get_flight(travel: Travel, flight: FlightRef) -> FlightDetails:
     """Get a flight with its fares in cents and alternatives."""
     row = travel.flights[flight]
@@ -89,12 +79,7 @@ def status_of(travel: Travel, flight: Flight) -> FlightStatus:
     return "in the air" if travel.now < flight.arrives else "landed"
 
 
-@server.read(
-    "list the free seats on {flight}[ in {cabin}][, {position} only][, at most {limit}]",
-    "show me the seat map of {flight}[ for {cabin}][ with only {position} seats][, no more than {limit} seats]",
-    "tell me which seats nobody has on {flight}[ in the cabin {cabin}][ at the {position}][, up to {limit}]",
-    "look for a seat that can still be chosen on {flight}[ in {cabin}][, a {position} seat][, {limit} at most]",
-)
+@server.read()
 def list_free_seats(
     travel: Travel,
     flight: FlightRef,

@@ -13,12 +13,7 @@ from .state import Travel
 from .views_stays import HotelView, RoomOffer, hotel_view
 
 
-@server.read(
-    "find hotels in {city}[ with at least {stars} stars][, at most {limit}]",
-    "search for a place to sleep in {city}[, {stars} stars or more][, no more than {limit} hotels]",
-    "show the hotels there are in {city}[ from {stars} stars up][, up to {limit} of them]",
-    "look for a hotel in the city {city}[ that has {stars} stars or better][, {limit} at most]",
-)
+@server.read()
 def search_hotels(travel: Travel, city: City, stars: AskedStars = None, limit: Limit = None) -> tuple[HotelView, ...]:
     """Search the hotels of a city, the cheapest first; prices in cents per night."""
     rows = [row for row in travel.hotels.where(city=city_named(city)) if row.stars >= (stars or 0)]
@@ -26,12 +21,7 @@ def search_hotels(travel: Travel, city: City, stars: AskedStars = None, limit: L
     return tuple(found[: limit or ROWS])
 
 
-@server.read(
-    "list the free rooms of {hotel} from {arrival} for {nights} nights[, at most {limit}]",
-    "check which rooms {hotel} has left for {nights} nights from {arrival}[, no more than {limit}]",
-    "show what {hotel} offers for {nights} nights, arriving on {arrival}[, up to {limit} rooms]",
-    "tell me what a stay at {hotel} would cost, {nights} nights as of {arrival}[, {limit} rooms at most]",
-)
+@server.read()
 def list_free_rooms(
     travel: Travel, hotel: HotelRef, arrival: Arrival, nights: Nights, limit: Limit = None
 ) -> tuple[RoomOffer, ...]:

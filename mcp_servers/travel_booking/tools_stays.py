@@ -11,13 +11,7 @@ from .state import HotelStay, Travel, nights_from
 from .views_stays import StayView, stay_view
 
 
-@server.write(
-    "book {room} for {traveller} from {arrival} for {nights} nights[, {guests} guests]",
-    "reserve {room} for {nights} nights in the name of {traveller}, arriving {arrival}[, for {guests} people]",
-    "take {room} for {traveller}, {nights} nights starting {arrival}[, {guests} of us]",
-    "make a hotel reservation of {room} for {traveller}, arrival {arrival}, {nights} nights[, guests: {guests}]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def book_hotel_room(
     travel: Travel, room: RoomRef, traveller: TravellerRef, arrival: Arrival, nights: Nights, guests: Guests = None
 ) -> StayView:
@@ -44,13 +38,7 @@ def book_hotel_room(
     return stay_view(travel, stay)
 
 
-@server.write(
-    "change {stay} to {nights} nights from {arrival}",
-    "move {stay} to {arrival} for {nights} nights",
-    "let {stay} begin on {arrival} and last {nights} nights",
-    "rebook {stay}, arriving {arrival} and staying {nights} nights",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def change_hotel_stay(travel: Travel, stay: StayRef, arrival: Arrival, nights: Nights) -> StayView:
     """Move a coming stay to other nights in the same room. The difference is paid or returned."""
     row = coming_stay(travel, stay)
@@ -69,14 +57,7 @@ def change_hotel_stay(travel: Travel, stay: StayRef, arrival: Arrival, nights: N
     return stay_view(travel, travel.stays.change(stay, arrival=arrival, nights=nights, price=price))
 
 
-@server.write(
-    "cancel {stay}",
-    "call off {stay}",
-    "give up {stay} for good and refund what is due",
-    "drop {stay}, nobody will come",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def cancel_hotel_stay(travel: Travel, stay: StayRef) -> StayView:
     """Cancel a coming stay for good. Late, the first night is kept."""
     row = coming_stay(travel, stay)

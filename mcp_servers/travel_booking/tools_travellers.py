@@ -15,12 +15,7 @@ from .views_stays import stay_view
 LONGEST = timedelta(days=3653)
 
 
-@server.read(
-    "find travellers[ named {name}][, at most {limit}]",
-    "list the people I can book trips for[ by the name {name}][, no more than {limit}]",
-    "show my saved travellers[ called {name}][, up to {limit} of them]",
-    "look through the travellers I book for[ for {name}][, {limit} at most]",
-)
+@server.read()
 def find_travellers(travel: Travel, name: AskedName = None, limit: Limit = None) -> tuple[TravellerView, ...]:
     """Find the travellers you book for, all of them or by name."""
     wanted = (name or "").casefold()
@@ -28,13 +23,7 @@ def find_travellers(travel: Travel, name: AskedName = None, limit: Limit = None)
     return tuple(traveller_view(row) for row in rows[: limit or ROWS])
 
 
-@server.write(
-    "renew the passport of {traveller}: number {new_passport}, valid until {expires}",
-    "enter the new passport {new_passport} of {traveller}, which expires on {expires}",
-    "replace the passport on file for {traveller} by {new_passport}, good until {expires}",
-    "save {new_passport} as the passport of {traveller}, valid through {expires}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def renew_passport(
     travel: Travel, traveller: TravellerRef, new_passport: NewPassport, expires: Expires
 ) -> TravellerView:
@@ -52,12 +41,7 @@ def renew_passport(
     return traveller_view(travel.travellers.change(traveller, passport=new_passport, passport_expires=expires))
 
 
-@server.read(
-    "show the miles of {traveller}[, with the last {limit} movements]",
-    "tell me how many miles {traveller} has collected[ and the latest {limit} entries]",
-    "look up the frequent flyer account of {traveller}[, at most {limit} lines]",
-    "check the miles balance of {traveller}[, {limit} movements at most]",
-)
+@server.read()
 def get_miles_account(travel: Travel, traveller: TravellerRef, limit: Limit = None) -> MilesAccount:
     """Get a traveller's miles and the latest movements."""
     row = travel.travellers[traveller]
@@ -66,12 +50,7 @@ def get_miles_account(travel: Travel, traveller: TravellerRef, limit: Limit = No
     return MilesAccount(id=row.id, name=row.name, miles=row.miles, entries=tuple(lines))
 
 
-@server.read(
-    "show the travel itinerary[ of {traveller}][ from {since}][ until {until}][, at most {limit} of each kind]",
-    "list all booked flights and hotel stays[ of {traveller}][ since {since}][ up to {until}][, no more than {limit}]",
-    "tell me which trips are booked[ for {traveller}][ starting {since}][ ending {until}][, up to {limit}]",
-    "add up what the booked travel costs[ for {traveller}][ from {since}][ to {until}][, listing {limit} at most]",
-)
+@server.read()
 def get_itinerary(
     travel: Travel,
     traveller: AskedTraveller = None,

@@ -22,13 +22,7 @@ from .tools_look import get_vehicle_status
 FASTEST_WITH_WINDOWS, HALF = 100, 50
 
 
-@server.write(
-    "have the {door} of the car {to}",
-    "move the {door} of the car so that it is {to}",
-    "make sure the car's {door} is {to}",
-    "bring the {door} of my car into the position {to}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def move_vehicle_door(garage: Garage, door: Door, to: DoorTarget) -> VehicleStatus:
     """Open or close a door, trunk, hood or tank flap of the parked car."""
     car = settle(garage)
@@ -52,13 +46,7 @@ def require_openable(garage: Garage, car: Vehicle, door: DoorName) -> None:
         require_engine_off(car, f"opening the {door}")
 
 
-@server.write(
-    "have my car {to}",
-    "see that the car is {to}",
-    "set the car's locks to {to}",
-    "make the car {to}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_vehicle_lock(garage: Garage, to: LockTarget) -> VehicleStatus:
     """Lock the car when all is closed and its engine off, or unlock it."""
     car = settle(garage)
@@ -73,13 +61,7 @@ def set_vehicle_lock(garage: Garage, to: LockTarget) -> VehicleStatus:
     return get_vehicle_status(garage)
 
 
-@server.write(
-    "set the {window} window of the car to {percent} percent",
-    "move the car's {window} window to {percent} percent open",
-    "have the {window} car window {percent} percent open",
-    "bring the {window} window of my car to {percent} percent",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_vehicle_window(garage: Garage, window: Window, percent: Percent) -> VehicleStatus:
     """Open or close a window while the engine runs. Above 100 km/h they only close."""
     car, place = settle(garage), WINDOWS.index(window)

@@ -14,13 +14,7 @@ from .tools_body import HALF
 from .tools_look import get_vehicle_status
 
 
-@server.write(
-    "set the climate of the car to {celsius} degrees",
-    "heat or cool the car to {celsius} degrees",
-    "make it {celsius} degrees in the car",
-    "turn the car's air conditioning to {celsius} degrees",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_vehicle_climate(garage: Garage, celsius: Celsius) -> VehicleStatus:
     """Set the temperature in the car while its engine runs. It goes off with the engine."""
     car = settle(garage)
@@ -34,13 +28,7 @@ def set_vehicle_climate(garage: Garage, celsius: Celsius) -> VehicleStatus:
     return get_vehicle_status(garage)
 
 
-@server.write(
-    "set the {feature} of the car to level {level}",
-    "turn the car's {feature} to {level}",
-    "switch the {feature} in the car to {level}",
-    "put the {feature} of my car on level {level}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def switch_vehicle_feature(garage: Garage, feature: Feature, level: FeatureTarget) -> VehicleStatus:
     """Set lights, wipers, defroster or seat heating to a level."""
     car = settle(garage)

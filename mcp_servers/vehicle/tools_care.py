@@ -15,12 +15,7 @@ from .state import Garage, Refuel, ServiceBooking
 FURTHEST = timedelta(days=90)
 
 
-@server.write(
-    "fill {amount} litres or kWh into the car",
-    "refuel or charge the car with {amount} litres or kWh",
-    "buy {amount} litres or kWh for the car here",
-    "top up the car by {amount} litres or kWh",
-)
+@server.write()
 def refuel_vehicle(garage: Garage, amount: Amount) -> Refuel:
     """Refuel or charge at the station the car stands at. Engine off, tank flap open."""
     car = settle(garage)
@@ -52,13 +47,7 @@ def refuel_vehicle(garage: Garage, amount: Amount) -> Refuel:
     )
 
 
-@server.write(
-    "book the service {service} for the car at {at}",
-    "make an appointment at the workshop for {service} at {at}",
-    "have the {service} of the car done at {at}",
-    "reserve an hour in the workshop at {at}, for {service}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def book_vehicle_service(garage: Garage, service: Service, at: ServiceTime) -> ServiceBooking:
     """Book an hour in the workshop, from tomorrow on."""
     car = settle(garage)

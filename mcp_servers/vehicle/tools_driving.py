@@ -14,13 +14,7 @@ from .tools_look import trip_view
 VALET_SPEED, SAFE_SPEED, LOW_TYRE = 60, 90, 200
 
 
-@server.write(
-    "set the car's destination to {place}",
-    "navigate the car to {place}",
-    "make {place} the destination of the navigation",
-    "plan the car's route to {place}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_destination(garage: Garage, place: DestinationRef) -> RouteView:
     """Set where the standing car is to go."""
     car, target = settle(garage), garage.places[place]
@@ -43,13 +37,7 @@ def set_destination(garage: Garage, place: DestinationRef) -> RouteView:
     )
 
 
-@server.write(
-    "start driving to the destination",
-    "set off with the car",
-    "let the car drive to where the navigation leads",
-    "begin the drive",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def start_driving(garage: Garage) -> TripView:
     """Drive to the destination at 50 km/h. Needs the engine on, gear D, brake released, all closed."""
     car = settle(garage)
@@ -88,13 +76,7 @@ def require_ready(car: Vehicle) -> None:
         raise ToolError("interior_light_on", "The interior light blinds the driver; turn it off first.")
 
 
-@server.write(
-    "stop driving and pull over",
-    "halt the car at the side of the road",
-    "bring the car to a stop on the way",
-    "interrupt the drive",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def stop_driving(garage: Garage) -> TripView:
     """Pull over on the way to the destination, which ends the trip."""
     car = settle(garage)
@@ -104,13 +86,7 @@ def stop_driving(garage: Garage) -> TripView:
     return trip_view(garage, garage.trips.put(trip))
 
 
-@server.write(
-    "set cruise control to {speed} km/h",
-    "drive on at {speed} km/h by cruise control",
-    "let the car cruise at {speed} km/h",
-    "keep the speed of the car at {speed} km/h",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_cruise_control(garage: Garage, speed: Speed) -> TripView:
     """Set the speed of the driving car, which it keeps until it stops."""
     car = settle(garage)

@@ -21,13 +21,7 @@ from .state import Garage
 from .tools_look import get_vehicle_status, profile_view
 
 
-@server.write(
-    "select {profile} with the PIN {pin}",
-    "switch the car to {profile}, PIN {pin}",
-    "drive with {profile}, its PIN is {pin}",
-    "make {profile} the active one using the PIN {pin}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def select_driver_profile(garage: Garage, profile: ProfileRef, pin: ProfilePin) -> DriverProfileView:
     """Select the profile of who drives, given its PIN."""
     car, row = settle(garage), garage.profiles[profile]
@@ -40,13 +34,7 @@ def select_driver_profile(garage: Garage, profile: ProfileRef, pin: ProfilePin) 
     return profile_view(garage, row)
 
 
-@server.write(
-    "start the engine of the car",
-    "turn the car on",
-    "switch on the ignition",
-    "get the car's engine running",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def start_engine(garage: Garage) -> VehicleStatus:
     """Start the engine of an unlocked car in park with its parking brake engaged."""
     car = settle(garage)
@@ -63,13 +51,7 @@ def start_engine(garage: Garage) -> VehicleStatus:
     return get_vehicle_status(garage)
 
 
-@server.write(
-    "stop the engine of the car",
-    "turn the car off",
-    "switch off the ignition",
-    "shut the car's engine down",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def stop_engine(garage: Garage) -> VehicleStatus:
     """Stop the engine in park with the parking brake engaged. Climate and wipers go off."""
     car = settle(garage)
@@ -83,13 +65,7 @@ def stop_engine(garage: Garage) -> VehicleStatus:
     return get_vehicle_status(garage)
 
 
-@server.write(
-    "shift the car to {gear}",
-    "put the car in gear {gear}",
-    "change the gear to {gear}",
-    "select the gear {gear} in the car",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def shift_gear(garage: Garage, gear: GearTarget) -> VehicleStatus:
     """Shift the gear of the standing car while its engine runs."""
     car = settle(garage)
@@ -103,13 +79,7 @@ def shift_gear(garage: Garage, gear: GearTarget) -> VehicleStatus:
     return get_vehicle_status(garage)
 
 
-@server.write(
-    "set the parking brake to {to}",
-    "have the parking brake {to}",
-    "make sure the car's parking brake is {to}",
-    "bring the parking brake into the state {to}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def set_parking_brake(garage: Garage, to: BrakeTarget) -> VehicleStatus:
     """Engage the standing car's parking brake, or release it while the engine runs."""
     car = settle(garage)

@@ -13,12 +13,7 @@ from .shown import DriverProfileView, NearbyPlace, TripView, VehicleStatus
 from .state import WINDOWS, DriverProfile, Garage, VehicleTrip
 
 
-@server.read(
-    "show the status of the car",
-    "tell me how my car is doing",
-    "check engine, gear, doors and range of the car",
-    "look up where the car is and what it is doing",
-)
+@server.read()
 def get_vehicle_status(garage: Garage) -> VehicleStatus:
     """Get how the car is: engine, gear, doors, place, destination, energy, tyres."""
     car, trip = present(garage)
@@ -52,12 +47,7 @@ def get_vehicle_status(garage: Garage) -> VehicleStatus:
     )
 
 
-@server.read(
-    "find places to drive to[ named {name}][ of the kind {kind}][, at most {limit}]",
-    "show what is near the car[ called {name}][, only the kind {kind}][, no more than {limit} places]",
-    "look for destinations around the car[ with the name {name}][ that are a {kind}][, up to {limit} of them]",
-    "list the nearest places on the car's map[ matching {name}][, kind {kind}][, {limit} at most]",
-)
+@server.read()
 def find_vehicle_places(
     garage: Garage, name: AskedName = None, kind: AskedKind = None, limit: Limit = None
 ) -> tuple[NearbyPlace, ...]:
@@ -78,12 +68,7 @@ def profile_view(garage: Garage, row: DriverProfile) -> DriverProfileView:
     return DriverProfileView(id=row.id, name=row.name, valet=row.valet, active=row.id == garage.car.profile)
 
 
-@server.read(
-    "list the driver profiles of the car[, at most {limit}]",
-    "show who may drive my car[, no more than {limit} profiles]",
-    "tell me which driver profiles are stored in the car[, up to {limit}]",
-    "look up the drivers of the car[, {limit} at most]",
-)
+@server.read()
 def list_driver_profiles(garage: Garage, limit: Limit = None) -> tuple[DriverProfileView, ...]:
     """List the driver profiles of the car."""
     return tuple(profile_view(garage, row) for row in islice(garage.profiles, limit or ROWS))
@@ -102,12 +87,7 @@ def trip_view(garage: Garage, row: VehicleTrip) -> TripView:
     )
 
 
-@server.read(
-    "list the trips of the car[ since {since}][, at most {limit}]",
-    "show the trip computer[ from {since} on][, no more than {limit} trips]",
-    "tell me where the car has been driven[ since {since}][, up to {limit} trips]",
-    "look up the latest drives with distance and consumption[ from {since}][, {limit} at most]",
-)
+@server.read()
 def list_vehicle_trips(garage: Garage, since: Since = None, limit: Limit = None) -> tuple[TripView, ...]:
     """List the car's trips with distance and energy used, newest first."""
     _, latest = present(garage)

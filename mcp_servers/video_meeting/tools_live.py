@@ -10,14 +10,7 @@ from .state import BREAKOUT_SEATS, EARLY, MeetingSession, Studio, VideoMeeting
 from .views import MeetingDetails, meeting_details
 
 
-@server.write(
-    "{action} {meeting} as its host",
-    "please {action} {meeting} now",
-    "I host it, so {action} {meeting}",
-    "go ahead and {action} {meeting} for everybody",
-    destructive=True,
-    idempotent=True,
-)
+@server.write(destructive=True, idempotent=True)
 def run_video_meeting(studio: Studio, meeting: OwnMeetingRef, action: MeetingAction) -> MeetingDetails:
     """Start, end or cancel a video meeting you host."""
     row = hosted(studio, meeting)
@@ -52,13 +45,7 @@ def ended(studio: Studio, meeting: VideoMeeting) -> VideoMeeting:
     return studio.meetings.change(meeting.id, ended=studio.now)
 
 
-@server.write(
-    "join {meeting} with the passcode {passcode}",
-    "let me into {meeting}, the passcode is {passcode}",
-    "enter {meeting} as a guest using the passcode {passcode}",
-    "take me to {meeting}, its passcode is {passcode}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def join_video_meeting(studio: Studio, meeting: MeetingRef, passcode: Passcode) -> MeetingDetails:
     """Join a live video meeting of somebody else with its passcode."""
     row = studio.meetings[meeting]
@@ -77,13 +64,7 @@ def join_video_meeting(studio: Studio, meeting: MeetingRef, passcode: Passcode) 
     return meeting_details(studio, row)
 
 
-@server.write(
-    "move {person} to the {room} of {session}",
-    "put {person} into the {room} in {session}",
-    "send {person} to the {room} of {session}",
-    "let {person} be in the {room} of {session}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def move_participant(studio: Studio, session: SessionRef, person: GuestRef, room: RoomTo) -> MeetingDetails:
     """Move a guest of your live video meeting to another room."""
     meeting, name = steered(studio, session), studio.people[person].name

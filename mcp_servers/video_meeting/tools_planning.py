@@ -27,12 +27,7 @@ from .state import MeetingGuest, Studio, VideoMeeting, draw_delay, is_weak
 from .views import MeetingDetails, MeetingLine, meeting_details, meeting_line
 
 
-@server.read(
-    "list my video meetings[ that are {status}][ on {day}][ titled {title}][, at most {limit}]",
-    "show which video calls I have[ with status {status}][ on {day}][ called {title}][, no more than {limit}]",
-    "find video meetings[ named {title}][ planned for {day}][, only {status} ones][, up to {limit}]",
-    "give me an overview of my video meetings[, {status} ones][ of {day}][ about {title}][, {limit} at most]",
-)
+@server.read()
 def list_video_meetings(
     studio: Studio,
     status: AskedStatus = None,
@@ -55,24 +50,13 @@ def planned(studio: Studio, day: date | None) -> list[VideoMeeting]:
     return list(studio.meetings) if day is None else studio.meetings.where(day=day)
 
 
-@server.read(
-    "show {meeting} with its guests and recordings",
-    "tell me who is invited to {meeting} and whether it is live",
-    "open the details of {meeting}",
-    "check who is in which room of {meeting}",
-)
+@server.read()
 def get_video_meeting(studio: Studio, meeting: MeetingRef) -> MeetingDetails:
     """Get a video meeting with its guests, their rooms and its recordings."""
     return meeting_details(studio, studio.meetings[meeting])
 
 
-@server.write(
-    "schedule a video meeting titled {title} at {start} for {duration} minutes with the passcode {new_passcode}",
-    "set up the video call {title}, {duration} minutes from {start} on, passcode {new_passcode}",
-    "plan {title} as a video meeting on {start}, {duration} minutes long, and protect it with {new_passcode}",
-    "book a video meeting called {title}, starting {start}, lasting {duration} minutes, with passcode {new_passcode}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def schedule_video_meeting(
     studio: Studio, title: Title, start: Start, duration: Duration, new_passcode: NewPasscode
 ) -> MeetingDetails:
@@ -92,13 +76,7 @@ def schedule_video_meeting(
     return meeting_details(studio, studio.meetings.put(row))
 
 
-@server.write(
-    "reschedule {meeting} to {start}[ with a length of {duration} minutes]",
-    "move {meeting} to {start}[ and make it {duration} minutes long]",
-    "let {meeting} begin at {start} instead[, for {duration} minutes]",
-    "change the time of {meeting} to {start}[, lasting {duration} minutes]",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def reschedule_video_meeting(
     studio: Studio, meeting: OwnMeetingRef, start: Start, duration: NewDuration = None
 ) -> MeetingDetails:
@@ -111,13 +89,7 @@ def reschedule_video_meeting(
     return meeting_details(studio, studio.meetings.change(meeting, start=start, duration=length))
 
 
-@server.write(
-    "invite {person} to {meeting}",
-    "add {person} to the guests of {meeting}",
-    "ask {person} to join {meeting}",
-    "send {person} an invitation for {meeting}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def invite_to_video_meeting(studio: Studio, meeting: OwnMeetingRef, person: GuestRef) -> MeetingDetails:
     """Invite somebody to a video meeting you host."""
     row = require_not_over(studio, hosted(studio, meeting))

@@ -11,13 +11,7 @@ from .transcripts import transcript
 from .views import RecordingDetails, RecordingLine, recording_line, stopped
 
 
-@server.write(
-    "{action} recording {session}",
-    "please {action} the recording of {session}",
-    "I want to {action} a recording in {session}",
-    "{action} the recorder of {session}",
-    idempotent=True,
-)
+@server.write(idempotent=True)
 def record_video_meeting(studio: Studio, session: SessionRef, action: RecordingAction) -> RecordingLine:
     """Start or stop the recording of a live video meeting you host."""
     meeting = steered(studio, session)
@@ -38,12 +32,7 @@ def record_video_meeting(studio: Studio, session: SessionRef, action: RecordingA
     return recording_line(studio, studio.recordings.put(recording))
 
 
-@server.read(
-    "show {recording} with its transcript",
-    "read me what was said in {recording}",
-    "open {recording} and get the transcript",
-    "tell me who said what in {recording}",
-)
+@server.read()
 def get_meeting_recording(studio: Studio, recording: RecordingRef) -> RecordingDetails:
     """Get a recording with its transcript, unless it has expired."""
     row = studio.recordings[recording]

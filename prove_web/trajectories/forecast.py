@@ -6,10 +6,9 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import networkx as nx
@@ -17,7 +16,7 @@ from django.conf import settings
 
 from training_worker.prove.graph import along, graph_path, part, read
 from training_worker.prove.synthesis.conversation import Recipe
-from training_worker.prove.synthesis.knobs import Knobs
+from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.synthesis.recipes import PLANS
 from training_worker.prove.synthesis.trial import Trial, trial
 from training_worker.prove.trajectory import Example
@@ -51,20 +50,10 @@ class Forecast:
         drawn = self.draws / self.trial.kept if self.exact and self.trial.kept else self.draws
         return drawn * self.trial.each / self.cores
 
-    @cached_property
-    def times(self) -> list[float]:
-        """In how many conversations each tool will come, the rarest first."""
-        often = self.kept / self.trial.chains
-        return sorted(self.trial.met[name] * often for name in self.trial.met)
-
     @property
-    def covered(self) -> int:
-        """How many of the tools will come at least once, as far as chance can tell."""
-        return sum(times >= 1 for times in self.times)
-
-    @property
-    def typical(self) -> float:
-        return median(self.times) if self.times else 0.0
+    def about_each(self) -> float:
+        """How many conversations there will be about each tool; in others it comes besides."""
+        return self.kept / self.trial.targets
 
     @property
     def examples(self) -> list[Example]:
@@ -98,7 +87,7 @@ def drawn(spec: str, path: str) -> Forecast:
         graph = part(whole(path), asked["servers"])
         graph = along(graph, asked["chain"]) if "chain" in asked else graph
         draws, about = asked["train"] + asked["held_out"], tuple(asked.get("tools", ()))
-        recipe = Recipe(knobs=Knobs(most=asked["candidates"]))
+        recipe = Recipe(knobs=replace(TINY, most=asked["candidates"]))
     if not len(graph):
         raise NoForecast("These servers have no tools in the dependency graph.")
     return Forecast(draws, trial(graph, recipe, about, MOST, PATIENCE), len(graph), cores, exact=plan is not None)

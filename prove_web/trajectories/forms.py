@@ -11,7 +11,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from prove_web.accounts.models import Project, User
 from prove_web.environments.offered import offered
 from prove_web.live.jobs import enqueue
-from training_worker.prove.synthesis.chains import LENGTHS
+from training_worker.prove.graph import LONGEST_CHAIN
 from training_worker.prove.synthesis.recipes import PLANS, Plan
 from training_worker.warm import SERVERS as WARM_SERVERS
 
@@ -130,8 +130,8 @@ class NewDataset(forms.Form):
     def clean_chain(self) -> tuple[str, ...]:
         """Tools in order, each after the one that leads to it; the worker refuses those that no edge joins."""
         tools = tools_of(self.cleaned_data["chain"])
-        if tools and (not 2 <= len(tools) <= max(LENGTHS) or any(name not in TOOLS for name in tools)):
-            raise forms.ValidationError(f"A chain has 2 to {max(LENGTHS)} tools. Choose one in the graph again.")
+        if tools and (not 2 <= len(tools) <= LONGEST_CHAIN or any(name not in TOOLS for name in tools)):
+            raise forms.ValidationError(f"A chain has 2 to {LONGEST_CHAIN} tools. Choose one in the graph again.")
         if off := sorted({TOOLS[name][0].name for name in tools} & set(self.off)):
             raise forms.ValidationError(f"Switched off in this project: {', '.join(off)}. See Environments.")
         return tools

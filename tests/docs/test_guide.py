@@ -4,21 +4,28 @@ import re
 from pathlib import Path
 
 import pytest
+from library.tools import server
+
+from mcp_servers.testing.phrases import check
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "your-own-server.md").read_text("utf-8")
 LIBRARY = ROOT / "tests" / "mcp_servers" / "library"
 SHOWN = dict(
     zip(
-        re.findall(r"^## \d\. .*`(\w+\.py)`", GUIDE, re.M),
-        re.findall(r"^```py\n(.*?)^```", GUIDE, re.S | re.M),
+        re.findall(r"^## \d\. .*`(\w+\.(?:py|toml))`", GUIDE, re.M),
+        re.findall(r"^```(?:py|toml)\n(.*?)^```", GUIDE, re.S | re.M),
         strict=True,
     )
 )
 
 
-def test_the_library_has_at_most_three_files() -> None:
-    assert {path.name for path in LIBRARY.glob("*.py")} == set(SHOWN) and len(SHOWN) <= 3
+def test_the_library_has_at_most_three_files_and_its_phrases() -> None:
+    assert {path.name for path in LIBRARY.iterdir() if path.is_file()} == set(SHOWN) and len(SHOWN) <= 4
+
+
+def test_every_phrase_of_the_library_fits_its_tools() -> None:
+    assert [fault for fault in check(server) if "are needed" not in fault] == []
 
 
 @pytest.mark.parametrize("name", SHOWN)

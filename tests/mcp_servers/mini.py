@@ -76,7 +76,7 @@ def seed(seed: int, size: str) -> Till:
 server = Server("mini", "A till of accounts with notes.", seed)
 
 
-@server.read("list the accounts", "show all accounts[ of kind {kind}]", "which accounts are there[ of kind {kind}]")
+@server.read()
 def mini_accounts(
     till: Till,
     kind: Annotated[Literal["savings", "checking", "loan"] | None, Field(description="Only this kind")] = None,
@@ -85,12 +85,7 @@ def mini_accounts(
     return tuple(till.accounts if kind is None else till.accounts.where(kind=kind))[:5]
 
 
-@server.write(
-    "move {amount} cents from {source} to {target} with PIN {pin}",
-    "with PIN {pin}, pay {amount} cents from {source} into {target}",
-    "transfer {amount} cents out of {source} into {target}, the PIN is {pin}",
-    destructive=True,
-)
+@server.write(destructive=True)
 def mini_move(till: Till, source: OneAccount, target: OneAccount, amount: Cents, pin: Pin) -> Account:
     """Move money between two accounts."""
     giver, taker = till.accounts[source], till.accounts[target]
@@ -104,11 +99,7 @@ def mini_move(till: Till, source: OneAccount, target: OneAccount, amount: Cents,
     return till.accounts.change(source, balance=giver.balance - amount)
 
 
-@server.write(
-    "note {text} for {account}, due {due}[ on {day}][ tagged {tags}]",
-    "add to {account} the note {text} due {due}",
-    "attach a note saying {text}, due {due}, to {account}",
-)
+@server.write()
 def mini_note(till: Till, account: OneAccount, text: Text, due: Due, day: OneDay = None, tags: Tags = ()) -> Note:
     """Attach a note to an account."""
     if due <= till.now:
@@ -117,13 +108,13 @@ def mini_note(till: Till, account: OneAccount, text: Text, due: Due, day: OneDay
     return till.notes.put(Note(id=till.notes.new_id(), account=owner, text=text, due=due, day=day, tags=tags))
 
 
-@server.read("read the note {note}", "show me {note}", "what does {note} say")
+@server.read()
 def mini_read_note(till: Till, note: OneNote) -> Note:
     """Read a note."""
     return till.notes[note]
 
 
-@server.write("delete {note}", "throw {note} away", "get rid of {note}", destructive=True, idempotent=True)
+@server.write(destructive=True, idempotent=True)
 def mini_delete_note(till: Till, note: OneNote) -> Note:
     """Delete a note."""
     return till.notes.remove(note)

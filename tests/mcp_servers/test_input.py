@@ -154,7 +154,7 @@ def test_every_fault_of_a_call_is_named_at_once():
 def test_what_may_be_one_of_two_types_is_named_once_with_both():
     server = Server("either", "A server with one tool.", mini.seed)
 
-    @server.read("pick {places}")
+    @server.read()
     def either_pick(
         till: Till, places: Annotated[int | tuple[int, ...], Field(description="One place or some")]
     ) -> int:

@@ -31,7 +31,7 @@ def mutant(name: str) -> Server[mini.Till]:
 def test_a_read_that_writes_is_caught():
     server = mutant("reader")
 
-    @server.read("look")
+    @server.read()
     def mutant_look(till: mini.Till) -> int:
         """Look, and count the looks on the first account."""
         account = next(iter(till.accounts))
@@ -46,7 +46,7 @@ def test_a_read_that_writes_is_caught():
 def test_a_write_that_breaks_an_invariant_is_caught():
     server = mutant("giver")
 
-    @server.write("give")
+    @server.write()
     def mutant_give(till: mini.Till) -> int:
         """Make money from nothing."""
         account = next(iter(till.accounts))
@@ -59,7 +59,7 @@ def test_a_write_that_breaks_an_invariant_is_caught():
 def test_a_write_past_the_tables_is_caught():
     server = mutant("sneak")
 
-    @server.write("sneak")
+    @server.write()
     def mutant_sneak(till: mini.Till) -> int:
         """Change a row in place."""
         account = next(iter(till.accounts))
@@ -75,7 +75,7 @@ def test_a_write_past_the_tables_is_caught():
 def test_a_write_that_refuses_half_way_leaves_nothing_behind():
     server = mutant("quitter")
 
-    @server.write("quit")
+    @server.write()
     def mutant_quit(till: mini.Till) -> int:
         """Change everything, then refuse."""
         for account in till.accounts:
@@ -105,7 +105,7 @@ OldMoment = Annotated[
 def test_a_result_that_breaks_the_format_of_its_schema_is_caught():
     server = mutant("clock")
 
-    @server.read("tell the time")
+    @server.read()
     def mutant_time(till: mini.Till) -> tuple[OldMoment, ...]:
         """Tell the time without an offset."""
         return (till.now,)
@@ -119,7 +119,7 @@ def test_a_result_that_breaks_the_format_of_its_schema_is_caught():
 def test_an_argument_that_the_schema_allows_and_the_tool_does_not_is_caught():
     server = mutant("picky")
 
-    @server.read("look at {when}")
+    @server.read()
     def mutant_when(till: mini.Till, when: UtcOnly) -> str:
         """Look at a moment, which must be in UTC."""
         return when
@@ -131,7 +131,7 @@ def test_an_argument_that_the_schema_allows_and_the_tool_does_not_is_caught():
 def test_a_bug_of_a_tool_surfaces():
     server = mutant("crash")
 
-    @server.read("crash")
+    @server.read()
     def mutant_crash(till: mini.Till) -> int:
         """Fail."""
         return 1 // 0
@@ -145,7 +145,7 @@ def test_a_bug_of_a_tool_surfaces():
 def test_a_parameter_without_a_description_is_refused():
     with pytest.raises(TypeError, match="mutant_bare: the parameter what has no description"):
 
-        @mutant("bare").read("look")
+        @mutant("bare").read()
         def mutant_bare(till: mini.Till, what: int) -> int:
             """Look."""
             return what

@@ -8,6 +8,7 @@ from mcp_servers.catalogue import SERVERS as EVERY
 from tests.sharing import GRAPH, cached_folder
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.trajectory import Example, Split
 from training_worker.warm import SERVERS as NAMES
 
@@ -28,8 +29,8 @@ def known_graph() -> nx.DiGraph:
 
 @cache
 def known_example(index: int, split: Split = "train") -> Example | None:
-    """Return what the default recipe makes of an index, made once a process."""
-    return make(index, split, known_graph(), Recipe())[0]
+    """Return what the recipe of the small policy makes of an index, made once a process."""
+    return make(index, split, known_graph(), Recipe(knobs=TINY))[0]
 
 
 def known_examples(count: int, split: Split = "train") -> tuple[Example, ...]:

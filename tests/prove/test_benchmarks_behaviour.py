@@ -107,10 +107,10 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def short_of_breath(suite: Behaviours, item: Item) -> ChatModel:
-    """Makes five calls and says that it is done."""
+    """Takes six steps and says that it is done."""
     texts = texts_of(suite.by_id[item.id].example)
     calls = [place for place, text in enumerate(texts) if "<tool_call>" in text]
-    return persistent([text for place, text in enumerate(texts) if place not in calls[5:]])
+    return persistent([text for place, text in enumerate(texts) if place not in calls[6:]])
 
 
 def discouraged(suite: Behaviours, item: Item) -> ChatModel:
@@ -147,9 +147,9 @@ def presumptuous(suite: Behaviours, item: Item) -> ChatModel:
     """Makes the call at once for which a value was still to be asked for."""
     if item.category != "missing parameter":
         return suite.oracle(item)
-    example = suite.by_id[item.id].example
-    asked = next(turn for turn, answer in enumerate(example.answers) if answer.endswith("?"))
-    early = next(step for step in example.steps if step.turn > asked)
+    example, tool = suite.by_id[item.id].example, suite.by_id[item.id].catch.split(" of ")[1].split()[0]
+    asked = example.acts.index("ask")
+    early = next(step for step in example.steps if step.turn > asked and step.calls[0].name == tool)
     texts = texts_of(example)
     place = texts.index(example.answers[asked])
     return persistent([*texts[:place], write_calls(early.calls), *texts[place:]])

@@ -124,8 +124,9 @@ def test_who_speaks_the_ground_truth_passes_all_and_who_is_silent_only_where_not
 
 
 def call_of(text: str) -> ToolCall:
-    told = json.loads(text.removeprefix("<tool_call>").removesuffix("</tool_call>"))
-    return ToolCall(told["name"], told["arguments"])
+    """Return the first call of a text."""
+    first = json.loads(text.partition("<tool_call>")[2].partition("</tool_call>")[0])
+    return ToolCall(first["name"], first["arguments"])
 
 
 def without_the_last_call(example: Example, texts: list[str]) -> list[str]:
@@ -136,7 +137,7 @@ def without_the_last_call(example: Example, texts: list[str]) -> list[str]:
 def with_another_value(example: Example, texts: list[str]) -> list[str]:
     """In the first call that takes a free text or a number which no schema limits."""
     for place, text in enumerate(texts):
-        call = call_of(text) if "<tool_call>" in text else None
+        call = call_of(text) if text.count("<tool_call>") == 1 else None
         for name, value in (call.arguments or {}).items() if call else ():
             if name in ("title", "subject", "body", "note", "text", "name", "nickname", "location"):
                 changed = ToolCall(call.name, {**call.arguments, name: f"{value} and more"})  # type: ignore[union-attr,dict-item]

@@ -14,6 +14,7 @@ from training_worker.prove.synthesis.__main__ import main
 from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dataset import Report, synthesize
 from training_worker.prove.synthesis.dedup import distinct
+from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.trajectory import Example, dumps, read_lines
 
 COUNT = 60
@@ -22,12 +23,12 @@ Made = tuple[list[Example], Report]
 
 @pytest.fixture(scope="module")
 def alone(graph: nx.DiGraph) -> Made:
-    return synthesize(COUNT, "train", graph, Recipe(), processes=1)
+    return synthesize(COUNT, "train", graph, Recipe(knobs=TINY), processes=1)
 
 
 def test_making_it_again_gives_the_same_and_tells_how_far_it_is(alone: Made, graph: nx.DiGraph) -> None:
     told: list[tuple[int, int]] = []
-    assert synthesize(COUNT, "train", graph, Recipe(), lambda *now: told.append(now), processes=1) == alone
+    assert synthesize(COUNT, "train", graph, Recipe(knobs=TINY), lambda *now: told.append(now), processes=1) == alone
     assert told == sorted(told) and told[-1] == (COUNT, COUNT)
 
 
@@ -42,7 +43,7 @@ def test_the_report_counts_what_was_kept(alone: Made) -> None:
     assert (report.wanted, report.kept) == (COUNT, len(kept)) and report.asked >= COUNT
     assert report.kept_by_name_alone <= report.distinct and report.kept <= report.made <= report.asked
     assert sum(report.kinds.values()) == sum(report.lengths.values()) == len(kept)
-    assert sum(report.tools.values()) == sum(len(example.steps) for example in kept)
+    assert sum(report.tools.values()) == sum(len(step.calls) for example in kept for step in example.steps)
 
 
 def test_as_many_are_made_as_were_asked_for(alone: Made) -> None:

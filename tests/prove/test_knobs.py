@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import get_args
 
 import networkx as nx
@@ -11,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_servers.kit import Draw
-from tests.prove.known import SERVERS, TOOLS
-from training_worker.prove.synthesis.chains import draw_chain
-from training_worker.prove.synthesis.knobs import Knobs, draw_candidates, draw_kind
+from tests.prove.known import TOOLS
+from training_worker.prove.graph import load_or_build
+from training_worker.prove.synthesis.knobs import Knobs, draw_kind, draw_servers, draw_toolset
 from training_worker.prove.trajectory import Example, Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -24,36 +25,43 @@ def servers_of(names: tuple[str, ...]) -> set[str]:
     return {TOOLS[name][0].name for name in names}
 
 
-def drawn(graph: nx.DiGraph, kind: Kind, knobs: Knobs) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    for name in TOOLS:
-        for time in range(6):
-            draw = Draw("knobs", name, time)
-            chain = draw_chain(graph, name, draw)
-            yield chain, draw_candidates(chain, kind, knobs, draw, graph)
+def drawn(graph: nx.DiGraph, kind: Kind, knobs: Knobs) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Yield tools, the servers of conversations about them, and the tools that these show."""
+    for about in list(graph)[::7]:
+        for time in range(3):
+            draw = Draw("knobs", about, time)
+            own = draw_servers(graph, about, knobs, draw)
+            yield about, own, draw_toolset(graph, own, kind, about, knobs, draw)
 
 
-@pytest.mark.parametrize("most", [5, 8, 24])
-@pytest.mark.parametrize("kind", KINDS)
-def test_candidates_are_different_tools_and_not_too_many(kind: Kind, most: int, graph: nx.DiGraph) -> None:
-    for _, shown in drawn(graph, kind, Knobs(most=most)):
-        assert len(set(shown)) == len(shown) <= most and set(shown) <= set(TOOLS)
+@pytest.fixture(scope="module")
+def all_servers(graph_folder: Path) -> nx.DiGraph:
+    return load_or_build(graph_folder)
 
 
-@pytest.mark.parametrize("most", [5, 24])
-def test_a_chain_can_be_done_with_the_tools_shown(most: int, graph: nx.DiGraph) -> None:
-    assert all(set(chain) <= set(shown) for chain, shown in drawn(graph, "chain", Knobs(most=most)))
+def test_a_conversation_shows_the_whole_toolsets_of_its_servers(all_servers: nx.DiGraph) -> None:
+    for about, own, shown in drawn(all_servers, "chain", Knobs()):
+        whole = {name for name, server in all_servers.nodes(data="server") if server in own}
+        assert about in shown and whole <= set(shown) and len(whole) >= Knobs.fewest and len(set(shown)) == len(shown)
 
 
-@pytest.mark.parametrize("most", [5, 24])
-def test_a_missing_function_hides_the_last_tool_and_no_other(most: int, graph: nx.DiGraph) -> None:
-    for chain, shown in drawn(graph, "missing_function", Knobs(most=most)):
-        assert chain[-1] not in shown and set(chain[:-1]) <= set(shown)
+def test_a_missing_function_is_hidden_and_no_other_tool_of_its_servers(all_servers: nx.DiGraph) -> None:
+    for about, own, shown in drawn(all_servers, "missing_function", Knobs()):
+        assert {name for name, server in all_servers.nodes(data="server") if server in own} - {*shown} == {about}
 
 
-def test_an_irrelevant_request_sees_tools_and_none_of_its_servers(graph: nx.DiGraph) -> None:
-    for chain, shown in drawn(graph, "irrelevance", Knobs()):
-        assert not servers_of(chain) & servers_of(shown)
-        assert shown or servers_of(chain) == set(SERVERS)
+def test_an_irrelevant_request_sees_tools_and_none_of_its_server(all_servers: nx.DiGraph) -> None:
+    for about, _, shown in drawn(all_servers, "irrelevance", Knobs()):
+        assert shown and all_servers.nodes[about]["server"] not in {all_servers.nodes[one]["server"] for one in shown}
+
+
+def test_two_in_five_conversations_see_three_to_eight_tools_of_other_servers(all_servers: nx.DiGraph) -> None:
+    counts = []
+    for time in range(DRAWS):
+        shown = draw_toolset(all_servers, ("banking",), "chain", "get_account", Knobs(), Draw("distractors", time))
+        counts.append(sum(all_servers.nodes[name]["server"] != "banking" for name in shown))
+    assert sum(count > 0 for count in counts) / DRAWS == pytest.approx(0.4, abs=0.04)
+    assert set(counts) == {0, 3, 4, 5, 6, 7, 8}
 
 
 def test_the_examples_made_keep_these_laws(examples: tuple[Example, ...]) -> None:
@@ -80,18 +88,6 @@ def test_kinds_come_as_often_as_their_knobs_say() -> None:
 def test_a_knob_of_one_is_always_turned(kind: Kind) -> None:
     knobs = Knobs(irrelevance=float(kind == "irrelevance"), missing_function=float(kind == "missing_function"))
     assert {draw_kind(knobs, Draw("always", time)) for time in range(200)} == {kind}
-
-
-def test_two_in_five_conversations_see_three_to_eight_tools_of_other_servers(graph: nx.DiGraph) -> None:
-    counts = []
-    for time in range(DRAWS):
-        draw = Draw("distractors", time)
-        chain = ("list_accounts", "get_account")
-        shown = draw_candidates(chain, "chain", Knobs(), draw, graph)
-        counts.append(sum(TOOLS[name][0].name != "banking" for name in shown))
-        assert 1 <= len(shown) - counts[-1] - len(chain) <= 3
-    assert sum(count > 0 for count in counts) / DRAWS == pytest.approx(0.4, abs=0.04)
-    assert set(counts) == {0, 3, 4, 5, 6, 7, 8}
 
 
 def test_three_in_ten_conversations_lose_their_value_lists(

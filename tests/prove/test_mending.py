@@ -47,7 +47,7 @@ def test_other_words_that_say_the_same_values_hold(examples: list[Example]) -> N
 
 
 def test_what_is_left_of_a_conversation_holds_without_its_last_call(examples: list[Example]) -> None:
-    for example in [one for one in examples if len(one.steps) > 2][:8]:
+    for example in [one for one in examples if len(one.steps) > 2 and len(one.steps[-1].calls) == 1][:8]:
         wanted = as_it_is(example)
         made = mended("new", example, without(wanted, len(wanted.calls) - 1))
         assert made.steps == example.steps[:-1] and made.digests == example.digests[:-1]

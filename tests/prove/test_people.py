@@ -15,29 +15,18 @@ from hypothesis import strategies as st
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from training_worker.prove.graph import load_or_build
-from training_worker.prove.provenance import says, single, spoken, ways_to_say
+from training_worker.prove.provenance import single, spoken, ways_to_say
 from training_worker.prove.rollout import Limits, demonstration
 from training_worker.prove.synthesis.compare import commonest, distinct
 from training_worker.prove.synthesis.dataset import assemble
 from training_worker.prove.synthesis.dedup import THRESHOLD, jaccard, signature
 from training_worker.prove.synthesis.dependence import enabled_edges
 from training_worker.prove.synthesis.knobs import PAPER
-from training_worker.prove.synthesis.language import (
-    PERSONAS,
-    left_open,
-    long_day,
-    singular,
-    vague,
-)
-from training_worker.prove.synthesis.language import (
-    given as given_back,
-)
+from training_worker.prove.synthesis.language import PERSONAS, long_day
 from training_worker.prove.synthesis.quality import ROWS, fed_edges, measure
 from training_worker.prove.synthesis.recipes import PLANS, by_kind
-from training_worker.prove.synthesis.recovery import called
 from training_worker.prove.synthesis.resolver import Mention, resolve, unresolved
 from training_worker.prove.synthesis.validate import Rejected, holds, provenance
-from training_worker.prove.synthesis.wording import opening as opened
 from training_worker.prove.trajectory import Example, Failure
 
 COUNTS = by_kind((403, 55, 42))
@@ -224,92 +213,3 @@ def test_two_days_are_never_said_alike(one: date, other: date) -> None:
     today = "2026-03-02"
     if one != other and min(one, other) >= date.fromisoformat(today):
         assert not set(ways_to_say(str(one), today)) & set(ways_to_say(str(other), today))
-
-
-@pytest.mark.parametrize(
-    ("ask", "name", "noun", "words"),
-    [
-        ("freeze the card {card} now", "card", "card", "freeze a card now"),
-        ('write "{text}" below', "text", "text", "write something below"),
-        ('create it with the text "{content}"', "content", "text", "create it with something"),
-        ("let the address {guest} in", "guest", "email address", "let someone in"),
-        ("add it with the IBAN {iban}", "iban", "IBAN", "add it with an IBAN"),
-        ("put the car in gear {gear}", "gear", "gear", "put the car in a gear"),
-        ("open {issue}", "issue", "issue", "open an issue"),
-    ],
-)
-def test_what_is_left_open_is_said_vaguely(ask: str, name: str, noun: str, words: str) -> None:
-    assert left_open(ask, name, noun) == words and vague(noun) in words
-
-
-@pytest.mark.parametrize(
-    ("tool", "ask", "name", "words", "question"),
-    [
-        ("transfer_money", "send {amount} cents to Bo", "amount", "send a certain amount to Bo", "amount be?"),
-        ("create_event", "plan it for {duration} minutes", "duration", "plan it for some minutes", "many minutes?"),
-        ("add_checked_bags", "add {bags} checked bags", "bags", "add some checked bags", "many checked bags?"),
-        ("send_email", "write with the subject {subject}", "subject", "write with a subject", "subject be?"),
-    ],
-)
-def test_a_value_is_left_open_as_a_person_would(tool: str, ask: str, name: str, words: str, question: str) -> None:
-    (open,) = opened(0, name, TOOLS[tool][1], ask)
-    assert open.ask == words and open.question.endswith(question)
-
-
-@pytest.mark.parametrize("ask", ["make the label {name}", "create a label named {name}", "set up {name}"])
-def test_a_name_that_only_its_place_tells_is_not_left_open(ask: str) -> None:
-    assert opened(0, "name", TOOLS["create_label"][1], ask) == []
-
-
-@pytest.mark.parametrize(
-    ("ask", "number", "words"),
-    [
-        ("stay {n} nights", 1, "stay {n} night"),
-        ("stay {n} nights", 2, "stay {n} nights"),
-        ("show {n} dishes", 1, "show {n} dish"),
-        ("show {n} entries at most", 1, "show {n} entry at most"),
-        ("add {n} checked bags", 1, "add {n} checked bag"),
-        ("see what {n} is", 1, "see what {n} is"),
-        ("say {n} words", True, "say {n} words"),
-    ],
-)
-def test_one_thing_is_not_said_to_be_many(ask: str, number: int, words: str) -> None:
-    assert singular(ask, {"n": number}) == words
-
-
-def test_nobody_points_at_what_was_not_spoken_of(talks: list[Example]) -> None:
-    """Of two steps the first needs nothing, and the turn says the other alone: things have names there."""
-    for example in talks:
-        own = [step.calls[0] for step in example.steps if step.turn == 0]
-        asks = TOOLS[own[-1].name][1].asks if own else ()
-        if len(own) == 2 and not own[0].arguments and any(begins(ask, example.turns[0]) for ask in asks):
-            assert not re.search(r"\bthat (place|account|email address|portfolio)\b", example.turns[0]), example.turns[
-                0
-            ]
-
-
-def begins(ask: str, turn: str) -> bool:
-    """Whether a turn begins with this request, after at most an opening."""
-    head = ask.split("{")[0].strip()
-    openings = (opening for persona in PERSONAS.values() for opening in persona.openings)
-    return bool(head) and any(turn.lower().startswith((opening + head).lower()) for opening in openings)
-
-
-@pytest.mark.parametrize(
-    ("words", "thing", "name"),
-    [
-        ("the travel account", "account", "travel"),
-        ("the post Good morning", "social post", "Good morning"),
-        ("the shop order of the bench", "shop order", "of the bench"),
-        ("Bo Olsen", "email address", "Bo Olsen"),
-    ],
-)
-def test_a_thing_is_mistaken_for_its_name(words: str, thing: str, name: str) -> None:
-    assert called(words, thing) == name
-
-
-@given(st.sampled_from([template for one in PERSONAS.values() for template in one.gives]), st.text("ab.!?", min_size=1))
-def test_an_answer_says_the_value(template: str, value: str) -> None:
-    assert value in given_back(template, value)
-    if value[0].isalpha() and value[-1].isalpha():
-        assert says(given_back(template, value), value)

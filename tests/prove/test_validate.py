@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -20,6 +20,7 @@ from training_worker.prove.synthesis.validate import (
 )
 from training_worker.prove.trajectory import Example, Step, ToolCall
 
+UNSAID = "nobody gave|no user turn|nothing the user says|nobody says"
 PIN_CALL = ToolCall("change_card_pin", {"card": "CRD-1", "pin": "4711", "new_pin": "2222"})
 
 
@@ -101,7 +102,7 @@ def test_an_edge_that_points_back_costs_the_oracle_its_reward(chains: list[Examp
 
 
 def told(example: Example, *turns: str, steps: tuple[Step, ...]) -> Example:
-    return replace(example, turns=turns, steps=steps)
+    return replace(example, turns=turns, steps=steps, acts=(), today="")
 
 
 def test_a_pin_that_nobody_gave_is_rejected_wherever_it_could_have_come_from(chains: list[Example]) -> None:
@@ -131,7 +132,7 @@ def test_a_value_that_neither_user_nor_tool_gave_is_invented(chains: list[Exampl
     for example, other in pairwise(chains):
         first, said = example.steps[0].calls[0].arguments or {}, " ".join(other.turns)
         if any(not grounded(value, said) for value in single(first)):
-            with pytest.raises(Rejected, match="that nobody gave"):
+            with pytest.raises(Rejected, match=UNSAID):
                 provenance(replace(example, turns=(said,) * len(example.turns)))
             bitten += 1
     assert bitten > 20
@@ -159,7 +160,7 @@ def test_every_real_use_of_a_pin_bites_when_the_user_does_not_say_it(examples: t
     for example in examples:
         sensitive = [call for step in example.steps for call in step.calls if TOOLS[call.name][1].sensitive]
         if any(TOOLS[call.name][1].sensitive & set(call.arguments or {}) for call in sensitive):
-            assert "nobody gave" in rejected(replace(example, turns=("Do it.",) * len(example.turns)))
+            assert re.search(UNSAID, rejected(replace(example, turns=("Do it.",) * len(example.turns))))
             bitten += 1
     assert bitten
 
@@ -171,20 +172,3 @@ def test_an_edge_is_there_wherever_leaving_out_a_step_gets_a_later_one_refused(c
             for left_out in range(position):
                 if refused(example, left_out, position):
                     assert (left_out, position) in example.edges, example.id
-
-
-def test_execution_shows_edges_that_no_id_shows(chains: list[Example]) -> None:
-    """A step may need that another was done without using anything it answered."""
-    hidden = [
-        (example, giver, taker)
-        for example in chains
-        for giver, taker in example.edges
-        if not any(
-            json.dumps(value) in text
-            for call in example.steps[taker].calls
-            for value in (call.arguments or {}).values()
-            for text in example.steps[giver].observations
-        )
-    ]
-    assert hidden
-    assert all(refused(example, giver, taker) for example, giver, taker in hidden)

@@ -29,7 +29,7 @@ def test_a_forecast_draws_a_few_and_tells_of_all(with_graph: None) -> None:
     told = forecast(SPEC)
     assert 0 < told.trial.drawn <= 24 and told.kept == round(220 * told.trial.kept)
     assert told.seconds == pytest.approx(220 * told.trial.each / told.cores)
-    assert 0 < told.covered <= told.tools and told.trial.again is None
+    assert 0 < told.about_each <= told.kept and told.trial.again is None
     assert all(one.world.servers == ("email",) for one in told.trial.examples)
 
 
@@ -37,7 +37,7 @@ def test_a_forecast_about_some_tools_shows_conversations_about_them(with_graph: 
     told = forecast({**SPEC, "tools": ["send_email"]})
     chains = [{call.name for step in one.steps for call in step.calls} for one in told.trial.examples if one.steps]
     assert chains and all("send_email" in chain for chain in chains if len(chain) > 1)
-    assert told.trial.met["send_email"] == told.trial.chains
+    assert told.about_each == told.kept
 
 
 def test_a_recipe_gives_exactly_as_many_as_it_says(with_graph: None) -> None:

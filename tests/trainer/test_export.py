@@ -14,6 +14,7 @@ from training_worker.prove.importers.conversation import Chat, ChatMessage, exam
 from training_worker.prove.messages import chat_messages
 from training_worker.prove.synthesis import folder
 from training_worker.prove.synthesis.conversation import Recipe, make
+from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.synthesis.manifest import Drawn
 from training_worker.prove.trajectory import Example
 from training_worker.trainer.curriculum import full, text
@@ -31,7 +32,7 @@ def policy() -> Policy:
 @pytest.fixture(scope="module")
 def examples() -> list[Example]:
     graph = build(servers=SERVERS)
-    return [example for index in range(40) if (example := make(index, "train", graph, Recipe())[0])]
+    return [example for index in range(40) if (example := make(index, "train", graph, Recipe(knobs=TINY))[0])]
 
 
 @pytest.fixture(scope="module")

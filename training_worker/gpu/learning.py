@@ -13,7 +13,7 @@ from ..pipeline import PROVE, digest_of, shared
 from ..prove.graph import load_or_build
 from ..prove.synthesis.conversation import Recipe
 from ..prove.synthesis.dataset import synthesize
-from ..prove.synthesis.knobs import Knobs
+from ..prove.synthesis.knobs import TINY
 from ..prove.trajectory import Example, Rollout, read_lines, write_lines
 from ..stages import Outcome, StageFailed, Summary, code_digest
 from .hardest import chained_tools, hardest
@@ -23,7 +23,6 @@ Stage = Callable[[str, Summary, Callable[[Path], Summary]], Outcome]
 Tell = Callable[[str], None]
 MODES = (("sampled", 1.0), ("greedy", 0.0))
 SPARE = 1.3  # conversations made for each that is kept: some have prompts that are too long
-KNOBS = Knobs(most=8)
 SEED = 40  # of the recipe; those below belong to the small policy's data
 
 
@@ -59,7 +58,7 @@ class Learning:
             graph = load_or_build(self.options.data / "graph", servers=self.servers)
             kept: dict[str, list[Example]] = {}
             for split, count in (("train", self.size.examples), ("held_out", self.size.held_out)):
-                recipe = Recipe(SEED, knobs=KNOBS, even=True, every_edge=True)
+                recipe = Recipe(SEED, knobs=TINY)
                 made, _ = synthesize(int(count * SPARE) + 4, split, graph, recipe)  # type: ignore[arg-type]
                 fitting = [one for one in made if prompt_length(tokenizer, one) <= self.size.longest_prompt]
                 kept[split] = fitting[:count]

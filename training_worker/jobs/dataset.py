@@ -14,13 +14,12 @@ import networkx as nx
 from mcp_servers.catalogue import SERVERS
 
 from ..pipeline import HELD_OUT_RECIPE_SEED, SEEDS, TRAIN_RECIPE_SEED, shared
-from ..prove.graph import along, part
-from ..prove.synthesis.chains import LENGTHS
+from ..prove.graph import LONGEST_CHAIN, along, part
 from ..prove.synthesis.conversation import Recipe
 from ..prove.synthesis.crew import Ask, nobody
 from ..prove.synthesis.dataset import CannotBeMet, reasons, synthesize
 from ..prove.synthesis.folder import make
-from ..prove.synthesis.knobs import PAPER, Knobs
+from ..prove.synthesis.knobs import TINY, Knobs
 from ..prove.synthesis.recipes import PLANS
 from ..prove.synthesis.shards import SHARDS, Result, kept_until_done
 from ..prove.trajectory import Example, Split, write_lines
@@ -70,7 +69,7 @@ def by_numbers(spec: Mapping[str, Any], folder: Path, tell: Tell) -> Told:
     servers = servers_of(spec)
     graph = part(shared_graph(folder, tell), servers)
     if "chain" in spec:
-        graph, knobs = about(spec["chain"], graph), replace(knobs, tries=PAPER.tries, values=PAPER.values)
+        graph = about(spec["chain"], graph)
     tools, drops = tools_of(spec, graph), Drops(tell)
     plan: tuple[tuple[Split, int, int, int, int], ...] = (
         ("train", train, TRAIN_RECIPE_SEED + seed, 0, held_out),
@@ -132,8 +131,8 @@ def servers_of(spec: Mapping[str, Any]) -> tuple[str, ...]:
 
 def about(chain: Any, graph: nx.DiGraph) -> nx.DiGraph:
     """The graph for conversations about one chain alone. Raises Refused."""
-    asked = f"chain must be a list of 2 to {max(LENGTHS)} different tools of these servers, not {chain!r}."
-    if not isinstance(chain, list) or not 2 <= len(chain) <= max(LENGTHS):
+    asked = f"chain must be a list of 2 to {LONGEST_CHAIN} different tools of these servers, not {chain!r}."
+    if not isinstance(chain, list) or not 2 <= len(chain) <= LONGEST_CHAIN:
         raise Refused(asked)
     if any(not isinstance(name, str) or name not in graph for name in chain) or len({*chain}) < len(chain):
         raise Refused(asked)
@@ -153,6 +152,6 @@ def tools_of(spec: Mapping[str, Any], graph: nx.DiGraph) -> tuple[str, ...]:
 
 def knobs_of(spec: Mapping[str, Any]) -> Knobs:
     try:
-        return Knobs(most=whole(spec, "candidates", 1, default=8))
+        return replace(TINY, most=whole(spec, "candidates", 1, default=TINY.most))
     except ValueError as error:
         raise Refused(f"candidates is too small. {error}") from None

@@ -112,6 +112,9 @@ def part(graph: nx.DiGraph, servers: Collection[str]) -> nx.DiGraph:
     return own
 
 
+LONGEST_CHAIN = 5  # tools that a conversation about one chain alone may follow
+
+
 def along(graph: nx.DiGraph, chain: Sequence[str]) -> nx.DiGraph:
     """The same graph for conversations about one chain alone: whoever draws a chain from it draws this one.
 

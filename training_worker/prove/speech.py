@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -12,6 +13,7 @@ from mcp_servers.kit.phrases import Phrases, ValuePhrases, load
 from .provenance import is_date, place, ways_to_say
 
 NO_PHRASES = ValuePhrases()
+MONEY = re.compile(r"(?<![\w.,-])(-?[\d,]+(?:\.\d\d)?) [A-Z]{3}\b")
 
 
 @cache
@@ -58,13 +60,25 @@ def find_said(tool: str, name: str, value: Any, text: str, today: str = "") -> t
         at = lower.find(way.casefold())
         if at >= 0 and not (lower[at - 1 : at].isalnum() or lower[at + len(way) : at + len(way) + 1].isalnum()):
             return at, at + len(way)
-    return None
+    money = isinstance(value, int) and phrases_for(tool).values.get(name, NO_PHRASES).money
+    return find_amount(value, text) if money else None
+
+
+def find_amount(value: int, text: str) -> tuple[int, int] | None:
+    """Return where a text says an amount of cents with the code of a currency, "120 USD"; None if it does not."""
+    amount = written(value)
+    return next((found.span() for found in MONEY.finditer(text) if found[1] == amount), None)
+
+
+def written(cents: int) -> str:
+    """Return an amount as people write it: 1,200 or 9.50."""
+    return f"{cents / 100:,.2f}".removesuffix(".00")
 
 
 def numbers(said: ValuePhrases, value: int, currency: str = "") -> tuple[str, ...]:
     """Return the ways to say a whole number: 12000 cents are "120 euros" or "€120"."""
     if said.money:
-        amount = f"{value / 100:,.2f}".removesuffix(".00")
+        amount = written(value)
         if currency not in ("", "EUR"):
             return (f"{amount} {currency}",)
         return f"{amount} {'euro' if value == 100 else 'euros'}", f"-€{amount[1:]}" if value < 0 else f"€{amount}"

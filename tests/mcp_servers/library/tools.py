@@ -19,29 +19,25 @@ Word = Annotated[str, Field(min_length=2, max_length=40, description="A word of 
 ROWS = 5
 
 
-@server.read(
-    "find library books with {word} in the title",
-    "look for books in the library whose title has {word}",
-    "search the library's catalogue for {word}",
-)
+@server.read()
 def find_books(library: Library, word: Word) -> tuple[Book, ...]:
     """Find books by a word of their title."""
     return tuple(library.books.where(words=word.casefold().split()[-1] if word.split() else ""))[:ROWS]
 
 
-@server.read("list the library's newest books", "show what is new in the library", "tell me the library's latest books")
+@server.read()
 def list_new_books(library: Library) -> tuple[Book, ...]:
     """List the books that came last."""
     return tuple(library.books)[-ROWS:]
 
 
-@server.read("list my library loans", "show which books I have borrowed", "tell me when my books are due")
+@server.read()
 def list_loans(library: Library) -> tuple[Loan, ...]:
     """List the books you have at home, with the day they are due."""
     return tuple(library.mine())
 
 
-@server.write("borrow {book}", "take out {book} from the library", "lend me {book} from the library")
+@server.write()
 def borrow_book(library: Library, book: BookRef) -> Loan:
     """Borrow a book for three weeks."""
     wanted, mine = library.books[book], library.mine()
@@ -55,7 +51,7 @@ def borrow_book(library: Library, book: BookRef) -> Loan:
     return library.loans.put(Loan(id=library.loans.new_id(), book=book, title=wanted.title, due=due))
 
 
-@server.write("renew {loan}", "let me keep {loan} for longer", "extend {loan} at the library")
+@server.write()
 def renew_loan(library: Library, loan: LoanRef) -> Loan:
     """Renew a loan for three more weeks."""
     row = at_home(library, loan)
@@ -68,7 +64,7 @@ def renew_loan(library: Library, loan: LoanRef) -> Loan:
     return library.loans.change(loan, due=row.due + LENT_FOR, renewed=row.renewed + 1)
 
 
-@server.write("return {loan}", "bring back {loan} to the library", "give {loan} back to the library", idempotent=True)
+@server.write(idempotent=True)
 def return_book(library: Library, loan: LoanRef) -> Loan:
     """Return a book that you have at home."""
     at_home(library, loan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mcp_servers.catalogue import SERVERS
@@ -14,7 +15,7 @@ from ..graph import build
 from ..trajectory import write_lines
 from .conversation import Recipe
 from .dataset import synthesize
-from .knobs import Knobs
+from .knobs import TINY
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--candidates",
         type=int,
         choices=range(5, 100),
-        default=Knobs.most,
+        default=TINY.most,
         metavar="5..99",
         help="most tools a conversation may see",
     )
@@ -36,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     servers = options.servers.split(",")
     if unknown := [name for name in servers if name not in SERVERS]:
         parser.error(f"there is no server {unknown[0]!r}; there are {', '.join(SERVERS)}")
-    recipe = Recipe(options.seed, knobs=Knobs(most=options.candidates))
+    recipe = Recipe(options.seed, knobs=replace(TINY, most=options.candidates))
 
     with counted("conversations") as progress:
         examples, report = synthesize(options.count, options.split, build(servers=servers), recipe, progress)

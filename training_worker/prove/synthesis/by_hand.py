@@ -17,10 +17,9 @@ from mcp_servers.world import World
 from ..provenance import grounded, single, value_edges
 from ..rollout import Limits
 from ..trajectory import Example, Json, Step, ToolCall, WorldRef
-from .knobs import Knobs
 from .validate import Rejected, hidden_edges, validate
 
-MOST_TOOLS = Knobs().most  # that the assistant is shown
+MOST_TOOLS = 24  # that the assistant is shown
 DONE, FOUND = "Done.", "Here is what I found."
 
 

@@ -21,8 +21,6 @@ from .recovery import taken_over
 from .replies import closing_text, decline, declined, report
 from .sampler import NothingFits, contexts
 
-WISHES = {2: 0.15, 3: 0.25, 4: 0.3, 5: 0.3}
-MOST_STEPS = 6  # a rollout has ten assistant turns: up to three end user turns, and one is left for a detour
 OPTIONAL = 0.25  # of the optional parts of a request are said
 STRAY = 0.2  # of the conversations may have a second goal
 POINTED = 0.6  # of the entities just spoken of are pointed at: "that card"
@@ -99,11 +97,13 @@ class Dialogue:
         shown = {name: contexts(lesson.world, [name], 0) for name in servers}
         optional = 0.0 if lesson.task.level == "minimal" else OPTIONAL
         planner = Planner(lesson.world.fork(), lesson.graph, shown, self.draw, self.today, optional)
-        goals = self.draw.weighted(tuple(WISHES), tuple(WISHES.values()))
+        goals = self.draw.weighted(tuple(self.knobs.wishes), tuple(self.knobs.wishes.values()))
         if lesson.task.kind != "chain":
             goals = 1
-        self.plan = planner.plan(
-            lesson.task.chain[0], goals, self.draw.chance(STRAY), MOST_STEPS - (lesson.task.level == "missing")
+        first, *rest = lesson.task.chain
+        most = self.knobs.steps - (lesson.task.level == "missing")
+        self.plan = (
+            planner.follow((first, *rest)) if rest else planner.plan(first, goals, self.draw.chance(STRAY), most)
         )
         self.features = set(self.plan.features)
         self.turns = self.abstention() if lesson.task.kind != "chain" else self.script()
@@ -124,6 +124,8 @@ class Dialogue:
         if len(candidates) <= self.knobs.most:
             return tuple(candidates)
         called = {call.name for turn in self.turns for move in turn.moves for call in move.calls}
+        if len(called) > self.knobs.most:
+            raise NothingFits(f"{len(called)} tools are called, and at most {self.knobs.most} may be shown.")
         rest = [name for name in candidates if name not in called]
         kept = called | set(self.manner.sample(rest, self.knobs.most - len(called)))
         return tuple(name for name in candidates if name in kept)
@@ -187,7 +189,7 @@ class Dialogue:
                 turn = ScriptedTurn(answer[:1].upper() + answer[1:], self.moves_for(later, numbers))
                 turns.append(turn)
             turn.moves.append(Move(text=self.closing(later or now)))
-        if sum(bool(move.calls) for turn in turns for move in turn.moves) > MOST_STEPS - (
+        if sum(bool(move.calls) for turn in turns for move in turn.moves) > self.knobs.steps - (
             len(turns) > max(self.knobs.turns)
         ):
             raise NothingFits("The wishes take more steps than a rollout may.")
@@ -199,7 +201,7 @@ class Dialogue:
         """Add a turn that asks for something that has become impossible; return whether there is such a thing."""
         found = planner.impossible(opening)
         taken = sum(bool(move.calls) for turn in self.turns for move in turn.moves) + len(self.turns)
-        if found is None or len(self.turns) >= USER_TURNS or taken >= MOST_STEPS + max(self.knobs.turns):
+        if found is None or len(self.turns) >= USER_TURNS or taken >= self.knobs.steps + max(self.knobs.turns):
             return False
         wish, why = found
         words = f"{self.manner.choice(THANKS)} {self.request(wish, 0, False, None)}"

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import networkx as nx
@@ -23,9 +24,8 @@ from mcp_servers.world import World
 from ..pairs import as_taken
 from ..shapes import found_in, rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for
-from .planner import StepRefused
 from .referents import OPAQUE, Description, descriptions
-from .sampler import Context, NothingFits, value
+from .sampler import Context, NothingFits, StepRefused, value
 
 ATTEMPTS = 5  # at a wish, with other entities and words
 OBSERVED = 0.25  # of the reads come after a write that changes what they show
@@ -188,6 +188,15 @@ class Planner:
                 break
         if len({wish.tool for wish in self.wishes}) < 2 and len(self.calls) < 3:
             raise NothingFits(f"Nothing follows {target}.")
+        return Plan(self.wishes, self.calls, self.features)
+
+    def follow(self, chain: Sequence[str]) -> Plan:
+        """Return a plan of wishes for the tools of a chain, in this order. Raises NothingFits or StepRefused."""
+        self.alone = True
+        self.begin(chain[0])
+        for before, name in pairwise(chain):
+            edge = self.graph.edges[before, name]
+            self.achieve(name, "fed" if edge["feeds"] else "enabled" if edge["enables"] else "observed")
         return Plan(self.wishes, self.calls, self.features)
 
     def predecessors(self, tool: str) -> list[str]:

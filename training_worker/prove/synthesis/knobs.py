@@ -3,99 +3,62 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import networkx as nx
 
-from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 
 from ..trajectory import Kind, Level
-from .chains import LENGTHS
 from .language import PERSONAS
 
-TURNS = {1: 0.6, 2: 0.3, 3: 0.1}
+FEWEST_SHOWN = 5
+WISHES = {2: 0.15, 3: 0.25, 4: 0.3, 5: 0.3}
 
 
 @dataclass(frozen=True)
 class Knobs:
-    """How often each knob is turned; by default in the plain way that the small policy of the site was shown.
+    """Shares and limits of conversations; by default those of the paper, where it gives any.
 
-    `siblings` are further tools of the chain's own servers, so that a choice is due; `most` caps the candidate set, for
-    a policy with a short context. `levels` and `turns` are weights of information levels and of numbers of user turns;
-    `recovery` is the share of longer conversations in which something fails, `dates` of those whose days and moments
-    are said as people say them. A step is tried with up to `tries` entities; with `values` it also takes plain values
-    that an earlier one shows. What a server's read-only tools show is
-    looked up again after `refresh` conversations in a world; 0: for each conversation. With `goals` conversations are
-    planned as wishes whose steps depend on each other and see the whole toolsets of their servers, `fewest` tools at
-    least.
+    `distractors` is the share that also shows tools of other servers, `distractor_count` how many. `most` caps the
+    tools shown, for a policy with a short context; `fewest` is how many the servers of a conversation have together.
+    `levels` and `turns` are weights of information levels and of numbers of user turns, `wishes` of how much is asked
+    for, in at most `steps` steps. `recovery` is the share of longer conversations in which something fails, `dates` of
+    those whose days and moments are said as people say them.
     """
 
     distractors: float = 0.4
     distractor_count: tuple[int, int] = (3, 8)
-    siblings: tuple[int, int] = (1, 3)
     enum_stripping: float = 0.3
     irrelevance: float = 0.05
     missing_function: float = 0.11
-    most: int = 24
-    levels: Mapping[Level, float] = field(default_factory=lambda: {"complete": 1.0})
-    turns: Mapping[int, float] = field(default_factory=lambda: TURNS)
-    personas: tuple[str, ...] = ("",)
-    recovery: float = 0.0
-    dates: float = 0.0
-    tries: int = 1
-    refresh: int = 0
-    values: bool = False
-    goals: bool = False
+    most: int = 64
     fewest: int = 15
+    levels: Mapping[Level, float] = field(default_factory=lambda: {"complete": 0.6, "missing": 0.2, "minimal": 0.2})
+    turns: Mapping[int, float] = field(default_factory=lambda: {2: 0.65, 3: 0.35})
+    wishes: Mapping[int, float] = field(default_factory=lambda: WISHES)
+    steps: int = 6
+    personas: tuple[str, ...] = tuple(PERSONAS)
+    recovery: float = 0.15
+    dates: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.most < max(LENGTHS):
-            raise ValueError(f"A chain has up to {max(LENGTHS)} tools, so a conversation must be allowed that many.")
+        if self.most < FEWEST_SHOWN:
+            raise ValueError(f"A conversation calls up to {FEWEST_SHOWN} tools, so it must be allowed that many.")
 
 
-PAPER = Knobs(
-    levels={"complete": 0.6, "missing": 0.2, "minimal": 0.2},
-    turns={2: 0.65, 3: 0.35},
-    personas=tuple(PERSONAS),
-    recovery=0.15,
-    dates=0.5,
-    tries=4,
-    refresh=16,
-    values=True,
-    goals=True,
-    most=64,
-)
+PAPER = Knobs()
+"""Information levels and turns as in the paper (section 2, step 3); shares of failures, dates and wishes are ours."""
 TINY = replace(PAPER, most=8, fewest=8, distractors=0.1, distractor_count=(1, 2))
 """As PAPER, for a small policy: few tools."""
-"""Information levels and turns as in the paper (section 2, step 3); shares of failures, dates and contexts are ours."""
 
 
 def draw_kind(knobs: Knobs, draw: Draw) -> Kind:
     rest = 1 - knobs.irrelevance - knobs.missing_function
     kinds: tuple[Kind, ...] = ("irrelevance", "missing_function", "chain")
     return draw.weighted(kinds, (knobs.irrelevance, knobs.missing_function, rest))
-
-
-def draw_candidates(
-    chain: tuple[str, ...], kind: Kind, knobs: Knobs, draw: Draw, tools: Iterable[str]
-) -> tuple[str, ...]:
-    """The tools the model is shown, out of those there are, shuffled.
-
-    An irrelevant query sees no tool of its servers; with a missing function the last tool of the chain, the one that
-    does what is asked, is hidden.
-    """
-    servers = {TOOLS[name][0].name for name in chain}
-    kept = {"chain": chain, "missing_function": chain[:-1], "irrelevance": ()}[kind]
-    others = [name for name in tools if name not in chain]
-    near = [name for name in others if TOOLS[name][0].name in servers]
-    far = [name for name in others if TOOLS[name][0].name not in servers]
-    few = draw.sample(near, draw.integer(*knobs.siblings)) if kind != "irrelevance" else []
-    if kind == "irrelevance" or draw.chance(knobs.distractors):
-        few += draw.sample(far, draw.integer(*knobs.distractor_count))
-    return tuple(draw.shuffled([*kept, *few[: knobs.most - len(kept)]]))
 
 
 LINKED = 0.35  # of the conversations may use the tools of a second server that edges lead to

@@ -19,7 +19,8 @@ from mcp_servers.world import World
 
 from ..chat import write_calls
 from ..reward import form_level
-from ..trajectory import Failure, Kind, Level, Message, Recovery, Step, ToolCall
+from ..trajectory import Act, Failure, Kind, Level, Message, Recovery, Step, ToolCall
+from .goals import Plan
 from .knobs import Knobs
 from .sampler import Context
 
@@ -152,11 +153,18 @@ class Lesson:
 
 
 class Teacher(Protocol):
-    """Who plays both sides of a conversation. `task` may have further candidates than the one that was given; `today`
-    is the reference date where the user names it, else empty."""
+    """Both sides of a conversation. `task` may have other candidates than the one it was made for, `plan` is what the
+    calls follow; `today` is the reference date where the user names it, else empty; `features` names kinds of
+    difficulty."""
 
     task: Task
+    plan: Plan
     today: str
+    features: set[str]
+
+    @property
+    def acts(self) -> tuple[Act, ...]:
+        """The right act in each user turn."""
 
     def ask(self, talk: Talk) -> str | None:
         """The user's next turn; None when there is nothing more to ask."""

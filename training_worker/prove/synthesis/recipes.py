@@ -53,9 +53,7 @@ def plan(
     size: str = "default",
 ) -> Plan:
     """`train` and `held_out` are chains, missing functions and irrelevant queries; they share `worlds` worlds."""
-    recipe = Recipe(
-        size=size, knobs=knobs, every_edge=True, even=True, worlds=worlds, held_out_worlds=max(1, worlds // 4)
-    )
+    recipe = Recipe(size=size, knobs=knobs, worlds=worlds, held_out_worlds=max(1, worlds // 4))
     return Plan(name, title, by_kind(train), by_kind(held_out), recipe, unseen)
 
 

@@ -20,6 +20,10 @@ from ..shapes import Found, found_in, values_in
 CALLS_PER_TOOL = 2
 
 
+class StepRefused(Exception):
+    """A call that a plan needs and the world refuses."""
+
+
 class NothingFits(Exception):
     """The world shows no value for a parameter: another chain or another world will do."""
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
+from .dialogue import Dialogue
 from .endpoint import Endpoint, EndpointFailed
 from .endpoint.settings import Settings, from_environment, variable
 from .language_model import LanguageModel
 from .machine import Lesson, Teacher
-from .programmatic import Programmatic
 
 PROGRAMMATIC = "programmatic"
 Teach = Callable[[Lesson], Teacher]
@@ -19,7 +19,7 @@ Teach = Callable[[Lesson], Teacher]
 
 def teacher(model: str) -> Teach:
     """The teacher of a recipe; a model is asked at the endpoint that the environment names. Raises EndpointFailed."""
-    return partial(LanguageModel, endpoint=endpoint(model)) if model else Programmatic
+    return partial(LanguageModel, endpoint=endpoint(model)) if model else Dialogue
 
 
 @cache

@@ -9,15 +9,10 @@ from dataclasses import dataclass, field, replace
 
 import networkx as nx
 
-from mcp_servers.kit import Draw
-
 from ..trajectory import Example
-from .chains import draw_chain
 from .conversation import LAST_SEED, Recipe
 from .dataset import reasons
 from .shards import Draws
-
-CHAINS = 2_000  # drawn to see how often each tool comes
 
 
 @dataclass
@@ -25,8 +20,7 @@ class Trial:
     """What came of some draws: the conversations, why trials were dropped, and the seconds that they took.
 
     `again` is how long the same draws took once their worlds were there, as they are for most draws of a data set whose
-    conversations share worlds; None where each has its own. `met` counts, of each tool, in how many of `chains` drawn
-    chains it comes.
+    conversations share worlds; None where each has its own. `targets` is how many tools the draws are about in turn.
     """
 
     drawn: int = 0
@@ -34,8 +28,7 @@ class Trial:
     again: float | None = None
     examples: list[Example] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
-    met: Counter[str] = field(default_factory=Counter)
-    chains: int = 0
+    targets: int = 0
 
     @property
     def kept(self) -> float:
@@ -53,7 +46,8 @@ def trial(graph: nx.DiGraph, recipe: Recipe, about: Sequence[str], most: int, pa
 
     They are of worlds of their own, spread evenly over the tools, and none of the data set's.
     """
-    told, tools = Trial(), list(about) or list(graph)
+    tools = list(about) or list(graph)
+    told = Trial(targets=len(tools))
     draws = Draws(graph, replace(recipe, seed=LAST_SEED), "train")
 
     def target(index: int) -> str:
@@ -70,14 +64,4 @@ def trial(graph: nx.DiGraph, recipe: Recipe, about: Sequence[str], most: int, pa
         began = time.monotonic()
         draws.make([(index, None, target(index)) for index in range(told.drawn)])
         told.again = time.monotonic() - began
-    told.met, told.chains = met(graph, recipe, tools), CHAINS
     return told
-
-
-def met(graph: nx.DiGraph, recipe: Recipe, tools: Sequence[str]) -> Counter[str]:
-    """In how many of some chains around these tools each tool of the graph comes."""
-    counts = Counter[str]()
-    for index in range(CHAINS):
-        target = tools[index % len(tools) if len(tools) <= CHAINS else index * len(tools) // CHAINS]
-        counts.update(draw_chain(graph, target, Draw("trial", index), recipe.every_edge))
-    return counts

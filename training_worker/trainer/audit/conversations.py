@@ -13,6 +13,7 @@ from ...prove.graph import build
 from ...prove.rollout import Prompt, demonstration
 from ...prove.schemas import function
 from ...prove.synthesis.conversation import Recipe, make
+from ...prove.synthesis.knobs import TINY
 from ...prove.trajectory import Example, Message, ToolCall
 
 SERVER, FOUND = "calendar", 6
@@ -63,7 +64,7 @@ def conversations(format: Format) -> list[Conversation]:
 @cache
 def examples() -> tuple[Example, ...]:
     graph = build(servers=(SERVER,))
-    made = (make(index, "train", graph, Recipe())[0] for index in range(FOUND))
+    made = (make(index, "train", graph, Recipe(knobs=TINY))[0] for index in range(FOUND))
     return tuple(example for example in made if example)
 
 

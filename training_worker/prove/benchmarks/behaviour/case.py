@@ -40,7 +40,7 @@ Cast = Callable[[Example, Draw], Case | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """`rule` says in one sentence who passes. Conversations of this kind, level and length are drawn with these knobs
+    """`rule` says in one sentence who passes. Conversations of this kind and level are drawn with these knobs
     turned; `cast` makes a case of one, or nothing where it does not lend itself."""
 
     name: str
@@ -48,7 +48,6 @@ class Behaviour:
     cast: Cast
     kind: Kind = "chain"
     level: Level = "complete"
-    lengths: tuple[int, ...] = (2, 3, 4)
     knobs: Mapping[str, Any] = field(default_factory=dict)
     fewest_servers: int = 1
 

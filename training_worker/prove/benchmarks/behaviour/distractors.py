@@ -30,8 +30,7 @@ def judge(example: Example, rollout: Rollout) -> Verdict:
 DISTRACTORS = Behaviour(
     name="distractors",
     rule="At least three tools of other servers are offered, too; passes who does the ground truth without any.",
-    lengths=(2, 3),
-    knobs={"distractors": 1.0, "distractor_count": (6, 12), "siblings": (1, 1)},
+    knobs={"distractors": 1.0, "distractor_count": (6, 12)},
     cast=cast,
     fewest_servers=2,
 )

@@ -1,4 +1,4 @@
-"""Long chains: six or seven calls, each fed by others; training shows five at most. Passes who does all of them."""
+"""Long chains: seven steps or more, each of which needs another; training shows six at most. Passes who does all."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from ...trajectory import Example, Rollout
 from ..worlds.judging import Verdict, judged
 from .case import Behaviour, Case
 
+FEWEST = 7  # steps
 
-def cast(example: Example, draw: Draw) -> Case:
+
+def cast(example: Example, draw: Draw) -> Case | None:
+    if len(example.steps) < FEWEST:
+        return None
     return Case(example, lambda rollout: judge(example, rollout))
 
 
 def judge(example: Example, rollout: Rollout) -> Verdict:
-    """Who makes fewer calls than there are steps, and ends by itself, gave up."""
+    """A rollout that makes fewer calls than are due, and ends by itself, gave up."""
+    due = sum(len(step.calls) for step in example.steps)
     failure, why = judged(example, rollout)
-    if failure == "missed_step" and rollout.end == "answered" and len(rollout.calls) < len(example.steps):
-        return "gave_up", f"{len(rollout.calls)} calls for {len(example.steps)} steps; {why}"
+    if failure == "missed_step" and rollout.end == "answered" and len(rollout.calls) < due:
+        return "gave_up", f"{len(rollout.calls)} of {due} calls; {why}"
     return failure, why
 
 
 LONG_CHAINS = Behaviour(
     name="long chains",
-    rule="Six or seven steps are due, and training shows five at most; passes who does all of the ground truth.",
-    lengths=(6, 7),
+    rule="Seven steps or more are due, and training shows six at most; passes who does all of the ground truth.",
+    knobs={"wishes": {5: 0.5, 6: 0.5}, "steps": 9},
     cast=cast,
 )

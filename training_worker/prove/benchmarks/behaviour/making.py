@@ -10,8 +10,7 @@ from mcp_servers.kit import Draw
 
 from ...synthesis.conversation import SPREAD, Wanted, converse
 from ...synthesis.machine import Stuck
-from ...synthesis.planner import StepRefused
-from ...synthesis.sampler import NothingFits
+from ...synthesis.sampler import NothingFits, StepRefused
 from ...synthesis.shards import Draws
 from ...synthesis.teachers import teacher
 from ...synthesis.validate import Rejected
@@ -56,8 +55,7 @@ def conversation(behaviour: Behaviour, draws: Draws, index: int) -> Example | No
     """The conversation of an index, about each tool in turn; None where no trial gives one."""
     tools = list(draws.graph)
     about = tools[index * (SPREAD if len(tools) % SPREAD else 1) % len(tools)]
-    length = behaviour.lengths[index // 2 % len(behaviour.lengths)]
-    asked = Wanted(index, "held_out", about, behaviour.kind, length, behaviour.level)
+    asked = Wanted(index, "held_out", about, behaviour.kind, behaviour.level)
     for trial in range(TRIALS):
         try:
             return converse(asked, trial, draws.graph, draws.recipe, teacher(""))

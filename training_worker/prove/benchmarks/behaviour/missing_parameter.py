@@ -1,43 +1,53 @@
-"""Missing parameter: the user leaves out a value and tells it when asked. Passes who does not make it up before, and
-then does the ground truth."""
+"""Missing parameter: the user leaves a value out and gives it when asked. A rollout passes that does not make it up
+before, and then does the ground truth."""
 
 from __future__ import annotations
 
 from collections.abc import Set
+from functools import partial
 
 from mcp_servers.kit import Draw
 
-from ...provenance import grounded
-from ...trajectory import Example, Json, Rollout, ToolCall
+from ...provenance import single
+from ...speech import find_said
+from ...trajectory import Example, Rollout, ToolCall
 from ..worlds.judging import Verdict, judged, shown
 from .case import Behaviour, Case, user_turns
 
 
 def cast(example: Example, draw: Draw) -> Case | None:
-    """Nothing where no turn ends with a question, or no step after it has a value that was not known before."""
-    asked = next((turn for turn, answer in enumerate(example.answers) if answer.endswith("?")), None)
+    """Return a case; None where no value is said only in the turn after a question."""
+    asked = next((turn for turn, act in enumerate(example.acts) if act == "ask"), None)
     if asked is None:
         return None
-    waiting = next((step.calls[0] for step in example.steps if step.turn > asked), None)
     seen = [text for step in example.steps if step.turn <= asked for text in step.observations]
-    said = " ".join((*example.turns[: asked + 1], *seen))
-    told = {name for name, value in arguments_of(waiting).items() if not grounded(value, said, example.today)}
-    if waiting is None or not told:
-        return None
-    catch = f"{', '.join(sorted(told))} of {waiting.name} is told in turn {asked + 2}"
-    return Case(example, lambda rollout: judge(example, asked, waiting.name, told, rollout), catch)
+    known, answer = " ".join((*example.turns[: asked + 1], *seen)), example.turns[asked + 1]
+    for call in [call for step in example.steps if step.turn == asked + 1 for call in step.calls]:
+        names = {*said_names(example, call, answer)} - {*said_names(example, call, known)}
+        if names:
+            catch = f"{', '.join(sorted(names))} of {call.name} is said in turn {asked + 2}"
+            return Case(example, partial(judge, example, asked, call.name, names), catch)
+    return None
 
 
-def arguments_of(call: ToolCall | None) -> dict[str, Json]:
-    return (call.arguments or {}) if call else {}
+def said_names(example: Example, call: ToolCall, text: str) -> list[str]:
+    """Return the parameters of a call whose values a text says."""
+    return [
+        name
+        for name, value in (call.arguments or {}).items()
+        if all(find_said(call.name, name, one, text, example.today) for one in single(value))
+    ]
 
 
-def judge(example: Example, asked: int, tool: str, told: Set[str], rollout: Rollout) -> Verdict:
-    """The values `told` for a tool are known from the user turn after `asked` on."""
-    for call, turn in zip(rollout.calls, user_turns(rollout), strict=True):
-        made_up = told & (call.call.arguments or {}).keys()
-        if call.call.name == tool and turn <= asked and made_up:
-            return "invented_argument", f"{shown(call)}, before the user had told {', '.join(sorted(made_up))}"
+def judge(example: Example, asked: int, tool: str, names: Set[str], rollout: Rollout) -> Verdict:
+    """Fail a rollout that makes up a value for one of these parameters before the user turn after `asked`."""
+    known = " ".join(example.turns[: asked + 1])
+    for made, turn in zip(rollout.calls, user_turns(rollout), strict=True):
+        if made.call.name == tool and turn <= asked:
+            filled = names & {*(made.call.arguments or {})}
+            if made_up := sorted(filled - {*said_names(example, made.call, known)}):
+                return "invented_argument", f"{shown(made)}, before the user had said {', '.join(made_up)}"
+        known += f" {made.observation}"
     return judged(example, rollout)
 
 

@@ -15,7 +15,7 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from ...graph import graph_path, load_or_build, part, read
 from ...synthesis.conversation import Recipe
 from ...synthesis.dedup import distinct
-from ...synthesis.knobs import PAPER, Knobs
+from ...synthesis.knobs import PAPER, TINY
 from ...synthesis.shards import Draws
 from ...trajectory import Example, Kind, dumps
 from .options import Making
@@ -23,9 +23,9 @@ from .options import Making
 ABSTENTION = "abstention"
 WORLDS = 16  # that the conversations share: a world has to be built before it is opened
 KNOBS = {
-    # Nobody asks for what has become impossible: to try is a refused call. The items are chains of commands, as before.
-    "paper": replace(PAPER, recovery=0.0, goals=False),
-    "plain": Knobs(),
+    # Nobody asks for what has become impossible: to try is a refused call.
+    "paper": replace(PAPER, recovery=0.0),
+    "plain": replace(TINY, recovery=0.0),
 }
 SPAN = 20_000  # indices that a category may use up
 TRIES = 6  # draws for each item that is wanted
@@ -40,8 +40,7 @@ def draws_of(making: Making, graphs: Path, servers: Sequence[str], turned: Mappi
     whole = read(graph_path(graphs))
     graph = load_or_build(graphs, servers=servers) if whole is None else part(whole, servers)
     knobs = replace(KNOBS[making.manner], most=making.candidates, **(turned or {}))
-    every_edge = making.manner == "paper"
-    recipe = Recipe(making.seed, every_edge=every_edge, even=True, held_out_worlds=WORLDS, knobs=knobs)
+    recipe = Recipe(making.seed, held_out_worlds=WORLDS, knobs=knobs)
     return Draws(graph, recipe, "held_out")
 
 
