@@ -32,7 +32,8 @@ class CallCard:
     """One tool call. `position` counts the conversation's calls from 0, None for one that was not run at all.
 
     `result` is what the world answered, whole. `level` is the validity it reached (0 to 3), `step` the ground-truth
-    step it stands for, from 0. `fed` names the earlier calls whose results its arguments come from.
+    step it stands for, from 0. `fed` names the earlier calls whose results its arguments come from, `alternatives` are
+    calls in one line that do as well.
     `side` begins the anchors of a conversation that is not alone on its page. What anatomy.py adds: the arguments as
     `values` with their sources, the result as `told` where values came from it, the rows it changed (None where that is
     not known), whether it is answered `otherwise` now, and what it earned and lost, component by component.
@@ -55,6 +56,7 @@ class CallCard:
     changes: tuple[RowChange, ...] | None = None
     otherwise: bool = False
     entries: tuple[Entry, ...] = ()
+    alternatives: tuple[str, ...] = ()
 
     @property
     def written(self) -> tuple[Argument, ...]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from mcp_servers.catalogue import TOOLS
 from training_worker.prove.formats import FORMATS, Format
-from training_worker.prove.trajectory import Example, ExecutedCall, Failure, Message, Reward, Rollout
+from training_worker.prove.trajectory import Example, ExecutedCall, Failure, Message, Reward, Rollout, ToolCall
 
 from .cards import CallCard, Turn
 from .chips import Chip, differences, earned, level_chip
+from .pieces import as_json
 from .provenance import Fed, feeds_by_edges, feeds_by_values
 
 __all__ = ["CallCard", "Turn", "of_example", "of_rollout"]
@@ -37,7 +39,9 @@ def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
     cards: dict[int, list[CallCard]] = {}
     for position, (step, call, text) in enumerate(made):
         executed = ExecutedCall(call, 3, text)
-        cards.setdefault(step, []).append(card(position, executed, example, reward, fed.get(position, ()), step))
+        shown = card(position, executed, example, reward, fed.get(position, ()), step)
+        others = [one.other for one in example.alternatives if (one.step, one.call) == (step, len(cards.get(step, ())))]
+        cards.setdefault(step, []).append(replace(shown, alternatives=tuple(map(in_one_line, others))))
     turns = [Turn("system", example.system)] if example.system else []
     for number, words in enumerate(example.turns):
         turns.append(Turn("user", words))
@@ -49,6 +53,12 @@ def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
         turns += [failed(failure) for failure in failures if failure.step not in own]
         turns += [Turn("assistant", answer) for answer in example.answers[number : number + 1]]
     return turns
+
+
+def in_one_line(call: ToolCall) -> str:
+    """Return a call as it would be written in code."""
+    arguments = (f"{name}={as_json(value)}" for name, value in (call.arguments or {}).items())
+    return f"{call.name}({', '.join(arguments)})"
 
 
 def failed(failure: Failure) -> Turn:

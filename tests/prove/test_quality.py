@@ -228,18 +228,17 @@ def test_tools_are_counted_once_and_calls_each_time() -> None:
     assert (found.repeated_tool, found.parallel_steps) == (0.5, pytest.approx(1 / 3))
 
 
-def test_only_chains_count_except_for_texts_alternatives_and_features() -> None:
-    other = replace(
-        line_of(2),
-        kind="missing_function",
-        answers=("No.", ""),
-        features=("missing_function",),
-        alternatives=(Alternative(0, 0, ToolCall("look", {})),),
-    )
+def test_only_chains_count_except_for_texts_and_features() -> None:
+    other = replace(line_of(2), kind="missing_function", answers=("No.", ""), features=("missing_function",))
     found = measure([other, chain(answers=("Yes.",), features=("parallel", "missing_function"))])
     assert (found.conversations, found.calls, found.dependent_steps) == (1, 0, 0)
-    assert (found.distinct_answers, found.alternatives) == (1, 0.5)
+    assert found.distinct_answers == 1
     assert found.features == {"missing_function": 2, "parallel": 1}
+
+
+def test_chains_with_alternatives_are_counted_once_each() -> None:
+    others = (Alternative(0, 0, ToolCall("look", {})), Alternative(0, 0, ToolCall("see", {})))
+    assert measure([chain(alternatives=others), chain(), chain(), chain()]).alternatives == 0.25
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from prove_web.trajectories.provenance import Fed
 from training_worker.prove.chat import write_calls
 from training_worker.prove.formats import FORMATS, LLAMA3, Format
 from training_worker.prove.rollout import Attempt, Limits, demonstration, oracle
-from training_worker.prove.trajectory import Example, Failure, Rollout, Step, ToolCall
+from training_worker.prove.trajectory import Alternative, Example, Failure, Rollout, Step, ToolCall
 
 from .examples import abstention, chain, examples
 
@@ -219,6 +219,18 @@ def test_a_page_shows_each_call_with_its_address_and_links_to_what_fed_it() -> N
     html = rendered(of_example(example))
     last = cards(of_example(example))[-1]
     assert f'id="{last.anchor}"' in html and f'href="#{last.fed[0].anchor}"' in html
+
+
+def test_the_alternatives_of_a_look_up_stand_under_its_call_and_nowhere_else() -> None:
+    example = fed_by_a_result()
+    other = ToolCall("search_accounts", {"text": "<b>", "limit": 5})
+    shown = of_example(replace(example, alternatives=(Alternative(0, 0, other),)))
+    assert [card.alternatives for card in cards(shown)] == [
+        ('search_accounts(text="<b>", limit=5)',),
+        *[()] * (len(cards(shown)) - 1),
+    ]
+    html = rendered(shown)
+    assert html.count("or: <code>") == 1 and "search_accounts(text=&quot;&lt;b&gt;&quot;, limit=5)" in html
 
 
 @pytest.mark.parametrize("place", ["turn", "argument", "result", "tool", "raw"])

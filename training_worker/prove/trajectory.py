@@ -211,7 +211,8 @@ class Reward:
 
     `form` is what the total was made by, and `terms` what else it was made of, by name (see reward/forms.py): in JSON
     they stand only where the paper's components are not all there is to it. With `order_unknown` no order of the steps
-    counted in coverage: the example does not know theirs.
+    counted in coverage: the example does not know theirs. `accepted` says that the rollout is a success only with
+    alternatives in place of look-ups of the ground truth, which the total and its components do not count.
     """
 
     total: float
@@ -226,6 +227,7 @@ class Reward:
     form: Annotated[str, Field(exclude_if=lambda form: form == "paper")] = "paper"
     terms: Annotated[dict[str, float], Field(exclude_if=lambda terms: not terms)] = field(default_factory=dict)
     order_unknown: Annotated[bool, Field(exclude_if=lambda unknown: not unknown)] = False
+    accepted: Annotated[bool, Field(exclude_if=lambda accepted: not accepted)] = False
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from .presets import PAPER
 from .provenance import provenance
 from .repeats import repeats
 from .state import state
+from .success import is_accepted
 from .surplus import surplus, unparseable
 from .total import score
 from .trace import trace
@@ -34,6 +35,8 @@ def reward_of(example: Example, rollout: Rollout, config: RewardConfig = PAPER) 
         paper = replace(
             paper, order_unknown=True, evidence=tuple(replace(one, in_order=None) for one in paper.evidence)
         )
+    if example.alternatives and is_accepted(example, rollout.calls):
+        paper = replace(paper, accepted=True)
     if config.plain:
         return paper
     if abstains(example.steps):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, product
 
-from ..trajectory import Reward
+from ..trajectory import Example, ExecutedCall, Reward, Step, ToolCall
+from .total import score
+from .values import differing
 
 MOST = {"validity": 1.0, "coverage": 1.0, "efficiency": 0.0, "name": 1.0, "arguments": 1.0}
 EQUAL = 1e-6  # what rounding may take away
+MOST_TRUTHS = 64  # combinations of alternatives that are tried for a rollout
 
 
 def is_success(reward: Reward) -> bool:
-    """Whether every component is at its most, or no call was made where none is due."""
-    return succeeded(reward.total, reward.abstention, {name: getattr(reward, name) for name in MOST})
+    """Whether every component is at its most, if need be with alternatives, or no call was made where none is due."""
+    return reward.accepted or succeeded(reward.total, reward.abstention, {name: getattr(reward, name) for name in MOST})
 
 
 def succeeded(total: float | None, abstention: bool, components: Mapping[str, float | None]) -> bool:
@@ -20,3 +25,43 @@ def succeeded(total: float | None, abstention: bool, components: Mapping[str, fl
     if abstention:
         return total is not None and total >= 1 - EQUAL
     return all((components.get(name) or 0.0) >= most - EQUAL for name, most in MOST.items()) and total is not None
+
+
+def is_accepted(example: Example, calls: Sequence[ExecutedCall]) -> bool:
+    """Return whether calls are a success only with alternatives that they make in place of look-ups."""
+    truths = islice(swap_alternatives(example, calls), MOST_TRUTHS)
+    made = [is_success(score(steps, example.edges, calls)) for steps in truths]
+    return not made[0] and any(made)
+
+
+def swap_alternatives(example: Example, calls: Sequence[ExecutedCall]) -> Iterator[tuple[Step, ...]]:
+    """Yield the ground truth, then with alternatives that were made for look-ups that were not, in every combination.
+
+    An alternative that is equal to another call of its step is that call: one look-up may serve for two.
+    """
+
+    def options(step: int, at: int, call: ToolCall) -> list[ToolCall]:
+        if any(one.call == call for one in calls):
+            return [call]
+        others = [one.other for one in example.alternatives if (one.step, one.call) == (step, at)]
+        return [call, *(one for one in others if is_made(one, calls))]
+
+    for chosen in product(
+        *(options(number, at, call) for number, step in enumerate(example.steps) for at, call in enumerate(step.calls))
+    ):
+        rest = iter(chosen)
+        taken = [tuple(islice(rest, len(step.calls))) for step in example.steps]
+        yield tuple(
+            step if made == step.calls else replace(step, calls=drop_repeated(made))
+            for step, made in zip(example.steps, taken, strict=True)
+        )
+
+
+def drop_repeated(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    return tuple(one for at, one in enumerate(calls) if one not in calls[:at])
+
+
+def is_made(call: ToolCall, calls: Sequence[ExecutedCall]) -> bool:
+    """Return whether a call, perhaps with more arguments, is among calls of a rollout."""
+    arguments = call.arguments or {}
+    return any(one.call.name == call.name and not differing(arguments, one.call.arguments or {}) for one in calls)

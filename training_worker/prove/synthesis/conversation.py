@@ -13,6 +13,7 @@ from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
 from ..trajectory import Example, Kind, Level, Split, WorldRef
+from .alternatives import find_alternatives
 from .dependence import is_dependent, with_edges
 from .knobs import Knobs, draw_kind, draw_servers, draw_toolset
 from .machine import Lesson, Stuck, Task, Teacher, hold
@@ -151,6 +152,7 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach
         raise Rejected("No step needs what another one shows.")
     if not is_dependent(example, strays="second_goal" in example.features):
         raise Rejected("A later step rests on nothing before it.")
+    example = replace(example, alternatives=find_alternatives(example, teacher.lookups))
     validate(example)
     return example
 

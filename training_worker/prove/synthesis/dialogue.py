@@ -131,6 +131,14 @@ class Dialogue:
         return tuple(name for name in candidates if name in kept)
 
     @property
+    def lookups(self) -> tuple[ToolCall, ...]:
+        """The reads of the plan that no wish asks for: they are made only to find what a wish is about."""
+        asked = [self.plan.calls[position] for wish in self.plan.wishes for position in wish.calls]
+        wanted = [(call.tool, call.arguments) for call in asked]
+        found = [(call.tool, call.arguments) for call in self.plan.calls if not call.writes]
+        return tuple(ToolCall(*one) for one in found if one not in wanted)
+
+    @property
     def acts(self) -> tuple[Act, ...]:
         """The right act in each user turn."""
         return tuple(

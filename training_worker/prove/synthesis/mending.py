@@ -14,6 +14,7 @@ from mcp_servers.world import World
 from ..provenance import value_edges
 from ..rollout import Limits
 from ..trajectory import Example, Failure, Json, Step, ToolCall
+from .alternatives import find_alternatives
 from .dependence import with_edges
 from .validate import Rejected, hidden_edges, validate
 
@@ -71,6 +72,8 @@ def mended(id: str, before: Example, wanted: Mended) -> Example:
         found = {*value_edges(example.turns, example.steps, example.today), *kept_edges(before, groups)}
         proven = bool(before.fed or before.enabled)
         example = with_edges(example) if proven else hidden_edges(replace(example, edges=tuple(sorted(found))))
+        lookups = [before.steps[one.step].calls[one.call] for one in before.alternatives]
+        example = replace(example, alternatives=find_alternatives(example, lookups))
     validate(example)
     return example
 

@@ -150,8 +150,8 @@ ROWS: tuple[QualityRow, ...] = (
     *TEXT_ROWS,
     QualityRow(
         "alternatives",
-        "Examples with alternatives",
-        "Share of all examples with a recorded alternative to a ground-truth call.",
+        "Chains with alternatives",
+        "Share of chains in which another call does as well as a look-up of the ground truth.",
         "share",
     ),
 )
@@ -185,14 +185,12 @@ def measure(examples: Iterable[Example]) -> Quality:
     for example in examples:
         answers.update(filter(None, example.answers))
         features.update(set(example.features))
-        tallies: list[Tally] = [("alternatives", bool(example.alternatives), 1)]
         if example.kind == "chain":
             conversations += 1
             turns += example.turns
-            tallies += [*tally_dependence(example), *tally_ids(example), *tally_tools(example)]
-        for name, part, total in tallies:
-            sums[name][0] += part
-            sums[name][1] += total
+            for name, part, total in (*tally_dependence(example), *tally_ids(example), *tally_tools(example)):
+                sums[name][0] += part
+                sums[name][1] += total
     texts, ngrams = measure_variety(answers), measure_ngrams(turns)
     return Quality(
         conversations=conversations,
@@ -330,7 +328,7 @@ def find_opaque_ids(example: Example, call: ToolCall) -> Iterator[str]:
 
 
 def tally_tools(example: Example) -> Iterator[Tally]:
-    """Yield the tallies of a chain's calls and candidate tools."""
+    """Yield the tallies of a chain's calls, their alternatives and candidate tools."""
     called = [call.name for step in example.steps for call in step.calls]
     shown = set(example.candidates)
     yield "calls", len(called), 1
@@ -338,3 +336,4 @@ def tally_tools(example: Example) -> Iterator[Tally]:
     yield "tools_called", len(shown & set(called)) / max(len(shown), 1), bool(shown)
     yield "repeated_tool", len(set(called)) < len(called), 1
     yield "parallel_steps", sum(len(step.calls) > 1 for step in example.steps), len(example.steps)
+    yield "alternatives", bool(example.alternatives), 1

@@ -17,6 +17,7 @@ from ..provenance import single
 from ..rollout import oracle, stale
 from ..speech import find_said
 from ..trajectory import Example, Step, ToolCall
+from .alternatives import find_faults
 from .language import long_day
 from .resolver import unresolved
 
@@ -36,8 +37,11 @@ def validate(example: Example) -> None:
 
 
 def holds(example: Example) -> None:
-    """Raise Rejected unless the example replays, all its values have a provenance and its oracle is perfect."""
+    """Raise Rejected unless the example replays, its alternatives show what its look-ups are made for, all its values
+    have a provenance and its oracle is perfect."""
     replay(example)
+    if fault := next(find_faults(example), ""):
+        raise Rejected(f"{example.id}: {fault}.")
     provenance(example)
     reward = oracle(example).reward
     if reward is None or abs(reward.total - LARGEST[example.abstains]) > 1e-9:

@@ -1,7 +1,8 @@
 """The judgement of a rollout: success as in training and the ground truth's final state, or the kind of failure.
 
-Success is `is_success` (reward/success.py): all of the ground truth was done and nothing else. It does not see a write
-made twice within the budget of calls, so the world must also end as the ground truth leaves it.
+Success is `is_success` (reward/success.py): all of the ground truth was done, perhaps with alternative look-ups, and
+nothing else. It does not see a write made twice within the budget of calls, so the world must also end as the ground
+truth leaves it.
 """
 
 from __future__ import annotations
