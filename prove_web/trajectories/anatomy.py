@@ -37,8 +37,7 @@ class Anatomy:
 
 def anatomy(turns: Sequence[Turn], rollout: Rollout, example: Example, config: RewardConfig = PAPER) -> Anatomy:
     """`rollout` is what was done, with its reward where it has one; a demonstration's own is recorded(example)."""
-    fed = {card.position: [one.source for one in card.fed] for turn in turns for card in turn.calls if card.number}
-    found, done = traced(rollout, example, fed), effects(rollout, example)
+    found, done = traced(rollout, example, fed_by(turns)), effects(rollout, example)
     account, reward = ledger(rollout, example, config), rollout.reward
     due = sum(len(step.calls) for step in example.steps)
     drawn = None
@@ -54,6 +53,18 @@ def anatomy(turns: Sequence[Turn], rollout: Rollout, example: Example, config: R
         values=found.values,
         why=done.why,
     )
+
+
+def sourced(turns: Sequence[Turn], rollout: Rollout, example: Example, side: str = "") -> list[Turn]:
+    """Return the turns with the sources of their values alone: nothing is run. `side` begins their anchors."""
+    own = [replace(turn, side=side, calls=tuple(replace(card, side=side) for card in turn.calls)) for turn in turns]
+    return numbered(own, traced(rollout, example, fed_by(turns), side), Effects(), None)
+
+
+def fed_by(turns: Sequence[Turn]) -> dict[int, list[int]]:
+    """Return for each call the calls whose results fed it, by position."""
+    cards = [card for turn in turns for card in turn.calls]
+    return {card.position: [one.source for one in card.fed] for card in cards if card.position is not None}
 
 
 def by_component(account: Ledger | None) -> dict[str, tuple[tuple[int, ...], tuple[int, ...]]]:

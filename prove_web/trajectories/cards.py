@@ -14,6 +14,8 @@ from .chips import LEVELS, Chip
 from .pieces import Piece, as_json
 from .provenance import Fed
 
+START = 120  # characters of a result that is folded
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -109,6 +111,11 @@ class CallCard:
             return self.result
 
     @property
+    def start(self) -> str:
+        """The first characters of the result."""
+        return self.result[:START] + ("…" if len(self.result) > START else "")
+
+    @property
     def number(self) -> int | None:
         """The position as people count."""
         return None if self.position is None else self.position + 1
@@ -123,7 +130,8 @@ class CallCard:
 class Turn:
     """What one side says, and the calls it makes with it. `raw` is the text as written where a call in it is broken.
 
-    `number` counts the user's turns from 1; `pieces` are the text where values came from it.
+    `number` counts the user's turns from 1; `pieces` are the text where values came from it; `side` is
+    as in a CallCard.
     """
 
     role: str
@@ -132,10 +140,11 @@ class Turn:
     raw: str = ""
     number: int | None = None
     pieces: tuple[Piece, ...] = ()
+    side: str = ""
 
     @property
     def anchor(self) -> str:
-        return "" if self.number is None else f"turn-{self.number}"
+        return "" if self.number is None else f"{self.side}turn-{self.number}"
 
 
 def as_text(value: Any) -> str:

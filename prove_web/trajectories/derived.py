@@ -7,8 +7,11 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from training_worker.prove.edges import longest_path
+
 MOST_CHARACTERS = 200_000  # of words that are kept for the full text; PostgreSQL takes no more than a megabyte
 TOKEN = re.compile(r"[^\W_]+")
+FEATURE, MOST_FEATURES = re.compile(r"[a-z0-9_]{1,24}"), 16  # names of features, and how many a column takes
 
 
 def derived(record: Any, rollout: Any, origin: Any) -> dict[str, Any]:
@@ -22,6 +25,8 @@ def derived(record: Any, rollout: Any, origin: Any) -> dict[str, Any]:
         "distractors": number(record.get("distractors")),
         "turns": len(many(record.get("turns"))),
         "length": len(calls),
+        "features": ",".join(features(record)),
+        "path": number(longest_path(len(many(record.get("steps"))), edges(record))),
         "errors": sum(one.get("level") != 3 for one in calls) if rollout else len(failures),
         "end": text(rollout.get("end"), 16),
         "run": number(origin.get("run")) or None,
@@ -46,6 +51,20 @@ def knobs(record: Mapping[str, Any]) -> Iterator[str]:
         yield "enums_stripped"
     if record.get("kind") in ("irrelevance", "missing_function"):
         yield str(record["kind"])
+
+
+def features(record: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of difficulty that a record names, as many as a column takes."""
+    found = sorted({name for name in many(record.get("features")) if isinstance(name, str) and FEATURE.fullmatch(name)})
+    return found[:MOST_FEATURES]
+
+
+def edges(record: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """Yield the dependency edges of a record."""
+    for edge in many(record.get("edges")):
+        match edge:
+            case [int(earlier), int(later)]:
+                yield earlier, later
 
 
 def words(example: str, record: Any, rollout: Any) -> str:

@@ -15,7 +15,7 @@ from prove_web.review.standing import Standing, standings
 from prove_web.review.told import told
 from training_worker.prove.reward import PAPER
 
-from .choices import KINDS, SPLITS
+from .choices import FEATURES, KINDS, SPLITS
 from .facts import Row, row_of
 from .models import Trajectory
 from .paging import Page
@@ -23,8 +23,8 @@ from .search.nodes import AllOf, AnyOf, Asked, written
 from .search.parsing import parse
 
 SHOWN_VALUES = 12
-TITLES = {"server": "Server", "kind": "Kind", "split": "Split", "label": "Label"}
-NAMES = {**dict(SPLITS), **dict(KINDS)}
+TITLES = {"server": "Server", "kind": "Kind", "feature": "Difficulty", "split": "Split", "label": "Label"}
+NAMES = {**dict(SPLITS), **dict(KINDS), **dict(FEATURES)}
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,14 @@ class Facet:
 def facets(project: Project, rows: QuerySet[Trajectory], query: str, blind: Blind) -> tuple[Facet, ...]:
     """Counted over all of the rows, in two queries; labels over those that this person may know."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in TITLES}
-    groups = rows.order_by().values_list("split", "kind", "servers").annotate(Count("pk"))
-    for split, kind, servers, count in groups:
+    groups = rows.order_by().values_list("split", "kind", "servers", "features").annotate(Count("pk"))
+    for split, kind, servers, features, count in groups:
         counts["split"][split] += count
         counts["kind"][kind] += count
         for server in set(filter(None, servers.split(","))):
             counts["server"][server] += count
+        for feature in filter(None, features.split(",")):
+            counts["feature"][feature] += count
     settled = Item.objects.filter(queue__project=project, trajectory__in=rows.order_by().values("pk")).order_by()
     settled = blind.told(settled, "trajectory")
     for verdict, count in settled.values_list("verdict").annotate(Count("trajectory", distinct=True)):

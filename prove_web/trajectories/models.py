@@ -21,6 +21,7 @@ from .derived import derived, words
 LISTED = (
     *("split", "kind", "level", "persona", "knobs", "steps", "turns", "length", "errors", "distractors", "end", "run"),
     *("reward", "validity", "coverage", "efficiency", "name", "arguments", "parent", "example", "servers", "tools"),
+    *("features", "path"),
 )
 SPOKEN = {"example", "record", "rollout"}
 
@@ -95,7 +96,8 @@ class Trajectory(models.Model):
     of. `reward` and the paper's five components are of the demonstration, or of the attempt as it was scored; null
     where there is none.
 
-    What comes after them is read off the JSON when a row is saved (derived.py). `length` counts tool calls and
+    What comes after them is read off the JSON when a row is saved (derived.py). `features` are the kinds of difficulty,
+    `path` counts the steps on the longest path of dependency edges, `length` counts tool calls and
     `errors` those that failed, of the attempt where there is one; `end` is how the attempt ended; `run` whose it is.
     """
 
@@ -121,6 +123,8 @@ class Trajectory(models.Model):
     persona = models.CharField(max_length=40, default="", editable=False)
     knobs = models.CharField(max_length=80, default="", editable=False)  # names, comma-separated
     distractors = models.PositiveSmallIntegerField(default=0, editable=False)
+    features = models.CharField(max_length=400, default="", editable=False)  # names, comma-separated
+    path = models.PositiveSmallIntegerField(default=0, editable=False)  # steps on the longest one
     turns = models.PositiveSmallIntegerField(default=0, editable=False)
     length = models.PositiveIntegerField(default=0, editable=False)
     errors = models.PositiveIntegerField(default=0, editable=False)

@@ -33,16 +33,21 @@ class Traced:
     values: int = 0
 
 
-def traced(rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]] | None = None) -> Traced:
-    """Every value of every call with its source. `fed` names the calls whose results are known to have fed one."""
-    return Trace(rollout, example, fed or {}).all()
+def traced(
+    rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]] | None = None, side: str = ""
+) -> Traced:
+    """Every value of every call with its source. `fed` names the calls whose results are known to have fed one.
+
+    `side` begins the ids of marks, for a conversation that is not alone on its page.
+    """
+    return Trace(rollout, example, fed or {}, side).all()
 
 
 class Trace:
     """The search for the sources of one rollout's values."""
 
-    def __init__(self, rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]]):
-        self.rollout, self.example, self.fed = rollout, example, fed
+    def __init__(self, rollout: Rollout, example: Example, fed: Mapping[int, Iterable[int]], side: str):
+        self.rollout, self.example, self.fed, self.side = rollout, example, fed, side
         self.shown = said_before(rollout)
         self.found = Traced()
         self.leaves = [leaf_paths(made.observation) for made in rollout.calls]
@@ -104,7 +109,7 @@ class Trace:
             at = find_said(made.call.name, name, value, message.content, today) if message.role == "user" else None
             if at:
                 marks = self.found.said.setdefault(number, {})
-                mark = marks.setdefault(at, f"turn-{number}-value-{len(marks) + 1}")
+                mark = marks.setdefault(at, f"{self.side}turn-{number}-value-{len(marks) + 1}")
                 said = message.content[slice(*at)]
                 if not place(value, message.content, today):
                     return Source("user", f"“{said}” in user turn {number}", mark)
@@ -120,10 +125,10 @@ class Trace:
         for at in sorted(earlier, key=lambda one: one not in feeding):
             if (path := self.leaves[at].get(key(value))) is not None:
                 marks = self.found.results.setdefault(at, {})
-                mark = marks.setdefault(path, f"call-{at + 1}-value-{len(marks) + 1}")
+                mark = marks.setdefault(path, f"{self.side}call-{at + 1}-value-{len(marks) + 1}")
                 return Source("result", f"the result of call {at + 1}{', ' * bool(path)}{spelled(path)}", mark)
             if grounded(value, self.rollout.calls[at].observation, self.example.today):
-                return Source("result", f"the result of call {at + 1}", f"call-{at + 1}")
+                return Source("result", f"the result of call {at + 1}", f"{self.side}call-{at + 1}")
         return None
 
 

@@ -12,17 +12,26 @@ from django.db.models import Count
 
 from mcp_servers.catalogue import TOOLS
 
-from .choices import KINDS, LEVELS
+from .choices import FEATURES, KINDS, LEVELS
 from .models import Dataset, Trajectory
 from .search.nodes import valued
 
 KIND_NAMES, LEVEL_NAMES = dict(KINDS), dict(LEVELS)
+LONG = 4  # steps
+LONG_PATH, OPEN_VALUE, FAILURE = f"path>={LONG}", "level:missing", "status:error"
+DIFFICULTY_NAMES = {
+    **{f"feature:{name}": label for name, label in FEATURES},
+    LONG_PATH: f"Dependent path of {LONG} or more",
+    OPEN_VALUE: "Open value",
+    FAILURE: "Failed call",
+}
 KNOB_NAMES = {
     "distractors": "Tools of other servers",
     "enums_stripped": "Hidden value lists",
     "irrelevance": "Nothing fits",
     "missing_function": "A hidden tool",
 }
+MANNER = ("split", "kind", "level", "persona", "knobs", "features", "path", "errors")
 TOP = 10
 
 
@@ -92,13 +101,14 @@ class Stats:
     levels: Chart
     servers: Chart
     tools: Chart
+    difficulties: Chart
     knobs: Chart
     personas: Chart
 
     @property
     def charts(self) -> tuple[Chart, ...]:
         levels = (self.levels,) if len(self.levels.bars) > 1 else ()
-        rest = (one for one in (self.knobs, self.personas) if one.bars)
+        rest = (one for one in (self.difficulties, self.knobs, self.personas) if one.bars)
         return (self.steps, *levels, self.kinds, self.servers, self.tools, *rest)
 
 
@@ -113,16 +123,16 @@ def stats(dataset: Dataset, newest: int) -> Stats:
 @lru_cache(maxsize=64)
 def counted(dataset: int, made: str, newest: int) -> Stats:
     rows = Trajectory.objects.filter(dataset=dataset).order_by()
-    kinds, steps, levels, servers, tools, knobs, personas = (tally() for _ in range(7))
+    kinds, steps, levels, servers, tools, difficulties, knobs, personas = (tally() for _ in range(8))
     for split, kind, length, n in rows.values_list("split", "kind", "steps").annotate(Count("id")):
         kinds[split][kind] += n
         steps[split][str(length)] += n
-    told = rows.values_list("split", "kind", "level", "persona", "knobs").annotate(Count("id"))
-    for split, kind, level, persona, turned, n in told:
+    for split, kind, level, persona, turned, *harder, n in rows.values_list(*MANNER).annotate(Count("id")):
         if kind == "chain":
             levels[split][level or "complete"] += n
         personas[split].update({f"persona:{valued(persona)}": n} if persona else {})
         knobs[split].update({f"knob:{one}": n for one in turned.split(",") if one})
+        difficulties[split].update({one: n for one in difficulties_of(level, *harder)})
     own = set[str]()  # tools of our servers that are called: those of others may have the same names
     for split, worlds, listed, n in rows.values_list("split", "servers", "tools").annotate(Count("id")):
         for counts, names in ((servers, worlds), (tools, listed)):
@@ -139,16 +149,30 @@ def counted(dataset: int, made: str, newest: int) -> Stats:
         levels=chart("Told at first", "level", levels, LEVEL_NAMES),
         servers=chart("Servers in the world", "server", servers),
         tools=chart("Tools called", "tool", tools, note=never),
+        difficulties=asked("Difficulty", "feature", difficulties, DIFFICULTY_NAMES),
         knobs=asked("Made harder by", "knob", knobs, KNOB_NAMES),
         personas=asked("Manner of the user", "persona", personas, {}),
     )
 
 
+def difficulties_of(level: str, features: str, path: int, errors: int) -> list[str]:
+    """Return the searches for kinds of difficulty that find a trajectory with these values."""
+    found = [f"feature:{one}" for one in features.split(",") if one]
+    known = ((LONG_PATH, path >= LONG), (OPEN_VALUE, level == "missing"), (FAILURE, errors > 0))
+    return [*found, *(search for search, holds in known if holds)]
+
+
 def asked(title: str, field: str, counts: Counts, names: Mapping[str, str]) -> Chart:
     """A chart whose bars narrow the list by a search; their values are such as `knob:distractors`."""
     both = (counts["train"] + counts["held_out"]).keys()
-    labels = {value: names.get(said := value.partition(":")[2].strip('"'), said) for value in both}
+    labels = {value: label_of(value, names) for value in both}
     return replace(chart(title, "q", counts, labels), id=field)
+
+
+def label_of(search: str, names: Mapping[str, str]) -> str:
+    """Return what a search is called: by itself, by the value it asks for, or else that value."""
+    value = search.partition(":")[2].strip('"')
+    return names.get(search) or names.get(value, value)
 
 
 def tally() -> Counts:

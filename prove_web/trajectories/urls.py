@@ -30,6 +30,7 @@ urlpatterns = [
     path("datasets/import/<uuid:upload>/", import_pages.import_preview, name="import-preview"),
     path("datasets/import/<uuid:upload>/piece/", import_pages.import_piece, name="import-piece"),
     path("datasets/<int:dataset>/", views.dataset, name="dataset"),
+    path("datasets/<int:dataset>/sample/", views.dataset_sample, name="dataset-sample"),
     path("datasets/<int:dataset>/changes/", version_pages.dataset_changes, name="dataset-changes"),
     path("datasets/<int:dataset>/split/", version_pages.split, name="dataset-split"),
     path("datasets/<int:dataset>/faults/", import_pages.import_faults, name="import-faults"),

@@ -9,7 +9,8 @@ HERE = "/my-team/demo/"
 PAGES = [
     "", "servers/", "servers/banking/", "tools/", "tools/transfer_money/", "graph/", "sessions/", "sessions/new/",
     "sessions/compare/",
-    "datasets/", "datasets/new/", "datasets/1/", "runs/", "runs/new/", "runs/1/", "runs/1/tools/", "runs/1/rollouts/1/",
+    "datasets/", "datasets/new/", "datasets/1/", "datasets/1/sample/",
+    "runs/", "runs/new/", "runs/1/", "runs/1/tools/", "runs/1/rollouts/1/",
     "runs/1/tools/outcomes/?all=1", "runs/1/rollouts/1/?view=list&low=0", "runs/1/rollouts/1/groups/1/",
     "runs/1/rollouts/1/1/", "runs/1/rollouts/?q=calls%3E0", "sweeps/", "sweeps/new/?preset=rates",
     "tools/?sensitive=1&sort=-used", "find/?q=transfer", "environments/", "environments/versions/banking/",

@@ -13,7 +13,8 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.prove.synthesis.quality import ROWS, Quality, fed_edges, longest_path, measure
+from training_worker.prove.edges import longest_path
+from training_worker.prove.synthesis.quality import ROWS, Quality, fed_edges, measure
 from training_worker.prove.synthesis.shortcuts import SHORTCUT_ROWS
 from training_worker.prove.synthesis.text_statistics import (
     begins_sentence,

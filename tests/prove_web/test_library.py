@@ -260,14 +260,20 @@ def test_the_variety_of_language_is_measured_as_the_papers_say(project: Project,
     assert (part.trajectories, part.turns) == (9, sum(len(one.turns) for one in examples()[:9]))
 
 
-def test_knobs_and_manners_are_counted_and_lead_to_their_trajectories(
+def test_knobs_manners_and_difficulties_are_counted_and_lead_to_their_trajectories(
     project: Project, victor: User, as_user: SignIn
 ) -> None:
-    held = [replace(one, distractors=n % 3, persona=["curt", ""][n % 2]) for n, one in enumerate(examples())]
+    said = (("conditional", "odd_one"), ())
+    held = [
+        replace(one, distractors=n % 3, persona=["curt", ""][n % 2], features=said[n % 2])
+        for n, one in enumerate(examples())
+    ]
     dataset = dataset_of(project, held)
     client = as_user(victor)
     stats = client.get(at("dataset", project, dataset.number)).context["stats"]
     counts = Counter(bar.value for chart in (stats.knobs, stats.personas) for bar in chart.bars)
     assert counts["knob:distractors"] == counts["persona:curt"] == 1
-    for bar in (*stats.knobs.bars, *stats.personas.bars):
+    counts = {bar.value for bar in stats.difficulties.bars}
+    assert {"feature:conditional", "feature:odd_one"} <= counts
+    for bar in (*stats.knobs.bars, *stats.personas.bars, *stats.difficulties.bars):
         assert client.get(at("dataset", project, dataset.number, q=bar.value)).context["page"].count == bar.count

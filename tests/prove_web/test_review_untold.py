@@ -61,6 +61,7 @@ def pages(queue: Queue) -> dict[str, str]:
         "the library": whole,
         "the library by reward": f"{whole}?sort=-reward",
         "the data set": row.dataset.get_absolute_url(),
+        "a sample": reverse("dataset-sample", args=[*path, row.dataset.number]),
         "the trajectory": row.get_absolute_url(),
         "its comments": reverse("comments", args=[*path, row.dataset.number, row.example]),
         "its acceptance": reverse("acceptance", args=[*path, row.dataset.number, row.example]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -31,7 +32,7 @@ from .examples import abstention, chain, dataset_of, examples
 
 WORDS = st.sampled_from(["balance", "the", "account", "zebra", "acc*", "held", "ivan", "many"])
 PHRASES = st.sampled_from(["the balance", "my account", "and then", "%", "a:b", "or (not)", ""])
-NUMBERS = ("steps", "turns", "length", "errors", "distractors")
+NUMBERS = ("steps", "path", "turns", "length", "errors", "distractors")
 SCORES = ("reward", "validity", "coverage", "efficiency", "name", "arguments")
 VALUES = {
     "tool": ["list_accounts", "get_*", "nothing"],
@@ -40,9 +41,11 @@ VALUES = {
     "kind": ["chain", "irrelevance,missing_function"],
     "level": ["minimal", "complete"],
     "knob": ["distractors", "enums_stripped"],
+    "feature": ["conditional", "par*", "several,nothing"],
     "status": ["ok", "error"],
     "has": ["rollout", "reward", "parent"],
 }
+FEATURED = ((), ("conditional",), ("conditional", "parallel", "several"), ("odd, one", "raw_id"))
 GIVEN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -143,7 +146,8 @@ def test_every_fields_own_example_is_a_query(project: Project, field: str) -> No
 def filled(project: Project) -> tuple[Trajectory, ...]:
     """Demonstrations and attempts of two data sets, one of them an edit of another."""
     draw = random.Random(3)
-    demos = dataset_of(project, [replace(one, split="held_out") if draw.random() < 0.3 else one for one in examples()])
+    held = [replace(one, features=draw.choice(FEATURED)) for one in examples()]
+    demos = dataset_of(project, [replace(one, split="held_out") if draw.random() < 0.3 else one for one in held])
     attempts = dataset_of(project)
     rows = []
     for example in examples()[:30]:
@@ -200,7 +204,7 @@ def says(said: list[str], wanted: list[str], *, begins: bool) -> bool:
 def answers(one: Trajectory, asked: Asked) -> bool:
     name, op = asked.field, asked.op
     if name in NUMBERS or name in SCORES:
-        mine, value = getattr(one, name), float(asked.value)
+        mine, value = path_of(one) if name == "path" else getattr(one, name), float(asked.value)
         if mine is None:
             return False
         equal = abs(mine - value) < 1e-9
@@ -210,7 +214,19 @@ def answers(one: Trajectory, asked: Asked) -> bool:
     return held != (op == "!=")
 
 
+def path_of(one: Trajectory) -> int:
+    """The longest path by trying all of them."""
+    edges = one.record["edges"]
+
+    def longest(step: int) -> int:
+        return 1 + max((longest(later) for earlier, later in edges if earlier == step), default=0)
+
+    return max(map(longest, range(len(one.record["steps"]))), default=0)
+
+
 def has(one: Trajectory, name: str, value: str) -> bool:
+    if name == "feature":
+        return any(map(re.compile(value.replace("*", ".*")).fullmatch, one.record.get("features", ())))
     if name in ("tool", "server", "knob"):
         mine = {"tool": one.tools, "server": one.servers, "knob": one.knobs}[name].split(",")
         return any(each.startswith(value[:-1]) for each in mine if each) if value.endswith("*") else value in mine
@@ -295,6 +311,7 @@ def test_what_is_read_off_a_record_that_is_none_is_empty() -> None:
         "level": "",
         "persona": "",
         "knobs": "",
+        "features": "",
         "distractors": 0,
         "turns": 0,
         "errors": 0,
@@ -309,8 +326,17 @@ def test_what_is_read_off_a_record_that_is_none_is_empty() -> None:
 def test_rows_from_before_are_made_findable_when_the_site_is_brought_up_to_date(project: Project) -> None:
     dataset_of(project, [chain(), abstention()])
     Words.objects.all().delete()
-    Trajectory.objects.update(reward=None, coverage=None, length=0, level="")
+    Trajectory.objects.update(reward=None, coverage=None, length=0, level="", path=0)
     assert not search(project, "train").rows.exists()
     import_module("prove_web.trajectories.migrations.0004_full_text").fill(apps, connection)
     assert search(project, "train level:complete reward>=1").rows.count() == 2
     assert search(project, "coverage:1 length>1").rows.count() == 1
+
+
+def test_features_and_paths_of_rows_from_before_are_read_off_their_records(project: Project) -> None:
+    filled(project)
+    known = list(Trajectory.objects.order_by("pk").values_list("features", "path"))
+    assert any(features for features, _ in known) and any(path > 1 for _, path in known)
+    Trajectory.objects.update(features="", path=0)
+    import_module("prove_web.trajectories.migrations.0011_fill_features_and_paths").fill(apps, connection)
+    assert list(Trajectory.objects.order_by("pk").values_list("features", "path")) == known

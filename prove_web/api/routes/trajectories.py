@@ -40,7 +40,10 @@ BEHIND = Query("", max_length=20, pattern=r"^[0-9]*$", description="`next` of th
 
 
 class TrajectoryRow(Schema):
-    """A trajectory as the list shows it; the components are of the reward, null where there is none."""
+    """A trajectory as the list shows it; the components are of the reward, null where there is none.
+
+    `features` are its kinds of difficulty, `path` counts the steps on the longest path of dependencies.
+    """
 
     dataset: int
     example: str
@@ -49,7 +52,9 @@ class TrajectoryRow(Schema):
     query: str
     servers: list[str]
     tools: list[str]
+    features: list[str]
     steps: int
+    path: int
     length: int
     errors: int
     reward: float | None
@@ -72,6 +77,10 @@ class TrajectoryRow(Schema):
     @staticmethod
     def resolve_tools(row: Trajectory) -> list[str]:
         return [*filter(None, row.tools.split(","))]
+
+    @staticmethod
+    def resolve_features(row: Trajectory) -> list[str]:
+        return [*filter(None, row.features.split(","))]
 
     @staticmethod
     def resolve_url(row: Trajectory) -> str:

@@ -59,9 +59,10 @@ def fill(apps: Any, schema_editor: Any) -> None:
         found = derived(row.record, row.rollout, row.origin)
         if row.rollout is None and row.reward is None:
             found |= recorded(row.record)
-        for name, value in found.items():
+        known = {name: value for name, value in found.items() if hasattr(row, name)}  # later columns come later
+        for name, value in known.items():
             setattr(row, name, value)
-        changed |= found.keys()
+        changed |= known.keys()
         batch.append(row)
         if len(batch) == AT_ONCE:
             write(rows, kept, batch, changed)

@@ -56,6 +56,7 @@ VALUES: dict[str, Callable[[Project], list[str]]] = {
     "level": fixed(name for name, _ in choices.LEVELS),
     "persona": fixed(PERSONAS),
     "knob": fixed(KNOBS),
+    "feature": fixed(name for name, _ in choices.FEATURES),
     "status": fixed(STATUSES),
     "end": fixed(ENDS),
     "component": fixed(f"{name}<1" for name in COMPONENTS),

@@ -30,7 +30,7 @@ def in_html(piece: Piece) -> SafeString:
         word = '<strong class="invented-word">invented</strong>'
         shown = '<span class="value value-invented" tabindex="0" data-from="{}">{}</span> ' + word
         return format_html(shown, source.words, piece.text)
-    said = format_html('<span class="visually-hidden"> (from {})</span>', source.words)
+    said = format_html('<span class="value-from visually-hidden"> (from {})</span>', source.words)
     if not source.anchor:
         shown = '<span class="value value-{}" tabindex="0" data-from="from {}">{}</span>{}'
         return format_html(shown, source.kind, source.words, piece.text, said)

@@ -14,6 +14,7 @@ from functools import cache
 
 from mcp_servers.catalogue import TOOLS
 
+from ..edges import longest_path
 from ..provenance import says, single
 from ..speech import find_said
 from ..trajectory import Edges, Example, Json, ToolCall
@@ -291,18 +292,6 @@ def find_schema_values(schema: Json) -> Iterator[Value]:
             else:  # a property may be called like a keyword
                 named = key in ("properties", "$defs", "definitions") and isinstance(part, dict)
                 yield from find_schema_values(list(part.values()) if named else part)
-
-
-def longest_path(steps: int, edges: Iterable[tuple[int, int]]) -> int:
-    """Return the number of steps on the longest path along edges that lead forward; 0 without steps."""
-    before: defaultdict[int, list[int]] = defaultdict(list)
-    for j, g in edges:
-        if 0 <= j < g:
-            before[g].append(j)
-    lengths: list[int] = []
-    for g in range(steps):
-        lengths.append(1 + max((lengths[j] for j in before[g]), default=0))
-    return max(lengths, default=0)
 
 
 def tally_ids(example: Example) -> Iterator[Tally]:

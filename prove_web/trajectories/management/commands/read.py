@@ -1,0 +1,164 @@
+"""A random sample of a data set's conversations, each argument value with its origin."""
+
+import shutil
+import textwrap
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from prove_web.trajectories.cards import Argument, CallCard, Turn
+from prove_web.trajectories.choices import KINDS, LEVELS
+from prove_web.trajectories.management.reading import told_in_a_line
+from prove_web.trajectories.samples import SIZE, draw, tags, turns_of
+from training_worker.prove.edges import longest_path
+from training_worker.prove.synthesis import folder
+from training_worker.prove.trajectory import Example
+from training_worker.terminal import WIDTH, console, table
+
+SHORT = 160  # characters of an observation
+GROUPS = ("kind", "level", "path", "feature")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What a conversation must be: None stands for anything; `path` is the least length of its longest path."""
+
+    feature: str | None
+    kind: str | None
+    level: str | None
+    path: int | None
+
+    def passes(self, example: Example) -> bool:
+        return (
+            self.feature in (None, *example.features)
+            and self.kind in (None, example.kind)
+            and self.level in (None, example.level)
+            and (self.path is None or path_of(example) >= self.path)
+        )
+
+
+@dataclass
+class Tally:
+    """How many conversations have each property, among all and among those that pass a filter."""
+
+    every: Counter[tuple[str, str]] = field(default_factory=Counter)
+    matching: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def count(self, examples: Iterable[Example], wanted: Filter) -> Iterator[Example]:
+        """Yield the examples that pass, and count all."""
+        for example in examples:
+            self.every.update(properties(example))
+            if wanted.passes(example):
+                self.matching.update(properties(example))
+                yield example
+
+    @property
+    def features(self) -> list[str]:
+        return sorted(name for group, name in self.every if group == "feature")
+
+    def rows(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the lines of a table: a title, how many there are, and how many pass."""
+        for group in ("", *GROUPS):
+            for key in sorted(key for key in self.every if key[0] == group):
+                yield " ".join(filter(None, key)), f"{self.every[key]:,}", f"{self.matching[key]:,}"
+
+
+class Command(BaseCommand):
+    """`manage.py read FOLDER`: what there is, then a sample; the same seed gives the same conversations."""
+
+    help = "Read a random sample of a data set: whole conversations, each argument value with its origin."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="where its manifest.json is")
+        parser.add_argument("--feature", help="only with this kind of difficulty, such as conditional")
+        parser.add_argument("--kind", choices=[name for name, _ in KINDS], help="only of this kind")
+        parser.add_argument("--level", choices=[name for name, _ in LEVELS], help="only with this information level")
+        parser.add_argument("--path", type=int, help="only with a path of at least so many dependent steps")
+        parser.add_argument("--split", choices=folder.SPLITS, help="only of this split")
+        parser.add_argument("--count", type=int, default=SIZE, help="how many conversations; 20 by default")
+        parser.add_argument("--seed", type=int, default=0, help="which sample; 0 by default")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        wanted = Filter(*(options[name] for name in ("feature", "kind", "level", "path")))
+        splits = [one for one in folder.SPLITS if options["split"] in (None, one)]
+        tally = Tally()
+        with told_in_a_line():
+            examples = (example for split in splits for example in folder.examples(options["folder"], split))
+            found = ((example.id, example) for example in tally.count(examples, wanted))
+            chosen = draw(found, options["seed"], options["count"])
+        require(tally, wanted)
+        table(console(self.stdout), ["Conversations", "all", "matching"], tally.rows())
+        width = min(shutil.get_terminal_size((WIDTH, 0)).columns, WIDTH)
+        for number, example in enumerate(chosen, 1):
+            about = ", ".join([example.id, *tags(example), f"path of {path_of(example)}"])
+            self.stdout.write(self.style.MIGRATE_HEADING(f"{number} of {len(chosen)}: {about}"))
+            self.stdout.write("\n".join(line for turn in turns_of(example) for line in lines(turn, width)) + "\n\n")
+
+
+def require(tally: Tally, wanted: Filter) -> None:
+    """Raise CommandError where nothing passes; it names the features that there are."""
+    if wanted.feature and wanted.feature not in tally.features:
+        known = f"There are {', '.join(tally.features)}." if tally.features else "None of them names a feature."
+        raise CommandError(f"No conversation here has the feature “{wanted.feature}”. {known}")
+    if not tally.matching:
+        raise CommandError("No conversation passes all of these filters. Leave one out.")
+
+
+def path_of(example: Example) -> int:
+    return longest_path(len(example.steps), example.edges)
+
+
+def properties(example: Example) -> list[tuple[str, str]]:
+    """Return what an example is counted by, as pairs of a group and a name."""
+    features = [("feature", name) for name in sorted(set(example.features))]
+    return [
+        ("", "in all"), ("kind", example.kind), ("level", example.level), ("path", f"of {path_of(example)}"), *features
+    ]  # fmt: skip
+
+
+def lines(turn: Turn, width: int) -> Iterator[str]:
+    """Yield a turn as text: who speaks, what they say, and the calls with their observations."""
+    if turn.text:
+        yield ""
+        yield from wrapped(turn.text, f"{turn.role.capitalize():<11}", width)
+    if len(turn.calls) > 1:
+        yield from ("", f"  {len(turn.calls)} calls at once")
+    for call in turn.calls:
+        yield from call_lines(call, width)
+
+
+def call_lines(call: CallCard, width: int) -> Iterator[str]:
+    """Yield a call, a line for each argument with its origin, and the start of its observation."""
+    name = f"call {call.number}" if call.number else "call"
+    marks = [chip.text for chip in call.chips] + [f"after call {one.number}" for one in call.fed]
+    yield ""
+    yield from wrapped(
+        " ".join([call.tool or "malformed call", *(f"[{mark}]" for mark in marks)]), f"  {name:<9}", width
+    )
+    for argument in call.written:
+        yield from wrapped(f"{argument.name} = {argument.text}{origin(argument)}", " " * 13, width)
+    if call.result:
+        more = f" … ({len(call.result):,} characters)" if len(call.result) > SHORT else ""
+        yield from wrapped(call.result[:SHORT] + more, f"{'':11}→ ", width)
+
+
+def origin(argument: Argument) -> str:
+    """Return where the values of an argument come from; "" where they need no source."""
+    found = dict.fromkeys(piece.source.words for piece in argument.pieces if piece.source)
+    return f"  ← {'; '.join(found)}" if found else ""
+
+
+def wrapped(text: str, start: str, width: int) -> Iterator[str]:
+    """Yield a text in lines below each other, without what a terminal would take for a command."""
+    safe = "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)
+    rest = " " * len(start)
+    for line in safe.splitlines():
+        wrap = textwrap.TextWrapper(width, initial_indent=start, subsequent_indent=rest, break_on_hyphens=False)
+        yield from wrap.wrap(line) or [""]
+        start = rest

@@ -1,0 +1,89 @@
+"""Random samples of conversations by seed: the same ones in the terminal and in the browser."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TypeVar
+
+from django.db.models import QuerySet
+
+from training_worker.prove.trajectory import Example, Rollout
+
+from .anatomy import sourced
+from .cards import CallCard, Turn
+from .choices import KINDS, feature_name
+from .conversation import of_example, of_rollout
+from .models import Trajectory
+from .recorded import recorded
+from .verdict import example_of, rollout_of
+
+T = TypeVar("T")
+SIZE = 20  # conversations
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A conversation of a sample: its turns with the sources of values, and what is special about it.
+
+    Without an `example` its record cannot be read.
+    """
+
+    number: int
+    trajectory: Trajectory
+    example: Example | None = None
+    turns: tuple[Turn, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+def draw(found: Iterable[tuple[str, T]], seed: int, size: int = SIZE) -> list[T]:
+    """Return up to `size` of the values, each of which comes with its id; the memory does not grow with their number.
+
+    An order by hash decides: what a filter leaves of a data set is drawn in the same order as without the filter.
+    """
+    ranked = ((blake2b(f"{seed} {id}".encode(), digest_size=8).digest(), id, value) for id, value in found)
+    return [value for _, _, value in heapq.nsmallest(size, ranked, key=lambda one: one[:2])]
+
+
+def sample(rows: QuerySet[Trajectory], seed: int) -> tuple[list[Sampled], int]:
+    """Return a sample of some trajectories, and how many there are."""
+    ids = list(rows.order_by().values_list("example", "pk"))
+    chosen = draw(ids, seed)
+    found = Trajectory.objects.select_related("dataset__project__organisation").in_bulk(chosen)
+    return [sampled(number, found[pk]) for number, pk in enumerate(chosen, 1) if pk in found], len(ids)
+
+
+def sampled(number: int, trajectory: Trajectory) -> Sampled:
+    """Return a trajectory as a sample shows it: without its reward, and nothing is run."""
+    example = example_of(trajectory)
+    if example is None:
+        return Sampled(number, trajectory)
+    turns = turns_of(example, rollout_of(trajectory), f"c{number}-")
+    return Sampled(number, trajectory, example, tuple(turns), tuple(tags(example)))
+
+
+def turns_of(example: Example, attempt: Rollout | None = None, side: str = "") -> list[Turn]:
+    """Return the turns of a demonstration, or of an attempt at it, with the sources of values."""
+    if attempt:
+        attempt = replace(attempt, reward=None)
+        return [plain(turn) for turn in sourced(of_rollout(attempt, example), attempt, example, side)]
+    return [plain(turn) for turn in sourced(of_example(example), recorded(example), example, side)]
+
+
+def plain(turn: Turn) -> Turn:
+    """Return a turn whose calls are marked only where they failed or need an effect: values name their own sources."""
+    return replace(turn, calls=tuple(without_chips(card) for card in turn.calls))
+
+
+def without_chips(card: CallCard) -> CallCard:
+    effects = tuple(one for one in card.fed if not one.argument)
+    return replace(card, fed=effects, chips=() if card.ok else card.chips)
+
+
+def tags(example: Example) -> list[str]:
+    """Return what is special about an example, in words."""
+    found = [dict(KINDS)[example.kind]] if example.kind != "chain" else []
+    found += [f"Level {example.level}"] if example.level != "complete" else []
+    return [*found, *map(feature_name, example.features)]
