@@ -121,6 +121,7 @@ class Item(TypedDict):
     seconds: Amount
     calls: Step
     line: Step
+    goal_success: NotRequired[bool]
 
 
 class Items(TypedDict):
