@@ -24,6 +24,7 @@ from .prove.benchmarks.known import NotKnown, known
 from .prove.benchmarks.local import NoPolicy
 from .prove.benchmarks.protocol import Result
 from .prove.benchmarks.results import ResultsTaken
+from .prove.benchmarks.told import percent
 from .stages import StageFailed
 from .terminal import estimated
 from .warm import SERVERS
@@ -91,14 +92,15 @@ def markdown(found: Sequence[Compared], about: str) -> str:
     lines = [
         about,
         "",
-        "| benchmark | category | items | before % | after % | difference (95%) | p |",
-        "| --- " * 7 + "|",
+        "| benchmark | category | items | before % | after % | difference (95%) | p | goal success % |",
+        "| --- " * 8 + "|",
     ]
     for one in found:
         for name, row in one.rows:
             gain = f"{100 * row.difference:+.1f} ({100 * row.low:+.1f} to {100 * row.high:+.1f})"
             shares = f"{100 * row.first:.1f} | {100 * row.second:.1f}"
-            lines.append(f"| {one.benchmark} | {name} | {row.items} | {shares} | {gain} | {row.p:.3f} |")
+            goals = " → ".join(map(percent, row.goals))
+            lines.append(f"| {one.benchmark} | {name} | {row.items} | {shares} | {gain} | {row.p:.3f} | {goals} |")
     return "\n".join(lines)
 
 

@@ -12,11 +12,13 @@ from rich.console import Console
 from rich.table import Table
 
 from .plots import BLUE, COLOURS, GREY, finish
+from .prove.reward.acts import ACTS, count_acts
 from .prove.trajectory import Example, Rollout, read_lines
 from .stages import Outcome, write
 from .trainer.evaluate import Rollouts, paired, table
-from .trainer.metrics import COMPONENTS
+from .trainer.metrics import COMPONENTS, goal_means, mean
 from .trainer.run_folder import RunFolder
+from .trainer.slices import successes
 
 
 def make_report(
@@ -38,6 +40,9 @@ def make_report(
             mode: {side: [vars(line) for line in table(examples, rollouts)] for side, rollouts in named(pair)}
             for mode, pair in sides.items()
         },
+        "outcomes": {
+            mode: {side: outcomes(rollouts) for side, rollouts in named(pair)} for mode, pair in sides.items()
+        },
     }
     write(folder / "summary.json", summary)
     show(console, examples, sides, gains)
@@ -45,6 +50,13 @@ def make_report(
     if not gains["sampled"].better:
         console.print("[yellow]The gain is not above chance: train longer (--minutes) or on more (--examples).[/]")
     return gains["sampled"].better
+
+
+def outcomes(rollouts: Rollouts) -> dict[str, Any]:
+    """Return success and, as far as known, goal success, act accuracy, and user turns by right act and the policy's."""
+    flat = [rollout for each in rollouts for rollout in each]
+    found = {"success": mean(successes(flat)), **goal_means(flat)}
+    return found | ({"acts": count_acts(flat)} if "act_accuracy" in found else {})
 
 
 def named(pair: tuple[Rollouts, Rollouts]) -> tuple[tuple[str, Rollouts], tuple[str, Rollouts]]:
@@ -78,6 +90,26 @@ def show(
             cells = [f"{old.means[name]:.2f}→{new.means[name]:.2f}" for name in names]
             shown.add_row("none" if old.steps == "0" else old.steps, str(old.examples), *cells)
         console.print(shown)
+        show_outcomes(console, outcomes(pair[0]), outcomes(pair[1]))
+
+
+def show_outcomes(console: Console, old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Print success, goal success and act accuracy before and after, and what the policy did by the right act."""
+    titles = {"success": "success", "goal_success": "goal success", "act_accuracy": "act accuracy"}
+    shares = {title: (share(old.get(name)), share(new.get(name))) for name, title in titles.items()}
+    console.print(", ".join(f"{title} {before} → {after}" for title, (before, after) in shares.items()))
+    if "acts" not in old or "acts" not in new:
+        return
+    shown = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for column in ("right act", *(f"policy: {act}" for act in ACTS)):
+        shown.add_column(column, justify="right", no_wrap=True)
+    for act, before, after in zip(ACTS, old["acts"], new["acts"], strict=True):
+        shown.add_row(act, *(f"{a}→{b}" for a, b in zip(before, after, strict=True)))
+    console.print(shown)
+
+
+def share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}%"
 
 
 def plot_curves(metrics: Sequence[dict[str, Any]], path: Path) -> None:

@@ -16,7 +16,13 @@ from training_worker.prove.metrics import BY_NAME, METRICS
 from .guard import Refused, parsed
 from .models import Aggregate, Comparison, Rule, Webhook
 
-HELD_OUT = {"reward": "Reward", "success": "Success rate", "state": "Final state reached"}
+HELD_OUT = {
+    "reward": "Reward",
+    "success": "Success rate",
+    "goal_success": "Goal success",
+    "act_accuracy": "Act accuracy",
+    "state": "Final state reached",
+}
 MOST_STEPS = 1_000
 KINDS = [("", "All runs"), *RunKind.choices]
 
@@ -33,7 +39,7 @@ def metrics() -> list[Any]:
 
 def about(rule: Rule) -> str:
     """What the rule's metric is, in a sentence; nothing for what is no metric."""
-    name = {"reward": "held_out", "success": "held_out_success", "state": "held_out_state"}.get(rule.measured, "")
+    name = "held_out" if rule.measured == "reward" else f"held_out_{rule.measured}"
     found = BY_NAME.get(name if rule.source == "held_out" else rule.measured)
     return found.formula if found else ""
 

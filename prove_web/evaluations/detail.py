@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from prove_web.accounts.permissions import Action, ProjectRequest, in_project
+from prove_web.experiments.evaluation import act_rows
 from prove_web.live.advice import advice
 from training_worker.prove.benchmarks import paper
 from training_worker.prove.benchmarks.report import Report
@@ -55,6 +56,8 @@ def moving(evaluation: Evaluation, beside: str) -> dict[str, Any]:
         "lines": lines,
         "groups": groups_of(report, marked) if report else [],
         "absent": getattr(report, "absent", {}),
+        "has_goals": any(line.goal_success is not None for line in lines),
+        "acts": act_rows(report.acts) if report else [],
         "overall": overall,
         "whole": None if report else whole(lines),
         "trials": max((len(line.pass_hat) for line in lines), default=0),

@@ -46,7 +46,8 @@ class Evaluation(models.Model):
 class EvaluationItem(models.Model):
     """An item that was run, in short; its conversation is line `line` (from 0) of items.jsonl in the folder of results.
 
-    `value`, 0 to 1, is what it counts; `failure` is "" when it passed.
+    `value`, 0 to 1, is what it counts; `failure` is "" when it passed. `goal_success` is null where nobody measured
+    it.
     """
 
     evaluation = models.ForeignKey(Evaluation, models.CASCADE, related_name="items")
@@ -54,6 +55,7 @@ class EvaluationItem(models.Model):
     category = models.CharField(max_length=80)
     passed = models.BooleanField()
     value = models.FloatField()
+    goal_success = models.BooleanField(null=True)
     failure = models.CharField(max_length=80, blank=True)
     steps = models.PositiveIntegerField(default=0)
     calls = models.PositiveIntegerField(default=0)

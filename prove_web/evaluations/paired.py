@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prove_web.experiments.chance import tone, verdict
 from prove_web.experiments.evaluation import Scale
@@ -24,6 +24,8 @@ Rows = Mapping[str, EvaluationItem]
 class Pair:
     """A category, or all tasks that both ran, in percent; `same_passed` and `same_failed` did not flip.
 
+    `goals` is the goal success of both, each None where it was not measured.
+
     The places are those of the difference and its interval in a picture 100 wide.
     """
 
@@ -43,6 +45,7 @@ class Pair:
     low_x: float
     high_x: float
     x: float
+    goals: tuple[float | None, float | None] = (None, None)
 
     @property
     def verdict(self) -> str:
@@ -90,6 +93,11 @@ class Comparison:
     gained: tuple[Flip, ...]
     lost: tuple[Flip, ...]
 
+    @property
+    def has_goals(self) -> bool:
+        """Whether goal success was measured on either side."""
+        return any(share is not None for share in self.whole.goals)
+
 
 def rows_of(evaluation: Evaluation) -> dict[str, EvaluationItem]:
     return {row.item: row for row in evaluation.items.all()}
@@ -97,8 +105,9 @@ def rows_of(evaluation: Evaluation) -> dict[str, EvaluationItem]:
 
 def as_result(row: EvaluationItem) -> Result:
     """What a comparison needs of a result; the conversation stays in its file."""
+    rollout = replace(UNREAD, goal_success=row.goal_success)
     return Result(
-        item=row.item, category=row.category, passed=row.passed, score=row.value, rollout=UNREAD, steps=row.steps
+        item=row.item, category=row.category, passed=row.passed, score=row.value, rollout=rollout, steps=row.steps
     )
 
 
@@ -123,6 +132,7 @@ def compared(first: Rows, second: Rows, order: Sequence[str] = ()) -> Comparison
 
 def pair(name: str, told: Paired, sides: list[dict[str, Result]], scale: Scale) -> Pair:
     values = [by_task(list(side.values())) for side in sides]
+    before, after = (None if share is None else 100 * share for share in told.goals)
     flipped = {*told.gained, *told.lost}
     same = [values[0][task] for task in values[0].keys() & values[1].keys() - flipped]
     passed = sum(min(one) >= 1 for one in same)
@@ -143,6 +153,7 @@ def pair(name: str, told: Paired, sides: list[dict[str, Result]], scale: Scale) 
         low_x=scale.x(100 * told.low),
         high_x=scale.x(100 * told.high),
         x=scale.x(100 * told.difference),
+        goals=(before, after),
     )
 
 

@@ -42,10 +42,11 @@ def told(evaluation: Evaluation, job: Job, data: dict[str, Any]) -> None:
         rows.values(),
         update_conflicts=True,
         unique_fields=KEY,
-        update_fields=["category", "failure", *REST],
+        update_fields=["category", "failure", "goal_success", *REST],
     )
 
 
 def row(evaluation: Evaluation, told: dict[str, Any]) -> EvaluationItem:
     texts = {name: told[name][:most] for name, most in LENGTHS.items()}
-    return EvaluationItem(evaluation=evaluation, **texts, **{name: told[name] for name in REST})
+    goal = told.get("goal_success")
+    return EvaluationItem(evaluation=evaluation, **texts, **{name: told[name] for name in REST}, goal_success=goal)

@@ -17,6 +17,8 @@ from training_worker.prove.trajectory import adapter
 
 from .models import Evaluation
 
+MEANS = ("silent", "goal_success", "act_accuracy")  # shares of a category, each None where nobody knows it
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -40,6 +42,8 @@ class Line:
     high: float | None = None
     pass_hat: tuple[float, ...] = ()
     silent: float | None = None
+    goal_success: float | None = None
+    act_accuracy: float | None = None
     paper: tuple[Mark, ...] = ()
 
     @property
@@ -88,7 +92,7 @@ def lines_of(report: Report, references: Mapping[str, tuple[Mark, ...]]) -> tupl
             passed=one.passed,
             **scored(one.score),
             pass_hat=tuple(map(percent, one.pass_hat)),
-            silent=None if one.silent is None else percent(one.silent),
+            **{name: None if (share := getattr(one, name)) is None else percent(share) for name in MEANS},
             paper=references.get(one.name, ()),
         )
         for one in report.categories
@@ -112,10 +116,15 @@ def scored(score: Any) -> dict[str, Any]:
 
 
 def summed(lines: list[Line]) -> dict[str, Any]:
-    """The counts of all categories; the silent baseline is their mean, as the overall score is."""
+    """The counts of all categories; the rest are their means, as the overall score is."""
     counts = {name: sum(getattr(line, name) for line in lines) for name in ("asked", "run", "passed")}
-    silent = [line.silent for line in lines if line.silent is not None]
-    return {**counts, "silent": round(sum(silent) / len(silent), 2) if len(silent) == len(lines) else None}
+    return counts | {name: mean_of([getattr(line, name) for line in lines]) for name in MEANS}
+
+
+def mean_of(values: list[float | None]) -> float | None:
+    """None unless all are known."""
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), 2) if known and len(known) == len(values) else None
 
 
 def references(benchmark: str, model: str) -> dict[str, tuple[Mark, ...]]:

@@ -11,7 +11,9 @@ from .models import Run
 
 Source = Literal["points", "held_out"]
 YOURS = "Yours"  # the group of metrics that only the program of a run trained elsewhere knows
-MEASURED = {"reward": "held_out", "success": "held_out_success", "state": "held_out_state"}  # what explains them
+MEASURED = {"reward": "held_out"} | {  # what explains them
+    name: f"held_out_{name}" for name in ("success", "goal_success", "act_accuracy", "state")
+}
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,15 @@ RATES = (("Completions", "tokens_per_s"), ("Generated", "generated_per_s"), ("Al
 CHARTS = (
     Chart("Reward", "Reward", lines("reward"), wide=True),
     Chart("Held-out reward", "Reward", (("Greedy", "reward"),), "held_out", wide=True),
-    alone("success"),
-    Chart("Held-out success", "Reward", (("Success", "success"), ("Final state", "state")), "held_out"),
+    Chart("Success rate", "Reward", (("Success", "success"), ("Goal success", "goal_success"))),
+    Chart(
+        "Held-out success",
+        "Reward",
+        (("Success", "success"), ("Goal success", "goal_success"), ("Final state", "state")),
+        "held_out",
+    ),
+    alone("act_accuracy"),
+    Chart("Held-out act accuracy", "Reward", (("Greedy", "act_accuracy"),), "held_out"),
     Chart("Calls due or none", "Reward", (("Calls due", "graded"), ("None due", "abstention"))),
     Chart("Best and worst", "Reward", lines("reward_max", "reward_min")),
     Chart("Spread of rewards", "Reward", (("Within groups", "reward_std"), ("Of all", "reward_deviation"))),

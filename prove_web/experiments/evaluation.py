@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ from .chance import verdict
 
 PARTS = ("reward", "validity", "coverage", "efficiency", "name", "arguments")
 MODES = (("sampled", "Sampled at temperature 1"), ("greedy", "Greedy"))
+GOALS = (("goal_success", "Goal success"), ("act_accuracy", "Act accuracy"))
+ACT_TITLES = ("Call", "Ask", "Text")
 MARGIN = 0.15  # of the picture of an interval, beyond what has to be in it
 
 
@@ -103,9 +105,29 @@ def outcomes(result: dict[str, Any]) -> list[dict[str, Any]]:
         told = whole[mode]
         pairs = [("Success rate", (told["before"][-1], told["after"][-1]))]
         pairs += [(f"pass^{k}", told[f"pass_{k}"]) for k in (1, 2, 4) if mode == "sampled" and f"pass_{k}" in told]
+        pairs += [(title, told[name]) for name, title in GOALS if name in told]
         pairs += [("Final state reached", result.get(mode, {}).get("state", (None, None)))]
         lines = [
             (name, before, after, after - before) for name, (before, after) in pairs if None not in (before, after)
         ]
-        found.append({"title": title, "lines": lines, "low": told["success"][1], "high": told["success"][2]})
+        acts = result.get(mode, {}).get("acts", ())
+        found.append(
+            {
+                "title": title,
+                "lines": lines,
+                "low": told["success"][1],
+                "high": told["success"][2],
+                "acts": act_rows(*acts),
+            }
+        )
     return found
+
+
+def act_rows(*tables: Sequence[Sequence[int]]) -> list[tuple[str, list[list[int]]]]:
+    """Return by right act how many turns had which act of the policy, in each of the tables; none of empty tables."""
+    if not tables or not all(tables):
+        return []
+    return [
+        (title, [[table[row][column] for table in tables] for column in range(len(ACT_TITLES))])
+        for row, title in enumerate(ACT_TITLES)
+    ]

@@ -27,7 +27,8 @@ MOST_LOOKED = 5_000  # steps back that what is no number now is followed
 MOST_OWN = 6  # tiles of metrics that only the program of a run trained elsewhere knows
 SUPERVISED = ("loss", "token_accuracy")  # what leads where there is no reward
 TILES = (
-    *("reward", "held_out", "success", "validity", "coverage", "efficiency", "name", "arguments", "tool_failures"),
+    *("reward", "held_out", "success", "goal_success", "act_accuracy"),
+    *("validity", "coverage", "efficiency", "name", "arguments", "tool_failures"),
     *("zero_variance", "entropy", "kl", "clipped", "completion_tokens", "truncated", "tokens_per_s", "step_s"),
 )
 

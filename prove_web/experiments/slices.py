@@ -33,7 +33,8 @@ WORDS = {
 class Slice:
     """One slice before and after: reward, successes, and the change of the reward with its interval, where it has one.
 
-    `reward` and `success` are pairs; x are places in the picture that all slices of a cut share.
+    `reward`, `success` and, where both are known, `goals` are pairs; x are places in the picture that all slices of a
+    cut share.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Slice:
     low: float | None
     high: float | None
     passed: tuple[float, float] | None
+    goals: tuple[float, float] | None = None
     x: float | None = None
     low_x: float | None = None
     width: float | None = None
@@ -60,6 +62,7 @@ class Cut:
     slices: list[Slice]
     intervals: bool
     passed: bool
+    goals: bool = False
 
 
 def cuts(run: Run, mode: str = "sampled") -> list[Cut]:
@@ -74,7 +77,8 @@ def cuts(run: Run, mode: str = "sampled") -> list[Cut]:
         mine = [one for by, one in lines if (key == "knob") == (by in KNOBS) and by in (key, *KNOBS)]
         if mine:
             any_interval, any_passed = any(one.low is not None for one in mine), any(one.passed for one in mine)
-            found.append(Cut(key, title, placed(mine), any_interval, any_passed))
+            any_goals = any(one.goals for one in mine)
+            found.append(Cut(key, title, placed(mine), any_interval, any_passed, any_goals))
     return found
 
 
@@ -89,11 +93,13 @@ def of_comparison(line: dict[str, Any], mode: str) -> tuple[str, Slice]:
     change, low, high = told["reward"]
     passed = (told["pass_4"][0], told["pass_4"][1]) if "pass_4" in told else None
     reward, success = ((told["before"][part], told["after"][part]) for part in (0, -1))
-    by = line["by"]
-    one = Slice(
-        name_of(by, line["name"]), KNOBS.get(by, ""), line["examples"], reward, success, change, low, high, passed
-    )
-    return by, one
+    by, name, goals = line["by"], name_of(line["by"], line["name"]), known_pair(*told.get("goal_success", (None, None)))
+    pairs = reward, success
+    return by, Slice(name, KNOBS.get(by, ""), line["examples"], *pairs, change, low, high, passed, goals)
+
+
+def known_pair(before: float | None, after: float | None) -> tuple[float, float] | None:
+    return None if before is None or after is None else (before, after)
 
 
 def watched(run: Run) -> list[tuple[str, Slice]]:
@@ -106,12 +112,13 @@ def watched(run: Run) -> list[tuple[str, Slice]]:
         return []
     first = {(by, name): numbers for by, name, *numbers in looks[0]}
     found = []
-    for by, name, examples, reward, success in looks[-1]:
+    for by, name, examples, reward, success, *goal in looks[-1]:
         if (by, name) in first:
-            _, reward_before, success_before = first[by, name]
+            _, reward_before, success_before, *goal_before = first[by, name]
             pairs = (reward_before, reward), (success_before, success)
-            change = reward - reward_before
-            found.append((by, Slice(name_of(by, name), KNOBS.get(by, ""), examples, *pairs, change, None, None, None)))
+            goals = (goal_before[0], goal[0]) if goal and goal_before else None
+            rest = (reward - reward_before, None, None, None, goals)
+            found.append((by, Slice(name_of(by, name), KNOBS.get(by, ""), examples, *pairs, *rest)))
     return found
 
 

@@ -106,6 +106,14 @@ def test_the_oracle_succeeds_and_one_call_too_many_in_vain_does_not() -> None:
         assert found and not is_success(found)
 
 
+def test_goal_success_and_act_accuracy_are_means_over_the_rollouts_that_have_them() -> None:
+    done = replace(rollout(0.5), goal_success=True, acts=(("call", "call"), ("ask", "text")))
+    missed = replace(rollout(0.5), goal_success=False, acts=(("text", "text"),))
+    told = outcome_means([done, missed, rollout(1.3)])
+    assert (told["goal_success"], told["act_accuracy"]) == (0.5, pytest.approx(2 / 3))
+    assert not {"goal_success", "act_accuracy"} & outcome_means([rollout(1.3)]).keys(), "unknown is not 0"
+
+
 def test_what_is_not_environment_and_not_reward_is_generation() -> None:
     samples = [replace(sample(rollout(0.5)), environment_s=1.5, reward_s=0.25) for _ in range(2)]
     told = stepped(rolled(samples, 2, 8.0), 10.0, 100.0)
@@ -128,7 +136,7 @@ def test_the_terms_of_another_form_are_told_by_their_names() -> None:
         config = RewardConfig(form=form, provenance=0.1, repeats=0.1)  # type: ignore[arg-type]
         attempt = Attempt(conversations()[0], reward=config)
         attempt.answer("Done.")
-        told = outcome_means([attempt.finish()]).keys() - outcome_means([rollout(0.5)]).keys()
+        told = outcome_means([attempt.finish()]).keys() - outcome_means([oracle(conversations()[0])]).keys()
         assert told and told <= {term.name for term in TERMS}
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from itertools import combinations
 from math import isclose
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -103,9 +104,23 @@ def test_before_and_after_are_compared_in_every_slice_with_an_interval_where_the
         assert change == pytest.approx(sampled["after"][0] - sampled["before"][0], abs=1e-4)
         assert (low is None) == (one["examples"] < LEAST)
         assert low is None or low - 1e-6 <= change <= high + 1e-6
+        assert sampled["goal_success"][1] == 1.0
+    assert told[0]["sampled"]["goal_success"][0] == pytest.approx(mean_abstention(), abs=1e-4), "silence is right there"
+
+
+def mean_abstention() -> float:
+    return fmean(example.abstains for example in conversations())
+
+
+def test_what_was_measured_before_goals_has_none() -> None:
+    bare = [[replace(oracle(one), goal_success=None, acts=())] for one in conversations()]
+    new = [[oracle(one)] for one in conversations()]
+    told = compared(conversations(), {"greedy": (bare, new)})
+    assert all(not {"goal_success", "act_accuracy"} & one["greedy"].keys() for one in told)
+    assert {len(line) for line in watched(conversations(), bare)} == {5}
 
 
 def test_what_is_told_in_the_middle_of_a_run_fits_in_a_line() -> None:
     lines = watched(conversations(), [[oracle(one)] for one in conversations()])
     assert len(json.dumps(lines)) < 4_000
-    assert all(success == 1.0 for *_, success in lines)
+    assert all((success, goal) == (1.0, 1.0) for *_, success, goal in lines)

@@ -22,7 +22,7 @@ MOST = 32_000_000  # bytes; of a longer log the older half is removed
 OFTEN = 10.0  # seconds between two lines of progress that say the same but for their counts
 FORMAT, TIME = "%(asctime)s %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%SZ"
 IOLBF = 1  # of stdio.h: C's buffer is written at the end of each line
-MEASURED = ("reward", "loss", "grad_norm", "entropy", "success", "step_s")  # of the metrics of a step
+MEASURED = ("reward", "loss", "grad_norm", "entropy", "success", "goal_success", "step_s")  # of the metrics of a step
 
 
 def configure(own: int = logging.INFO) -> None:

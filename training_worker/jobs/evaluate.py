@@ -170,4 +170,5 @@ def told_of(result: Finished, line: int) -> dict[str, Any]:
         **{name: getattr(result, name) for name in ("steps", "tokens", "seconds")},
         "calls": len(result.rollout.calls),
         "line": line,
+        **({} if (goal := result.rollout.goal_success) is None else {"goal_success": goal}),
     }

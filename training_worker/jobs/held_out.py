@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..pipeline import SAMPLES, digest_of
+from ..prove.reward.acts import count_acts
 from ..prove.trajectory import Example, Rollout, read_lines, write_lines
 from ..stages import run_stage
 from ..trainer.evaluate import ROWS, Rollouts, paired, table
@@ -103,6 +104,8 @@ class Comparison:
         modes = {mode: (of["before"], of["after"]) for mode, of in found.items()}
         for mode, pair in modes.items():
             told[mode]["state"] = [state_reached(self.examples, side) for side in pair]
+            acts = [count_acts(rollout for each in side for rollout in each) for side in pair]
+            told[mode] |= {"acts": acts} if all(any(map(any, table)) for table in acts) else {}
         return {**tables, **told, "slices": compared(self.examples, modes)}
 
     def rollouts(self, side: str, policy: Path, mode: str, samples: int, temperature: float) -> Rollouts:

@@ -32,7 +32,10 @@ Value = FiniteFloat | None
 Ends = Annotated[list[Value], Field(min_length=3, max_length=3)]  # difference, and its 95 % interval
 Pair = Annotated[list[Value], Field(min_length=2, max_length=2)]  # before, after
 as_tuple = BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)  # JSON has lists alone
-Slice = Annotated[tuple[str, str, Count, Value, Value], as_tuple]  # cut, name, examples, reward, success
+Bare = tuple[str, str, Count, Value, Value]  # cut, name, examples, reward, success
+Slice = Annotated[Bare | tuple[str, str, Count, Value, Value, Value], as_tuple]  # the last is goal success
+ActRow = Annotated[list[Count], Field(min_length=3, max_length=3)]  # of the policy's acts: call, ask, text
+Acts = Annotated[list[ActRow], Field(min_length=3, max_length=3)]  # by the right act
 Calls = Annotated[tuple[Count, Count], as_tuple]  # calls, failures
 more = with_config(ConfigDict(extra="allow"))
 
@@ -118,6 +121,7 @@ class Item(TypedDict):
     seconds: Amount
     calls: Step
     line: Step
+    goal_success: NotRequired[bool]
 
 
 class Items(TypedDict):
@@ -141,6 +145,7 @@ class Paired(TypedDict):
     high: Value
     examples: Count
     state: NotRequired[Pair]
+    acts: NotRequired[Annotated[list[Acts], Field(min_length=2, max_length=2)]]
 
 
 @more
@@ -171,6 +176,8 @@ class Compared(TypedDict):
     pass_1: NotRequired[Pair]
     pass_2: NotRequired[Pair]
     pass_4: NotRequired[Pair]
+    goal_success: NotRequired[Pair]
+    act_accuracy: NotRequired[Pair]
 
 
 @more

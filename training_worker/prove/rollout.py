@@ -19,6 +19,8 @@ from mcp_servers.world import World
 
 from .chat import HERMES, Format
 from .reward import PAPER, RewardConfig, form_level, reward_of
+from .reward.acts import compare_acts
+from .reward.goal import reaches_goal
 from .schemas import input_schemas, tools_shown
 from .trajectory import Boundary, End, Example, ExecutedCall, Message, Rollout, ToolCall, UnreadableData
 
@@ -226,12 +228,18 @@ class Attempt:
     def scored(self, rollout: Rollout) -> Rollout:
         """With its reward; what breaks while the world is asked again for it is no more the policy's than before."""
         try:
-            return replace(rollout, reward=reward_of(self.example, rollout, self.reward))
+            rollout = replace(rollout, reward=reward_of(self.example, rollout, self.reward))
+            return rollout if self.example.source else measure(self.example, rollout)
         except Exception as error:
             if not self.reward.needs_world:
                 raise
             broken = printable(f"The final state could not be compared: {type(error).__name__}: {error}")
             return replace(rollout, end="infrastructure", failed_at="environment", error=broken)
+
+
+def measure(example: Example, rollout: Rollout) -> Rollout:
+    """Return a rollout of our own servers with its goal success and its acts."""
+    return replace(rollout, goal_success=reaches_goal(example, rollout), acts=compare_acts(example, rollout))
 
 
 def refuse(code: str, message: str) -> str:

@@ -26,6 +26,7 @@ Recovery = Literal["corrected", "other_tool", "gave_up"]
 Boundary = Literal["policy", "environment", "infrastructure"]
 End = Literal["answered", "assistant_turns", "calls", "tokens", "infrastructure"]
 Act = Literal["call", "ask", "decline", "answer"]
+TurnAct = Literal["call", "ask", "text"]  # of a policy: to decline and to answer are not told apart in free text
 Verdict = Literal["same", "differs", "refused", "otherwise", "not_checked"]
 
 
@@ -244,6 +245,10 @@ class Rollout:
 
     `transcript` alternates assistant texts with what was answered to them. `valid` is False after a failure
     that was not the policy's: such a rollout has no reward and its group carries no signal.
+
+    `goal_success` says whether it reached the goal (reward/goal.py), and `acts` holds the right act and the policy's in
+    each user turn it reached (reward/acts.py). Rollouts without a reward, of imported examples, or stored before these
+    were measured have neither.
     """
 
     example: str
@@ -254,6 +259,8 @@ class Rollout:
     failed_at: Boundary | None = None
     error: str = ""
     digest: str = ""
+    goal_success: Annotated[bool | None, Field(exclude_if=lambda reached: reached is None)] = None
+    acts: Annotated[tuple[tuple[TurnAct, TurnAct], ...], Field(exclude_if=lambda acts: not acts)] = ()
 
     @property
     def valid(self) -> bool:

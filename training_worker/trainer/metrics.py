@@ -10,6 +10,8 @@ from statistics import fmean, pstdev
 from typing import Any, get_args
 
 from ..prove.metrics import TOOLS
+from ..prove.reward.acts import act_accuracy
+from ..prove.reward.goal import goal_success
 from ..prove.reward.success import is_success
 from ..prove.trajectory import Boundary, End, ExecutedCall, Reward, Rollout
 from .sampler import Sample
@@ -58,9 +60,16 @@ def outcome_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
         **component_means(rollouts),
         **term_means(rewards),
         "success": mean([float(is_success(reward)) for reward in rewards]),
+        **goal_means(rollouts),
         **({"graded": mean(graded)} if graded else {}),
         **({"abstention": mean(abstained)} if abstained else {}),
     }
+
+
+def goal_means(rollouts: Sequence[Rollout]) -> dict[str, float]:
+    """Return goal success and act accuracy, each where it is known of some of the rollouts."""
+    found = {"goal_success": goal_success(rollouts), "act_accuracy": act_accuracy(rollouts)}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def term_means(rewards: Sequence[Reward]) -> dict[str, float]:

@@ -9,10 +9,11 @@ from typing import Any
 from mcp_servers.catalogue import TOOLS
 
 from ..prove.reward.final_state import final_state
+from ..prove.reward.goal import goal_success
 from ..prove.reward.success import is_success
 from ..prove.trajectory import Example, Rollout
 from .evaluate import Rollouts, Value, paired, totals_of
-from .metrics import COMPONENTS, component_means, mean
+from .metrics import COMPONENTS, component_means, goal_means, mean
 
 PARTS = ("reward", *COMPONENTS, "success")  # what a slice's numbers are, in this order
 TRIES = (1, 2, 4)  # the k of pass^k
@@ -74,13 +75,18 @@ def pass_hat(rollouts: Rollouts, k: int) -> float | None:
     return mean([comb(c, k) / comb(n, k) for n, c in counts]) if counts else None
 
 
-def watched(examples: Sequence[Example], rollouts: Rollouts) -> list[tuple[str, str, int, float, float]]:
-    """One line per slice, short enough for an event: cut, name, examples, mean reward, share of successes."""
-    lines = []
+def watched(examples: Sequence[Example], rollouts: Rollouts) -> list[tuple[Any, ...]]:
+    """One line per slice, short enough for an event: cut, name, examples, mean reward, share of successes.
+
+    Goal success comes last, where it is known.
+    """
+    lines: list[tuple[Any, ...]] = []
     for (by, name), places in cut(examples).items():
         flat = [rollout for place in places for rollout in rollouts[place]]
         reward, success = mean(totals_of(flat)), mean(successes(flat))
-        lines.append((by, name, len(places), round(reward, DIGITS), round(success, DIGITS)))
+        goal = goal_success(flat)
+        known = () if goal is None else (round(goal, DIGITS),)
+        lines.append((by, name, len(places), round(reward, DIGITS), round(success, DIGITS), *known))
     return lines
 
 
@@ -102,7 +108,8 @@ def compared(examples: Sequence[Example], modes: Mapping[str, tuple[Rollouts, Ro
     """Before against after in every slice and, first, over all; `modes` holds both by how they were sampled.
 
     Of each mode: `before` and `after` in the order of PARTS, pass^k of both where there are k rollouts of an example,
-    and the paired differences of reward and success with their intervals, which want LEAST examples.
+    goal success and act accuracy of both where they are known, and the paired differences of reward and success with
+    their intervals, which want LEAST examples.
     """
     places = {("all", "all"): list(range(len(examples))), **cut(examples)}
     return [
@@ -124,7 +131,8 @@ def comparison(sides: Sequence[Rollouts]) -> Told:
         passed = [pass_hat(side, k) for side in sides]
         if None not in passed:
             told[f"pass_{k}"] = [round(share, DIGITS) for share in passed if share is not None]
-    return told
+    old, new = (goal_means([rollout for each in side for rollout in each]) for side in sides)
+    return told | {name: [round(old[name], DIGITS), round(new[name], DIGITS)] for name in old if name in new}
 
 
 def numbers(rollouts: Rollouts) -> list[float]:

@@ -101,6 +101,7 @@ class EvaluationItem(Schema):
     category: str
     passed: bool
     value: float
+    goal_success: bool | None
     failure: str
     steps: int
     calls: int
@@ -177,5 +178,5 @@ def list_evaluation_items(
 def export_evaluation_items(request: Any, evaluation: Number) -> Any:
     """What became of every item, as JSON lines."""
     rows = evaluation_of(request.project, evaluation).items.order_by("pk")
-    names = ("item", "category", "passed", "value", "failure", "steps", "calls", "tokens", "seconds")
+    names = ("item", "category", "passed", "value", "goal_success", "failure", "steps", "calls", "tokens", "seconds")
     return lines(rows.values(*names).iterator(), f"evaluation-{evaluation}.jsonl")

@@ -22,7 +22,7 @@ MOST_METRICS = 8
 TOO_LARGE = 1 << 31  # for a number in the database
 AXES = {"step": "Step", "tokens": "Tokens", "time": "Time"}
 HELD_OUT = "held_out."  # begins the name of a metric of the held-out measurements
-USUAL = ("reward", f"{HELD_OUT}reward", "success", "tool_failures")
+USUAL = ("reward", f"{HELD_OUT}reward", "success", "goal_success", "tool_failures")
 BANDS = {**KINDS, "": "No band"}
 # what a data set's manifest says of how it was made
 MADE = {

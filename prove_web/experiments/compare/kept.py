@@ -32,12 +32,14 @@ class NotKept(Exception):
 
 @dataclass(frozen=True)
 class Short:
-    """One rollout of one conversation: line `line` of its file, from 0. `total` is None where nothing scored it."""
+    """One rollout of one conversation: line `line` of its file, from 0. `total` is None where nothing scored it, and
+    `goal_success` where it was not measured."""
 
     example: str
     line: int
     total: float | None
     success: bool
+    goal_success: bool | None
     calls: tuple[Call, ...]
 
 
@@ -86,6 +88,7 @@ def short(line: int, rollout: Rollout) -> Short:
         line,
         reward.total if reward else None,
         bool(reward and is_success(reward)),
+        rollout.goal_success,
         calls_of(rollout),
     )
 

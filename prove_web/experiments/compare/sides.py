@@ -33,7 +33,10 @@ OFFERED = 40  # runs and evaluations, in a list
 
 @dataclass(frozen=True)
 class Attempt:
-    """How one conversation went: what it is worth (0 to 1 of a benchmark's, a reward of a run's), and its calls."""
+    """How one conversation went: what it is worth (0 to 1 of a benchmark's, a reward of a run's), and its calls.
+
+    `goal_success` is None where it was not measured.
+    """
 
     key: str
     category: str
@@ -41,6 +44,7 @@ class Attempt:
     passed: bool
     calls: tuple[Call, ...]
     line: int
+    goal_success: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Side:
         if self.run is not None:
             told = shorts(self.run, self.when, "greedy")
             return {
-                one.example: Attempt(one.example, "", one.total, one.success, one.calls, one.line)
+                one.example: Attempt(one.example, "", one.total, one.success, one.calls, one.line, one.goal_success)
                 for one in reversed(told)
             }
         assert self.evaluation is not None
@@ -118,7 +122,7 @@ def of_evaluation(evaluation: Evaluation) -> dict[str, Attempt]:
     except (OSError, UnreadableData) as error:
         raise NotKept(f"The conversations of evaluation {evaluation.number} are gone, or cannot be read.") from error
     return {
-        row.item: Attempt(row.item, row.category, row.value, row.passed, calls[row.item], row.line)
+        row.item: Attempt(row.item, row.category, row.value, row.passed, calls[row.item], row.line, row.goal_success)
         for row in evaluation.items.all()
         if row.item in calls
     }

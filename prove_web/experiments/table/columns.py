@@ -24,7 +24,9 @@ from .told import Given
 MOST = 24  # columns of a table
 USUAL = ("state", "dataset", "steps", "reward", "gain", "by", "when", "took")
 MEASURED = "held_out"  # what begins the name of a metric that is measured on held-out worlds
-OWN = {"held_out": "reward", "held_out_success": "success", "held_out_state": "state"}
+OWN = {"held_out": "reward"} | {
+    f"held_out_{name}": name for name in ("success", "goal_success", "act_accuracy", "state")
+}
 FORMS = {
     "now": "newest",
     "last": "last",

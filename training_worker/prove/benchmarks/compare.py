@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..reward.goal import goal_success
 from .intervals import bootstrapped
-from .protocol import Identity, Result
+from .protocol import Identity, Result, task_of
 from .report import by_task
 
 PERMUTATIONS = 9999
@@ -22,7 +23,8 @@ class Paired:
     """The tasks that both ran: the mean of each side, their difference and its 95% bootstrap interval over tasks.
 
     `gained` are worth more the second time and `lost` less. `p` is two-sided, of the sign-flip permutation test; where
-    every task is passed or not, that is McNemar's exact test.
+    every task is passed or not, that is McNemar's exact test. `goals` is the goal success of each side, None where it
+    was not measured.
     """
 
     items: int
@@ -33,6 +35,7 @@ class Paired:
     gained: tuple[str, ...]
     lost: tuple[str, ...]
     p: float
+    goals: tuple[float | None, float | None] = (None, None)
 
     @property
     def difference(self) -> float:
@@ -72,7 +75,14 @@ def paired(first: Mapping[str, Result], second: Mapping[str, Result]) -> Paired:
         gained=tuple(task for task, gain in zip(both, gains, strict=True) if gain > 0),
         lost=tuple(task for task, gain in zip(both, gains, strict=True) if gain < 0),
         p=by_chance(gains),
+        goals=(goals_of(first, both), goals_of(second, both)),
     )
+
+
+def goals_of(results: Mapping[str, Result], tasks: Sequence[str]) -> float | None:
+    """Return the goal success of the trials of these tasks."""
+    some = set(tasks)
+    return goal_success(one.rollout for one in results.values() if task_of(one.item) in some)
 
 
 def mean(values: Sequence[float]) -> float:

@@ -10,6 +10,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from ..reward.acts import ActTable, act_accuracy, count_acts
+from ..reward.goal import goal_success
 from .intervals import Score, mean, scored
 from .protocol import Identity, Item, Result, task_of
 
@@ -20,7 +22,7 @@ class Category:
 
     `pass_hat[k - 1]` is pass^k: the chance that k trials of a task, drawn without putting back, all pass; the mean over
     the tasks with at least k trials (tau-bench, arXiv 2406.12045). `silent` is what a model that says nothing gets on
-    the same items, None where that is not known.
+    the same items, None where that is not known. Goal success and act accuracy are of rollouts on our own servers.
     """
 
     name: str
@@ -30,6 +32,8 @@ class Category:
     score: Score | None
     pass_hat: tuple[float, ...] = ()
     silent: float | None = None
+    goal_success: Annotated[float | None, Field(exclude_if=lambda share: share is None)] = None
+    act_accuracy: Annotated[float | None, Field(exclude_if=lambda share: share is None)] = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class Report:
     """What an evaluation found.
 
     `overall` is None unless every category of the benchmark has a score; it is the mean of its `groups`, or of all
-    categories where it has none. `absent` says of a category why there is nothing to run.
+    categories where it has none. `absent` says of a category why there is nothing to run. `acts` counts user turns by
+    right act and the policy's (reward/acts.py), where these are known.
     """
 
     identity: Identity
@@ -59,6 +64,7 @@ class Report:
     seconds: float = field(compare=False)
     groups: Annotated[tuple[Group, ...], Field(exclude_if=lambda groups: not groups)] = ()
     absent: Annotated[dict[str, str], Field(exclude_if=lambda absent: not absent)] = field(default_factory=dict)
+    acts: Annotated[ActTable, Field(exclude_if=lambda acts: not acts)] = field(default_factory=list)
 
     @property
     def whole(self) -> bool:
@@ -89,6 +95,7 @@ def report_of(
     scores = {row.name: row.score for row in rows if row.score}
     grouped = tuple(Group(name, mean_of(scores, parts)) for name, parts in (groups or {}).items())
     parts = {group.name: group.score for group in grouped if group.score} if groups else scores
+    rollouts = [result.rollout for result in results]
     failures = Counter(result.failure for result in results if not result.passed)
     return Report(
         identity=identity,
@@ -97,11 +104,12 @@ def report_of(
         failures=dict(sorted(failures.items(), key=lambda one: (-one[1], one[0]))),
         not_run=dict(sorted(not_run.items())),
         steps=sum(result.steps for result in results),
-        calls=sum(len(result.rollout.calls) for result in results),
+        calls=sum(len(rollout.calls) for rollout in rollouts),
         tokens=sum(result.tokens for result in results),
         seconds=sum(result.seconds for result in results),
         groups=grouped,
         absent=dict(absent or {}),
+        acts=count_acts(rollouts) if any(rollout.acts for rollout in rollouts) else [],
     )
 
 
@@ -121,6 +129,8 @@ def category_of(name: str, items: Sequence[Item], done: Mapping[str, Result], si
         score=scored([sum(values) / len(values) for values in by_task(run).values()]),
         pass_hat=pass_hat([[result.passed for result in trials] for trials in trials_of(run).values()]),
         silent=sum(nothing) / len(nothing) if len(nothing) == len(items) else None,
+        goal_success=goal_success(result.rollout for result in run),
+        act_accuracy=act_accuracy(result.rollout for result in run),
     )
 
 

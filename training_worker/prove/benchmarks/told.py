@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ..reward.acts import ACTS
 from .compare import Paired
 from .intervals import Score
 from .report import Category, Report
 
-COLUMNS = ("category", "run", "passed", "accuracy %", "95% interval", "silent %")
+COLUMNS = ("category", "run", "passed", "accuracy %", "95% interval", "goal success %", "act accuracy %", "silent %")
 MOST_IDS = 10
 
 
 def rows(report: Report) -> Iterator[Sequence[object]]:
     """A row for each category and each group of them, and one for the benchmark as a whole."""
     for one in report.categories:
-        yield (one.name, f"{one.run} of {one.asked}", one.passed, *shown(one.score), baseline(one))
+        goals = (percent(one.goal_success), percent(one.act_accuracy))
+        yield (one.name, f"{one.run} of {one.asked}", one.passed, *shown(one.score), *goals, baseline(one))
     for group in report.groups:
         if group.score:
-            yield (f"{group.name} (mean)", "", "", *shown(group.score), "")
+            yield (f"{group.name} (mean)", "", "", *shown(group.score), "", "", "")
     if report.overall:
         name = "overall (of the means)" if report.groups else "overall (unweighted)"
-        yield (name, "", "", *shown(report.overall), "")
+        yield (name, "", "", *shown(report.overall), "", "", "")
 
 
 def baseline(one: Category) -> str:
     return "" if one.silent is None else f"{100 * one.silent:.1f}"
+
+
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
 
 
 def shown(score: Score | None) -> tuple[str, str]:
@@ -40,6 +46,9 @@ def lines(report: Report) -> Iterator[str]:
     for one in report.categories:
         if one.pass_hat:
             yield f"{one.name}: " + ", ".join(f"pass^{k} {100 * p:.1f}%" for k, p in enumerate(one.pass_hat, 1))
+    for right, counts in zip(ACTS, report.acts, strict=False):
+        made = ", ".join(f"{count:,} {act}" for act, count in zip(ACTS, counts, strict=True))
+        yield f"where the right act was {right}: {made}"
     for failure, count in report.failures.items():
         yield f"{count:,} failed: {failure.replace('_', ' ')}"
     missing = sum(one.asked - one.run for one in report.categories)
@@ -62,6 +71,9 @@ def compared(paired: Paired) -> Iterator[str]:
         f"a difference of {100 * paired.difference:+.1f} (95%: {100 * paired.low:+.1f} to {100 * paired.high:+.1f}); "
         f"p = {paired.p:.3g}"
     )
+    if any(share is not None for share in paired.goals):
+        before, now = (percent(share) for share in paired.goals)
+        yield f"goal success: {before} % before, {now} % now"
     for word, ids in (("gained", paired.gained), ("lost", paired.lost)):
         more = f" and {len(ids) - MOST_IDS:,} more" if len(ids) > MOST_IDS else ""
         yield f"{len(ids):,} {word}" + (f": {', '.join(ids[:MOST_IDS])}{more}" if ids else "")

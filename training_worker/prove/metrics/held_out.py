@@ -22,6 +22,26 @@ HELD_OUT = (
         "more",
     ),
     Metric(
+        "held_out_goal_success",
+        "Held-out goal success",
+        "Reward",
+        "share",
+        "Share of these rollouts that leave all servers as the ground truth does, make no write beyond its own, and "
+        "tell the user what is due; look-ups are free.",
+        "Rises with held-out success. Far above it, the policy does the task by detours.",
+        "more",
+    ),
+    Metric(
+        "held_out_act_accuracy",
+        "Held-out act accuracy",
+        "Reward",
+        "share",
+        "Share of user turns of these rollouts in which the policy calls tools, asks back or only speaks where that is "
+        "right.",
+        "Rises early.",
+        "more",
+    ),
+    Metric(
         "held_out_state",
         "Final state reached",
         "Reward",

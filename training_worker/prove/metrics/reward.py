@@ -50,6 +50,25 @@ REWARD = (
         "more",
     ),
     Metric(
+        "goal_success",
+        "Goal success",
+        "Reward",
+        "share",
+        "Share of rollouts that leave all servers as the ground truth does, make no write beyond its own, and tell the "
+        "user what is due; look-ups are free.",
+        "Rises with the success rate. Far above it, the policy does the task by detours.",
+        "more",
+    ),
+    Metric(
+        "act_accuracy",
+        "Act accuracy",
+        "Reward",
+        "share",
+        "Share of user turns in which the policy calls tools, asks back or only speaks where that is right.",
+        "Rises early.",
+        "more",
+    ),
+    Metric(
         "abstention",
         "Abstention reward",
         "Reward",

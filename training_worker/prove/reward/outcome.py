@@ -55,24 +55,25 @@ class Unreplayable(UnreadableData):
 
 def truth_of(example: Example) -> Truth:
     """Kept for as many examples as are asked about at once, and more: a group asks about one."""
-    return _truth(_Key(example))
+    return _truth(ExampleKey(example))
 
 
-class _Key:
-    """An example, for a cache: its digests say what its world and its calls come to."""
+class ExampleKey:
+    """An example, for a cache: its digests say what its world and its calls come to, its texts what is told of it."""
 
     def __init__(self, example: Example):
-        self.example, self.key = example, (example.id, example.fingerprint, example.digests)
+        self.example = example
+        self.key = (example.id, example.fingerprint, example.digests, example.turns, example.answers)
 
     def __hash__(self) -> int:
         return hash(self.key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.key == other.key
+        return isinstance(other, ExampleKey) and self.key == other.key
 
 
 @lru_cache(maxsize=TRUTHS_KEPT)
-def _truth(key: _Key) -> Truth:
+def _truth(key: ExampleKey) -> Truth:
     example = key.example
     calls = [call for step in example.steps for call in step.calls]
     called = frozenset(TOOLS[call.name][0].name for call in calls)

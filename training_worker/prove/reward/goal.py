@@ -1,0 +1,97 @@
+"""Goal success: whether a rollout did what the user wanted and no more, and told what is due, by whatever look-ups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+
+from mcp_servers.catalogue import TOOLS
+
+from ..speech import find_said
+from ..synthesis.quality import Value, find_schema_values, find_shown_by_ours, find_values, parse
+from ..synthesis.resolver import iterate_leaves
+from ..trajectory import Example, Rollout, ToolCall
+from .acts import split_turns
+from .final_state import final_state
+from .outcome import TRUTHS_KEPT, ExampleKey, succeeded
+
+Fact = tuple[str, str, Value]  # tool, name of the field, value
+
+
+def reaches_goal(example: Example, rollout: Rollout) -> bool:
+    """Return whether a rollout of an example of our own servers reaches its goal.
+
+    It ends by an answer, all servers end as the ground truth leaves them, no tool that writes was accepted more often
+    than in the ground truth, and the text that ends each user turn states the facts due there. Look-ups are free.
+    Where nothing is to be called, that leaves: no write, and a last text; elsewhere some call was accepted.
+
+    It misses facts in words that `find_said` does not know, such as a rounded amount or a day without its year, and
+    facts told beside a call or in another turn. Two wrong writes of right tools that cancel each other pass.
+    """
+    turns, accepted = split_turns(rollout), succeeded(rollout.calls)
+    if rollout.end != "answered" or not turns or not turns[-1].text.strip() or find_extra_writes(example, accepted):
+        return False
+    if example.abstains:
+        return True
+    told = all(
+        states(turn.text, fact, example.today)
+        for turn, facts in zip(turns, find_due_facts(example), strict=False)
+        for fact in facts
+    )
+    return bool(accepted) and told and final_state(example, rollout) == 1.0
+
+
+def find_extra_writes(example: Example, accepted: Iterable[ToolCall]) -> Counter[str]:
+    """Return the tools whose accepted writes are more than in the ground truth, also if they were undone again."""
+    return count_writes(accepted) - count_writes(call for step in example.steps for call in step.calls)
+
+
+def count_writes(calls: Iterable[ToolCall]) -> Counter[str]:
+    return Counter(call.name for call in calls if TOOLS[call.name][1].writes)
+
+
+def find_due_facts(example: Example) -> tuple[tuple[Fact, ...], ...]:
+    """Return by user turn the facts due: observed values that the ground truth's answer states and no user said.
+
+    Of the observations of the turn's own steps; trivial values and those that a schema of the tool lists are left out.
+    """
+    return find_facts_by_key(ExampleKey(example))
+
+
+@lru_cache(maxsize=TRUTHS_KEPT)
+def find_facts_by_key(key: ExampleKey) -> tuple[tuple[Fact, ...], ...]:
+    example, found = key.example, []
+    for turn, answer in enumerate(example.answers):
+        said, facts = " ".join(example.turns[: turn + 1]), dict[Value, Fact]()
+        for fact in find_observed(example, turn):
+            if fact[2] not in facts and states(answer, fact, example.today) and not states(said, fact, example.today):
+                facts[fact[2]] = fact
+        found.append(tuple(facts.values()))
+    return tuple(found)
+
+
+def find_observed(example: Example, turn: int) -> Iterator[Fact]:
+    """Yield what the steps of a user turn observed, without what is trivial."""
+    steps = (step for step in example.steps if step.turn == turn)
+    for call, observation in (pair for step in steps for pair in zip(step.calls, step.observations, strict=False)):
+        for path, leaf in iterate_leaves(parse(observation)):
+            name = next((key for key in reversed(path) if isinstance(key, str)), "")
+            yield from ((call.name, name, one) for one in find_values(leaf) if one not in find_listed(call.name))
+
+
+@cache
+def find_listed(tool: str) -> frozenset[Value]:
+    """Return the values that the schemas of a tool list, such as each status there is."""
+    return find_shown_by_ours(tool) | frozenset(find_schema_values(TOOLS[tool][1].output_schema))
+
+
+def states(text: str, fact: Fact, today: str) -> bool:
+    """Return whether a text states a fact, as it stands or as people say it."""
+    return find_said(*fact, text, today) is not None
+
+
+def goal_success(rollouts: Iterable[Rollout]) -> float | None:
+    """Return the share of these rollouts that reach their goal; None where that is known of none."""
+    known = [rollout.goal_success for rollout in rollouts if rollout.goal_success is not None]
+    return sum(known) / len(known) if known else None
