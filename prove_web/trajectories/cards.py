@@ -121,7 +121,8 @@ class CallCard:
 class Turn:
     """What one side says, and the calls it makes with it. `raw` is the text as written where a call in it is broken.
 
-    `number` counts the user's turns from 1; `pieces` are the text where values came from it.
+    `number` counts the user's turns from 1; `pieces` are the text where values came from it; `new_tools` are those
+    that the assistant is offered from here on.
     """
 
     role: str
@@ -130,6 +131,7 @@ class Turn:
     raw: str = ""
     number: int | None = None
     pieces: tuple[Piece, ...] = ()
+    new_tools: tuple[str, ...] = ()
 
     @property
     def anchor(self) -> str:

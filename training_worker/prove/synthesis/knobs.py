@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Literal
 
 import networkx as nx
 
@@ -15,6 +16,9 @@ from mcp_servers.kit import Draw
 from ..trajectory import Kind, Level
 from .chains import LENGTHS
 from .language import PERSONAS
+
+Sort = Literal["asked", "looked_up", "default", "arrives", "declined", "partly"]
+"""What a conversation of the kind missing_function is about; see clarification.py."""
 
 TURNS = {1: 0.6, 2: 0.3, 3: 0.1}
 
@@ -30,7 +34,7 @@ class Knobs:
     that an earlier one shows. What a server's read-only tools show is
     looked up again after `refresh` conversations in a world; 0: for each conversation. With `goals` conversations are
     planned as wishes whose steps depend on each other and see the whole toolsets of their servers, `fewest` tools at
-    least.
+    least. `sorts` are weights of the sorts of missing_function.
     """
 
     distractors: float = 0.4
@@ -50,6 +54,7 @@ class Knobs:
     values: bool = False
     goals: bool = False
     fewest: int = 15
+    sorts: Mapping[Sort, float] = field(default_factory=lambda: {"declined": 1.0})
 
     def __post_init__(self) -> None:
         if self.most < max(LENGTHS):
@@ -67,10 +72,11 @@ PAPER = Knobs(
     values=True,
     goals=True,
     most=64,
+    sorts={"asked": 0.2, "looked_up": 0.15, "default": 0.1, "arrives": 0.25, "declined": 0.2, "partly": 0.1},
 )
 TINY = replace(PAPER, most=8, fewest=8, distractors=0.1, distractor_count=(1, 2))
 """As PAPER, for a small policy: few tools."""
-"""Information levels and turns as in the paper (section 2, step 3); shares of failures, dates and contexts are ours."""
+"""Information levels and turns as in the paper (section 2, step 3); shares of failures, dates and sorts are ours."""
 
 
 def draw_kind(knobs: Knobs, draw: Draw) -> Kind:

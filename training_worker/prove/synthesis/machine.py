@@ -19,8 +19,8 @@ from mcp_servers.world import World
 
 from ..chat import write_calls
 from ..reward import form_level
-from ..trajectory import Failure, Kind, Level, Message, Recovery, Step, ToolCall
-from .knobs import Knobs
+from ..trajectory import Arrival, Failure, Kind, Level, Message, Recovery, Step, ToolCall
+from .knobs import Knobs, Sort
 from .sampler import Context
 
 TRIES = 3  # proposals, before a teacher that gets the form wrong is given up on
@@ -88,13 +88,20 @@ class Stuck(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """What a conversation is to be about, and what its assistant may use."""
+    """What a conversation is to be about, and what its assistant may use; `sort` is that of a missing function."""
 
     kind: Kind
     chain: tuple[str, ...]
     candidates: tuple[str, ...]
     level: Level = "complete"
     persona: str = ""
+    sort: Sort = "declined"
+    arrivals: tuple[Arrival, ...] = ()
+
+    @property
+    def abstains(self) -> bool:
+        """Return whether nothing is to be called."""
+        return self.kind == "irrelevance" or (self.kind == "missing_function" and self.sort == "declined")
 
 
 @dataclass(frozen=True)
@@ -198,7 +205,8 @@ def hold(teacher: Teacher, world: World) -> Talk:
 
 def proposal(teacher: Teacher, talk: Talk) -> Move:
     """A move whose form is valid; an invalid one is proposed again."""
-    schemas = {name: TOOLS[name][1].input_schema for name in talk.task.candidates}
+    arrived = (name for one in talk.task.arrivals if one.turn < len(talk.turns) for name in one.tools)
+    schemas = {name: TOOLS[name][1].input_schema for name in (*talk.task.candidates, *arrived)}
     fault = ""
     for _ in range(TRIES):
         move = teacher.move(talk, fault)

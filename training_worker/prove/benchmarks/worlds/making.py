@@ -24,7 +24,7 @@ ABSTENTION = "abstention"
 WORLDS = 16  # that the conversations share: a world has to be built before it is opened
 KNOBS = {
     # Nobody asks for what has become impossible: to try is a refused call. The items are chains of commands, as before.
-    "paper": replace(PAPER, recovery=0.0, goals=False),
+    "paper": replace(PAPER, recovery=0.0, goals=False, sorts={"declined": 1.0}),
     "plain": Knobs(),
 }
 SPAN = 20_000  # indices that a category may use up
