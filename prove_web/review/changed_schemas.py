@@ -20,7 +20,7 @@ def changed_schemas(trajectory: Trajectory, example: Example, today: str) -> lis
     """
     if example.source or example.fingerprint == today:
         return []
-    shown = {*example.candidates, *(call.name for step in example.steps for call in step.calls)}
+    shown = {*example.offered, *(call.name for step in example.steps for call in step.calls)}
     found = []
     for server in example.world.servers:
         if server not in SERVERS:

@@ -50,8 +50,9 @@ def demonstrated(example: Example, attempt: Rollout) -> Example:
     """The calls of an attempt that worked, as ground truth. Raises Rejected."""
     made = by_hand.example_of(example.id, example.world, list(calls(attempt)), example.today)
     answers = words(attempt, made.answers)
-    kept = ("split", "candidates", "enums_stripped", "distractors", "level", "persona")
-    return replace(made, answers=answers, **{name: getattr(example, name) for name in kept})
+    kept = ("split", "candidates", "arrivals", "enums_stripped", "distractors", "level", "persona")
+    turns = example.turns[: len(made.turns)]  # the transcript's also announce the tools that arrive
+    return replace(made, turns=turns, answers=answers, **{name: getattr(example, name) for name in kept})
 
 
 def calls(attempt: Rollout) -> Iterator[Made]:

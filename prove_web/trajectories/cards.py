@@ -131,7 +131,7 @@ class Turn:
     """What one side says, and the calls it makes with it. `raw` is the text as written where a call in it is broken.
 
     `number` counts the user's turns from 1; `pieces` are the text where values came from it; `side` is
-    as in a CallCard.
+    as in a CallCard; `new_tools` are those that the assistant is offered from here on.
     """
 
     role: str
@@ -141,6 +141,7 @@ class Turn:
     number: int | None = None
     pieces: tuple[Piece, ...] = ()
     side: str = ""
+    new_tools: tuple[str, ...] = ()
 
     @property
     def anchor(self) -> str:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from mcp_servers.catalogue import TOOLS
 from training_worker.prove.formats import FORMATS, Format
+from training_worker.prove.messages import ARRIVED
 from training_worker.prove.trajectory import Example, ExecutedCall, Failure, Message, Reward, Rollout, ToolCall
 
 from .cards import CallCard, Turn
@@ -44,7 +45,7 @@ def of_example(example: Example, reward: Reward | None = None) -> list[Turn]:
         cards.setdefault(step, []).append(replace(shown, alternatives=tuple(map(in_one_line, others))))
     turns = [Turn("system", example.system)] if example.system else []
     for number, words in enumerate(example.turns):
-        turns.append(Turn("user", words))
+        turns.append(Turn("user", words, new_tools=example.new_tools(number)))
         failures = [failure for failure in example.failures if failure.turn == number]
         own = [index for index, step in enumerate(example.steps) if step.turn == number]
         for index in own:
@@ -93,7 +94,7 @@ def of_rollout(rollout: Rollout, example: Example | None = None) -> list[Turn]:
         for position, made in enumerate(rollout.calls)
     ]
     turns: list[Turn] = []
-    assistant, answers = -1, 0
+    assistant, user, answers = -1, -1, 0
     for at, message in enumerate(rollout.transcript):
         if message.role == "assistant":
             assistant += 1
@@ -102,12 +103,21 @@ def of_rollout(rollout: Rollout, example: Example | None = None) -> list[Turn]:
             turns.append(spoken(message, shown, rollout, at))
             answers = len(shown)
         elif message.role != "tool":
-            turns.append(Turn(message.role, message.content))
+            user += message.role == "user"
+            turns.append(said(message, user, example))
         elif answers:
             answers -= 1
         else:
             turns.append(Turn("tool", message.content))
     return turns
+
+
+def said(message: Message, user: int, example: Example | None) -> Turn:
+    """Return a message of the user or the system; tools that arrive in a user turn, from 0, stand beside its words."""
+    arrive = example.new_tools(user) if example and message.role == "user" else ()
+    if example and arrive and message.content.startswith(f"{example.turns[user]}\n\n{ARRIVED}"):
+        return Turn("user", example.turns[user], new_tools=arrive)
+    return Turn(message.role, message.content)
 
 
 def spoken(message: Message, calls: Sequence[CallCard], rollout: Rollout, at: int) -> Turn:

@@ -41,7 +41,7 @@ class Candidate:
     """A tool that the model is shown; `used` by the ground truth, `known` to today's servers.
 
     `schema` is all that the model sees of it, empty where that is gone. A `far` one is of a server that no tool of the
-    ground truth is of: a distractor.
+    ground truth is of: a distractor. `turn` is the user turn, from 1, in which it is offered.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Candidate:
     known: bool
     schema: str = ""
     far: bool = False
+    turn: int = 1
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ def candidates(example: Example) -> tuple[Candidate, ...]:
     used = {call.name for step in example.steps for call in step.calls}
     known = () if example.source else TOOLS
     near = {TOOLS[name][0].name for name in used if name in known}
-    schemas = {name: schema for name in example.candidates if (schema := schema_shown(example, name))}
+    turns = {name: arrival.turn + 1 for arrival in example.arrivals for name in arrival.tools}
+    schemas = {name: schema for name in example.offered if (schema := schema_shown(example, name))}
     return tuple(
         Candidate(
             name=name,
@@ -110,8 +112,9 @@ def candidates(example: Example) -> tuple[Candidate, ...]:
             known=name in known,
             schema=schemas.get(name, ""),
             far=bool(near) and name in known and TOOLS[name][0].name not in near,
+            turn=turns.get(name, 1),
         )
-        for name in example.candidates
+        for name in example.offered
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 
+from training_worker.prove.messages import user_message
 from training_worker.prove.rollout import demonstration
 from training_worker.prove.trajectory import Example, ExecutedCall, Message, Rollout
 
@@ -11,7 +12,7 @@ from training_worker.prove.trajectory import Example, ExecutedCall, Message, Rol
 def recorded(example: Example) -> Rollout:
     """Every step is an assistant turn, as are the closing words; without a reward."""
     system = (Message("system", example.system),) if example.system else ()
-    said = (*system, Message("user", example.turns[0]), *demonstration(example))
+    said = (*system, user_message(example, 0), *demonstration(example))
     return Rollout(example=example.id, transcript=said, calls=tuple(calls(example)), end="answered", reward=None)
 
 

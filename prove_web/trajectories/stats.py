@@ -29,7 +29,7 @@ KNOB_NAMES = {
     "distractors": "Tools of other servers",
     "enums_stripped": "Hidden value lists",
     "irrelevance": "Nothing fits",
-    "missing_function": "A hidden tool",
+    "missing_function": "A missing value or tool",
 }
 MANNER = ("split", "kind", "level", "persona", "knobs", "features", "path", "errors")
 TOP = 10

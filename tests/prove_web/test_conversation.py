@@ -10,11 +10,13 @@ import pytest
 from django.template.loader import render_to_string
 
 from prove_web.trajectories.conversation import CallCard, Turn, of_example, of_rollout
+from prove_web.trajectories.facts import facts_of
 from prove_web.trajectories.provenance import Fed
 from training_worker.prove.chat import write_calls
 from training_worker.prove.formats import FORMATS, LLAMA3, Format
+from training_worker.prove.messages import ARRIVED
 from training_worker.prove.rollout import Attempt, Limits, demonstration, oracle
-from training_worker.prove.trajectory import Alternative, Example, Failure, Rollout, Step, ToolCall
+from training_worker.prove.trajectory import Alternative, Arrival, Example, Failure, Rollout, Step, ToolCall
 
 from .examples import abstention, chain, examples
 
@@ -68,6 +70,20 @@ def test_every_user_turn_call_and_closing_word_of_an_example_appears_once_and_in
         assert [(card.tool, card.arguments) for card in cards(turns)] == made
         assert [card.position for card in cards(turns)] == list(range(len(made)))
         assert turns[0].role == "user"
+
+
+def test_a_tool_that_arrives_is_named_beside_the_words_of_its_turn() -> None:
+    plain = next(one for one in examples() if len(one.turns) == 2)
+    tool = next(name for name in plain.candidates if all(c.name != name for step in plain.steps for c in step.calls))
+    candidates = tuple(name for name in plain.candidates if name != tool)
+    example = replace(plain, candidates=candidates, arrivals=(Arrival(1, (tool,)),))
+    rollout = oracle(example)
+    for turns in (of_example(example), of_rollout(rollout, example)):
+        users = [turn for turn in turns if turn.role == "user"]
+        assert [(turn.text, turn.new_tools) for turn in users] == [(plain.turns[0], ()), (plain.turns[1], (tool,))]
+        assert f"<code>{tool}</code>" in rendered(turns) and ARRIVED not in rendered(turns)
+    assert ARRIVED in next(turn.text for turn in of_rollout(rollout)[::-1] if turn.role == "user")
+    assert [(one.name, one.turn) for one in facts_of(example).candidates if one.turn > 1] == [(tool, 2)]
 
 
 def test_a_failure_stands_where_it_happened_and_counts_as_no_call() -> None:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from .trajectory import Example, Step
+from mcp_servers.catalogue import TOOLS
+
+from .schemas import tool_schema
+from .trajectory import Example, Message, Step
+
+ARRIVED = "You can now also use: "
+
+
+def user_message(example: Example, turn: int) -> Message:
+    """Return what a model reads of a user turn: the words, and the schemas of tools that arrive and are not gone."""
+    schemas = [tool_schema(name, example.enums_stripped) for name in example.new_tools(turn) if name in TOOLS]
+    lines = [f"{ARRIVED}{json.dumps(schema, ensure_ascii=False)}" for schema in schemas]
+    return Message("user", "\n\n".join([example.turns[turn], *lines]))
 
 
 def chat_messages(example: Example) -> list[dict[str, Any]]:
@@ -14,8 +27,8 @@ def chat_messages(example: Example) -> list[dict[str, Any]]:
     """
     messages: list[dict[str, Any]] = [{"role": "system", "content": example.system}] if example.system else []
     made = 0
-    for turn, words in enumerate(example.turns):
-        messages.append({"role": "user", "content": words})
+    for turn in range(len(example.turns)):
+        messages.append({"role": "user", "content": user_message(example, turn).content})
         for step in example.steps:
             if step.turn == turn:
                 messages += step_messages(step, made)

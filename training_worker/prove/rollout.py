@@ -18,6 +18,7 @@ from mcp_servers.catalogue import behaves_otherwise, fingerprint
 from mcp_servers.world import World
 
 from .chat import HERMES, Format
+from .messages import user_message
 from .reward import PAPER, RewardConfig, form_level, reward_of
 from .reward.acts import compare_acts
 from .reward.goal import reaches_goal
@@ -71,7 +72,7 @@ class Prompt:
             raise StaleExample(f"{example.id}: {stale(example)}")
         self.tools = tools_shown(example)
         system = (Message("system", example.system),) if example.system else ()
-        self.opening = (*system, Message("user", example.turns[0]))
+        self.opening = (*system, user_message(example, 0))
 
 
 class Attempt:
@@ -104,7 +105,7 @@ class Attempt:
         self.example, self.limits = example, limits or Limits()
         self.format, self.reward = format, reward
         self.tools, self.opening = prompt.tools, prompt.opening
-        self.schemas = input_schemas(example)
+        self.schemas = input_schemas(example, 0)
         where = example.world
         self.world = None if example.source else World.open(where.seed, where.servers, where.size)
         self.transcript: list[Message] = list(self.opening)
@@ -147,7 +148,8 @@ class Attempt:
             self.end = "answered"
             return ()
         self.user_turns += 1
-        return (Message("user", self.example.turns[self.user_turns - 1]),)
+        self.schemas = input_schemas(self.example, self.user_turns - 1)
+        return (user_message(self.example, self.user_turns - 1),)
 
     def _run_all(self, calls: Sequence[ToolCall]) -> tuple[Message, ...]:
         """What the calls of one turn are answered, up to the one that ends the conversation."""
@@ -261,7 +263,7 @@ def demonstration(example: Example, format: Format = HERMES) -> tuple[Message, .
     messages: list[Message] = []
     for turn, answer in enumerate(example.answers):
         if turn:
-            messages.append(Message("user", example.turns[turn]))
+            messages.append(user_message(example, turn))
         for step in example.steps:
             if step.turn == turn:
                 messages.append(Message("assistant", format.write(step.calls)))

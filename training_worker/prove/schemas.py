@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -52,11 +53,16 @@ def imported_schema(name: str, enums_stripped: bool) -> dict[str, Any]:
     return tool_of(tool_schema(name, enums_stripped)).parameters
 
 
-def input_schemas(example: Example) -> dict[str, dict[str, Any]]:
-    """The candidates' input schemas by name, which the form of a call is judged by. Raises KeyError for one gone."""
+def input_schemas(example: Example, turn: int | None = None) -> dict[str, dict[str, Any]]:
+    """Return the input schemas by name of the tools offered up to a user turn (by default the last one).
+
+    The form of a call is judged by them. Raises KeyError for a tool that is gone.
+    """
     if example.source:
         return {tool.name: tool.parameters for tool in example.tools}
-    return {name: TOOLS[name][1].input_schema for name in example.candidates}
+    if turn is not None:
+        example = replace(example, arrivals=tuple(one for one in example.arrivals if one.turn <= turn))
+    return {name: TOOLS[name][1].input_schema for name in example.offered}
 
 
 def schemas_digest(names: Iterable[str]) -> str:

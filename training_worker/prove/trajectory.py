@@ -99,6 +99,14 @@ class Alternative:
 
 
 @dataclass(frozen=True)
+class Arrival:
+    """Tools that the assistant is offered from a user turn on; their schemas follow the user's words in that turn."""
+
+    turn: int
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ForeignTool:
     """A tool of a data set that others made: there is a schema of its arguments, and nothing that runs it."""
 
@@ -132,7 +140,8 @@ class Example:
     g occurs in an observation of j and in no user turn, earlier call, schema or default; `enabled` those where g,
     without j, is refused or answers otherwise. `answers` holds the assistant's closing
     text of each user turn. `digests` holds the world's digest at the start and after every step. No steps: an
-    abstention example, the right act is to call nothing. `alternatives` are other look-ups that do as well as one of
+    abstention example, the right act is to call nothing. `candidates` are the tools that are shown from the beginning,
+    `arrivals` those that are offered later. `alternatives` are other look-ups that do as well as one of
     the ground truth; `features` names the kinds of difficulty (see synthesis/quality.py),
     and `acts` the right act in each user turn: to call tools, ask back, decline, or just answer.
 
@@ -172,10 +181,20 @@ class Example:
     alternatives: Annotated[tuple[Alternative, ...], Field(exclude_if=lambda others: not others)] = ()
     features: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
     acts: Annotated[tuple[Act, ...], Field(exclude_if=lambda acts: not acts)] = ()
+    arrivals: Annotated[tuple[Arrival, ...], Field(exclude_if=lambda arrivals: not arrivals)] = ()
 
     @property
     def abstains(self) -> bool:
         return not self.steps
+
+    def new_tools(self, turn: int) -> tuple[str, ...]:
+        """Return the tools that are offered from a user turn on."""
+        return tuple(name for arrival in self.arrivals if arrival.turn == turn for name in arrival.tools)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """All tools that the assistant is offered, at the beginning or later."""
+        return (*self.candidates, *(name for arrival in self.arrivals for name in arrival.tools))
 
     @property
     def certified(self) -> bool:

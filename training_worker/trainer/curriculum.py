@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 from transformers import PreTrainedTokenizerFast
 
+from ..prove.messages import user_message
 from ..prove.rollout import Prompt, demonstration
 from ..prove.trajectory import Example, Message
 from .conversation import Encoded, encode, encode_demonstration, render
@@ -45,7 +46,7 @@ def full(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Pr
 
 def brief(tokenizer: PreTrainedTokenizerFast, example: Example) -> Encoded:
     """The demonstration without tool schemas: what is said and copied, in a third of the tokens."""
-    return encode_demonstration(tokenizer, (Message("user", example.turns[0]),), spoken(tokenizer, example))
+    return encode_demonstration(tokenizer, (user_message(example, 0),), spoken(tokenizer, example))
 
 
 def text(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> str:

@@ -46,6 +46,12 @@ LIMITS = """\
 IMPORTED_LIMITS = """\
 - Types of tool schemas were put into JSON Schema's names; nothing else about them was checked.
 - What an assistant says beside its calls was not kept."""
+SEARCHES = {
+    "unserved": "none found",
+    "served": "one found, so dropped",
+    "exhausted": "budget exhausted, so dropped",
+    "unsearchable": "not possible, so dropped",
+}
 LOADING = """\
 ```python
 from datasets import load_dataset
@@ -153,6 +159,9 @@ def counts(manifest: Manifest) -> str:
     for verdict, told in VERDICTS.items():
         checked = [one.checks.get(verdict, 0) for one in manifest.splits.values()]
         rows += [[f"calls {told}", *(f"{count:,}" for count in checked)]] if any(checked) else []
+    for name, told in SEARCHES.items():
+        ended = [one.searches.get(name, 0) for one in manifest.splits.values()]
+        rows += [[f"searches for another way: {told}", *(f"{count:,}" for count in ended)]] if any(ended) else []
     rows.append(["drawn", *(f"{one.drawn:,}" for one in manifest.splits.values())])
     rows.append(["duplicates", *(f"{one.duplicates:,}" for one in manifest.splits.values())])
     rows.append(["dropped", *(f"{sum(one.dropped.values()):,}" for one in manifest.splits.values())])

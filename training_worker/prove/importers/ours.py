@@ -64,6 +64,8 @@ def faults(example: Example) -> Iterator[str]:
         yield "a number in it is too large, or below 0"
     if not any(turn.strip() for turn in example.turns[:1]):
         yield "the user says nothing"
+    if not all(0 < one.turn < len(example.turns) and not example.source for one in example.arrivals):
+        yield "a tool arrives in no later user turn, or is not of our servers"
     if example.source and not fits_others(example):
         yield "its turns, steps, calls and tools do not fit together"
 

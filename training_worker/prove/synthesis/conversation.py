@@ -14,12 +14,13 @@ from mcp_servers.world import World
 
 from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .alternatives import find_alternatives
+from .clarification import Clarification, draw_sort
 from .dependence import is_dependent, with_edges
 from .knobs import Knobs, draw_kind, draw_servers, draw_toolset
 from .machine import Lesson, Stuck, Task, Teacher, hold
 from .sampler import Context, NothingFits, StepRefused
 from .teachers import Teach, teacher
-from .unserved import Unsearchable, search_for_plan
+from .unserved import EXHAUSTED, SERVED, UNSEARCHABLE, Unsearchable, search_for_plan
 from .validate import Rejected, validate
 
 FEWEST_STEPS = 2  # of a chain
@@ -108,27 +109,33 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach
     key = (recipe.seed, asked.split, asked.index, trial)
     draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
     kind = asked.kind or draw_kind(knobs, draw)
+    sort, size = draw_sort(knobs, recipe.seed, asked.split, asked.index), recipe.size
+    level: Level = asked.level if kind == "chain" else "complete"
+    if kind == "missing_function":
+        level = "missing" if sort == "asked" else level
+        size = "small" if sort == "looked_up" else size  # where more lists have one entity alone
     chain = tuple(graph.graph.get("chain", (asked.about,)))
-    about = chain[-1] if len(chain) > 1 else asked.about
+    about = chain[-1]
+    task = Task(kind, chain if kind == "chain" else (about,), (), level, manner.choice(knobs.personas), sort)
     own = servers_of(chain) if len(chain) > 1 else draw_servers(graph, about, knobs, draw)
-    candidates = draw_toolset(graph, own, kind, about, knobs, draw)
+    candidates = draw_toolset(graph, own, kind if task.abstains else "chain", about, knobs, draw)
     if not candidates:
         raise NothingFits(f"No tool is left to show beside {about}.")
     servers = servers_of((*candidates, *(name for name in graph if TOOLS[name][0].name in own)))
-    world = World.open(recipe.world(asked.split, asked.index, trial), servers, recipe.size)
-    level: Level = asked.level if kind == "chain" else "complete"
-    task = Task(kind, chain if kind == "chain" else (about,), candidates, level, manner.choice(knobs.personas))
-    teacher = teach(Lesson(task, graph, world, Context(), knobs, draw, manner, own))
-    if kind != "chain":
-        require_unserved(world, teacher, graph)
+    world = World.open(recipe.world(asked.split, asked.index, trial), servers, size)
+    task = replace(task, candidates=candidates)
+    lesson = Lesson(task, graph, world, Context(), knobs, draw, manner, own)
+    teacher = Clarification(lesson) if kind == "missing_function" else teach(lesson)
+    if teacher.hidden is not None:
+        require_unserved(world, teacher, graph, teacher.hidden)
     talk = hold(teacher, world)
-    if (kind == "chain") != bool(talk.steps):
-        raise Rejected(f"{len(talk.steps)} steps were made where {'some are' if kind == 'chain' else 'none is'} due.")
+    if task.abstains == bool(talk.steps):
+        raise Rejected(f"{len(talk.steps)} steps were made where {'none is' if task.abstains else 'some are'} due.")
     example = Example(
         id=f"{asked.split}-{recipe.seed}-{asked.index:06d}",
         kind=kind,
         split=asked.split,
-        world=WorldRef(world.seed, servers, recipe.size),
+        world=WorldRef(world.seed, servers, size),
         turns=tuple(talk.turns),
         steps=tuple(talk.steps),
         edges=(),
@@ -144,29 +151,36 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach
         failures=tuple(talk.failures),
         features=tuple(sorted(teacher.features)),
         acts=teacher.acts,
+        arrivals=talk.task.arrivals,
     )
     example = with_edges(example)
-    if kind == "chain" and len(example.steps) < FEWEST_STEPS:
-        raise Rejected("Everything is done in one step.")
-    if kind == "chain" and not example.fed and trial < INSIST:  # some tools can do no better
-        raise Rejected("No step needs what another one shows.")
-    if not is_dependent(example, strays="second_goal" in example.features):
-        raise Rejected("A later step rests on nothing before it.")
+    require_dependence(example, insist=trial < INSIST)
     example = replace(example, alternatives=find_alternatives(example, teacher.lookups))
     validate(example)
     return example
 
 
-def require_unserved(world: World, teacher: Teacher, graph: nx.DiGraph) -> None:
-    """Raise Rejected where the shown tools serve the request whose tool is hidden, or where that cannot be searched."""
+def require_dependence(example: Example, insist: bool) -> None:
+    """Raise Rejected unless steps depend on each other; to `insist` is to require that one feeds another."""
+    complete = not example.abstains and "partly" not in example.features
+    if complete and len(example.steps) < FEWEST_STEPS:
+        raise Rejected("Everything is done in one step.")
+    if complete and insist and not example.fed:  # some tools can do no better
+        raise Rejected("No step needs what another one shows.")
+    if not is_dependent(example, strays="second_goal" in example.features):
+        raise Rejected("A later step rests on nothing before it.")
+
+
+def require_unserved(world: World, teacher: Teacher, graph: nx.DiGraph, position: int) -> None:
+    """Raise Rejected where the shown tools serve the wish whose tool is hidden, or where that cannot be searched."""
     try:
-        found = search_for_plan(world, teacher.plan, teacher.task.candidates, graph)
+        found = search_for_plan(world, teacher.plan, teacher.task.candidates, graph, position)
     except Unsearchable as reason:
-        raise Rejected(f"The request cannot be searched: {reason}") from None
+        raise Rejected(f"{UNSEARCHABLE}: {reason}") from None
     if found.exhausted:
-        raise Rejected("Whether another tool serves this was not found out within the calls of a search.")
+        raise Rejected(EXHAUSTED)
     if found.served:
-        raise Rejected(f"Another tool serves this: {', '.join(call.name for call in found.by)}.")
+        raise Rejected(f"{SERVED}: {', '.join(call.name for call in found.by)}.")
 
 
 def servers_of(tools: Iterable[str]) -> tuple[str, ...]:

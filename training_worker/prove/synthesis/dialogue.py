@@ -82,6 +82,7 @@ class ScriptedTurn:
 
     words: str
     moves: list[Move] = field(default_factory=list)
+    declines: bool = False
 
 
 class Dialogue:
@@ -97,16 +98,10 @@ class Dialogue:
         shown = {name: contexts(lesson.world, [name], 0) for name in servers}
         optional = 0.0 if lesson.task.level == "minimal" else OPTIONAL
         planner = Planner(lesson.world.fork(), lesson.graph, shown, self.draw, self.today, optional)
-        goals = self.draw.weighted(tuple(self.knobs.wishes), tuple(self.knobs.wishes.values()))
-        if lesson.task.kind != "chain":
-            goals = 1
-        first, *rest = lesson.task.chain
-        most = self.knobs.steps - (lesson.task.level == "missing")
-        self.plan = (
-            planner.follow((first, *rest)) if rest else planner.plan(first, goals, self.draw.chance(STRAY), most)
-        )
+        self.hidden = -1 if lesson.task.abstains else None  # the position of a wish that no shown tool may serve
+        self.plan = self.draw_plan(planner)
         self.features = set(self.plan.features)
-        self.turns = self.abstention() if lesson.task.kind != "chain" else self.script()
+        self.turns = self.abstention() if lesson.task.abstains else self.script()
         long = lesson.task.kind == "chain" and len(self.plan.calls) >= FEWEST_TO_FAIL
         failing = long and self.manner.chance(self.knobs.recovery)
         if failing and not (self.manner.chance(IMPOSSIBLE) and self.fail_for_good(planner, lesson.world)):
@@ -116,14 +111,23 @@ class Dialogue:
         if self.today:
             said = self.manner.choice(self.persona.days).format(day=long_day(date.fromisoformat(self.today)))
             self.turns[0].words = said + self.turns[0].words
-        self.task = replace(self.task, candidates=self.shortened(self.task.candidates))
+        called = {call.name for turn in self.turns for move in turn.moves for call in move.calls}
+        self.task = replace(self.task, candidates=self.shortened(self.task.candidates, called))
         self.upcoming, self.moves = iter(self.turns), iter([Move()])
 
-    def shortened(self, candidates: Sequence[str]) -> tuple[str, ...]:
+    def draw_plan(self, planner: Planner) -> Plan:
+        """Plan what the conversation is about. Raises NothingFits or StepRefused."""
+        goals = self.draw.weighted(tuple(self.knobs.wishes), tuple(self.knobs.wishes.values()))
+        first, *rest = self.task.chain
+        if rest:
+            return planner.follow((first, *rest))
+        most = self.knobs.steps - (self.task.level == "missing")
+        return planner.plan(first, 1 if self.task.abstains else goals, self.draw.chance(STRAY), most)
+
+    def shortened(self, candidates: Sequence[str], called: set[str]) -> tuple[str, ...]:
         """Return at most `knobs.most` of the tools, with all that are called."""
         if len(candidates) <= self.knobs.most:
             return tuple(candidates)
-        called = {call.name for turn in self.turns for move in turn.moves for call in move.calls}
         if len(called) > self.knobs.most:
             raise NothingFits(f"{len(called)} tools are called, and at most {self.knobs.most} may be shown.")
         rest = [name for name in candidates if name not in called]
@@ -145,7 +149,7 @@ class Dialogue:
             "ask"
             if turn.moves[-1].asks
             else "decline"
-            if self.task.kind != "chain" or turn.moves[-1].text.startswith(CANNOT)
+            if turn.declines or turn.moves[-1].text.startswith(CANNOT)
             else "call"
             if len(turn.moves) > 1
             else "answer"
@@ -170,15 +174,13 @@ class Dialogue:
     def abstention(self) -> list[ScriptedTurn]:
         """Return the one turn of a wish that nothing serves."""
         wish = self.plan.wishes[-1]
+        self.task = replace(self.task, candidates=self.shortened(self.task.candidates, set()))
         words = self.sentence([wish], opening=True)
-        return [ScriptedTurn(words, [Move(text=decline(wish.tool, self.task.candidates, self.manner))])]
+        return [ScriptedTurn(words, [Move(text=decline(wish.tool, self.task.candidates, self.manner))], declines=True)]
 
     def script(self) -> list[ScriptedTurn]:
         """Return the turns: which wishes each asks for, the steps that fulfil them and the text that ends it."""
-        wishes = self.plan.wishes
-        count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), len(wishes))
-        cuts = sorted(self.draw.sample(range(1, len(wishes)), count - 1))
-        groups = [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, len(wishes)], strict=True)]
+        wishes, groups = self.plan.wishes, self.draw_groups()
         open = self.open_value(groups) if self.task.level == "missing" else None
         turns, numbers = list[ScriptedTurn](), dict[int, int]()
         for number, group in enumerate(groups):
@@ -201,6 +203,17 @@ class Dialogue:
             len(turns) > max(self.knobs.turns)
         ):
             raise NothingFits("The wishes take more steps than a rollout may.")
+        return self.with_leave(turns)
+
+    def draw_groups(self) -> list[list[int]]:
+        """Return the positions of the wishes by user turn."""
+        size = len(self.plan.wishes)
+        count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), size)
+        cuts = sorted(self.draw.sample(range(1, size), count - 1))
+        return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
+
+    def with_leave(self, turns: list[ScriptedTurn]) -> list[ScriptedTurn]:
+        """Return the turns, with one that takes leave where there are too few."""
         if len(turns) < min(self.knobs.turns):
             turns.append(ScriptedTurn(self.manner.choice(self.persona.leaves), [Move(text="You are welcome.")]))
         return turns
@@ -298,7 +311,8 @@ class Dialogue:
         phrases, value = phrases_for(wish.tool), wish.arguments[slot]
         said, noun = phrases.values.get(slot), slot.replace("_", " ")
         if slot in wish.referents:
-            if wish.referents[slot][0].description.kind == "only":
+            first = wish.referents[slot][0]
+            if first.description.kind == "only" or (first.sighting and len(first.sighting.rows) == 1):
                 return None
             entity = phrases.entities.get(TOOLS[wish.tool][1].ids[slot])
             if entity is None or entity.noun[0][:1].isupper():

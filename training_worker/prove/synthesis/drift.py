@@ -83,7 +83,7 @@ def lost_tools(example: Example) -> list[Difference]:
     """The tools that the model was shown and that are gone; an imported example brings its own."""
     if example.source:
         return []
-    gone = [name for name in example.candidates if name not in TOOLS]
+    gone = [name for name in example.offered if name not in TOOLS]
     return [Difference("tool", f"There is no tool {name} any more, which the model was shown.") for name in gone]
 
 
@@ -145,7 +145,8 @@ def attempted(example: Example, attempt: Rollout) -> Found:
     if not example.world.servers:
         return [], "", list(attempt.calls)
     world, found, calls = opened(example), list[Difference](), list[ExecutedCall]()
-    schemas = input_schemas(replace(example, candidates=tuple(name for name in example.candidates if name in TOOLS)))
+    offered = tuple(name for name in example.offered if name in TOOLS)
+    schemas = input_schemas(replace(example, candidates=offered, arrivals=()))
     for number, one in enumerate(attempt.calls, 1):
         if one.level == 0 or one.call.arguments is None:
             calls.append(one)  # malformed, or of no tool that it was offered: it was not run

@@ -157,6 +157,7 @@ class Planner:
         self.ways: dict[str, Any] = {}  # plain arguments by which the next write enables what comes after it
         self.single = False  # whether the plan is about one wish, plain and for one entity
         self.alone = False  # whether a look-up may stand that rests on nothing
+        self.unsaid = False  # whether people say nothing of what is the only one of its kind
 
     def plan(self, target: str, goals: int, stray: bool, most: int = MOST_TURNS) -> Plan:
         """Return a plan of so many wishes, the first of which leads to the target, in about `most` steps.
@@ -645,6 +646,8 @@ class Planner:
         if [one.id for one in self.created(sighting.type)] == [sighting.id] and self.draw.chance(NEW):
             return Description(f"the new {phrases.entities[sighting.type].noun[0]}", "only")
         options = [one for one in options if "(" not in one.text] or options
+        if self.unsaid:
+            options = [one for one in options if one.kind == "only"] or options
         best = [one for one in options if one.kind == "superlative"]
         rest = [one for one in options if one.kind != "superlative"]
         chosen = self.draw.choice(best if best and (not rest or self.draw.chance(SUPERLATIVES)) else rest)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Literal
 
 import networkx as nx
 
@@ -16,6 +17,11 @@ from .language import PERSONAS
 
 FEWEST_SHOWN = 5
 WISHES = {2: 0.15, 3: 0.25, 4: 0.3, 5: 0.3}
+Sort = Literal["asked", "looked_up", "default", "arrives", "declined", "partly"]
+"""What a conversation of the kind missing_function is about; see clarification.py."""
+SORTS: dict[Sort, float] = {
+    "asked": 0.2, "looked_up": 0.15, "default": 0.1, "arrives": 0.25, "declined": 0.2, "partly": 0.1
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -25,8 +31,8 @@ class Knobs:
     `distractors` is the share that also shows tools of other servers, `distractor_count` how many. `most` caps the
     tools shown, for a policy with a short context; `fewest` is how many the servers of a conversation have together.
     `levels` and `turns` are weights of information levels and of numbers of user turns, `wishes` of how much is asked
-    for, in at most `steps` steps. `recovery` is the share of longer conversations in which something fails, `dates` of
-    those whose days and moments are said as people say them.
+    for, in at most `steps` steps, and `sorts` of the sorts of missing_function. `recovery` is the share of longer
+    conversations in which something fails, `dates` of those whose days and moments are said as people say them.
     """
 
     distractors: float = 0.4
@@ -39,6 +45,7 @@ class Knobs:
     levels: Mapping[Level, float] = field(default_factory=lambda: {"complete": 0.6, "missing": 0.2, "minimal": 0.2})
     turns: Mapping[int, float] = field(default_factory=lambda: {2: 0.65, 3: 0.35})
     wishes: Mapping[int, float] = field(default_factory=lambda: WISHES)
+    sorts: Mapping[Sort, float] = field(default_factory=lambda: SORTS)
     steps: int = 6
     personas: tuple[str, ...] = tuple(PERSONAS)
     recovery: float = 0.15
@@ -50,7 +57,8 @@ class Knobs:
 
 
 PAPER = Knobs()
-"""Information levels and turns as in the paper (section 2, step 3); shares of failures, dates and wishes are ours."""
+"""Information levels and turns as in the paper (section 2, step 3); shares of failures, dates, wishes and sorts are
+ours."""
 TINY = replace(PAPER, most=8, fewest=8, distractors=0.1, distractor_count=(1, 2))
 """As PAPER, for a small policy: few tools."""
 

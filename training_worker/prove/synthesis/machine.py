@@ -19,9 +19,9 @@ from mcp_servers.world import World
 
 from ..chat import write_calls
 from ..reward import form_level
-from ..trajectory import Act, Failure, Kind, Level, Message, Recovery, Step, ToolCall
+from ..trajectory import Act, Arrival, Failure, Kind, Level, Message, Recovery, Step, ToolCall
 from .goals import Plan
-from .knobs import Knobs
+from .knobs import Knobs, Sort
 from .sampler import Context
 
 TRIES = 3  # proposals, before a teacher that gets the form wrong is given up on
@@ -89,13 +89,20 @@ class Stuck(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """What a conversation is to be about, and what its assistant may use."""
+    """What a conversation is to be about, and what its assistant may use; `sort` is that of a missing function."""
 
     kind: Kind
     chain: tuple[str, ...]
     candidates: tuple[str, ...]
     level: Level = "complete"
     persona: str = ""
+    sort: Sort = "declined"
+    arrivals: tuple[Arrival, ...] = ()
+
+    @property
+    def abstains(self) -> bool:
+        """Return whether nothing is to be called."""
+        return self.kind == "irrelevance" or (self.kind == "missing_function" and self.sort == "declined")
 
 
 @dataclass(frozen=True)
@@ -155,12 +162,18 @@ class Lesson:
 class Teacher(Protocol):
     """Both sides of a conversation. `task` may have other candidates than the one it was made for, `plan` is what the
     calls follow; `today` is the reference date where the user names it, else empty; `features` names kinds of
-    difficulty."""
+    difficulty. `hidden` is the position of a wish in the plan that no shown tool may serve, `lookups` are the calls
+    that no wish asks for."""
 
     task: Task
     plan: Plan
     today: str
     features: set[str]
+    hidden: int | None
+
+    @property
+    def lookups(self) -> tuple[ToolCall, ...]:
+        """Calls that are made only for what later calls take from them."""
 
     @property
     def acts(self) -> tuple[Act, ...]:
@@ -206,7 +219,8 @@ def hold(teacher: Teacher, world: World) -> Talk:
 
 def proposal(teacher: Teacher, talk: Talk) -> Move:
     """A move whose form is valid; an invalid one is proposed again."""
-    schemas = {name: TOOLS[name][1].input_schema for name in talk.task.candidates}
+    arrived = (name for one in talk.task.arrivals if one.turn < len(talk.turns) for name in one.tools)
+    schemas = {name: TOOLS[name][1].input_schema for name in (*talk.task.candidates, *arrived)}
     fault = ""
     for _ in range(TRIES):
         move = teacher.move(talk, fault)

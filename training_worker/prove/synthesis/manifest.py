@@ -18,10 +18,12 @@ from ...stages import code_digest
 from ..schemas import is_ours, schemas_digest
 from ..trajectory import Example, Json, Split, dumps
 from .recipes import Plan
+from .unserved import EXHAUSTED, SERVED, UNSEARCHABLE
 
 FORMAT = 2  # goes up when a file of a data set comes to say something else
 PROVE = Path(__file__).parents[1]
 COUNTS = dict[str, int]
+DROPPED_SEARCHES = {"served": SERVED, "exhausted": EXHAUSTED, "unsearchable": UNSEARCHABLE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +34,9 @@ class Part:
     persona, origin ("" is synthesis) and by how failures met on the way were recovered from (once for each failure);
     `checks` are imported ones with calls by what servers of others made of them, `order_unknown` such as do not know
     the order of their steps. `foreign_tools` are those of `tools` that are not of our servers, whatever their names.
-    `quality` has the value of each row of synthesis/quality.py, where it was measured.
+    `quality` has the value of each row of synthesis/quality.py, where it was measured. `searches` counts the searches
+    for another way to serve a wish whose tool is hidden (synthesis/unserved.py): of conversations of the split, which
+    found none, and of those that were dropped for what was found or not found.
     """
 
     conversations: int
@@ -56,6 +60,7 @@ class Part:
     order_unknown: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
     foreign_tools: Annotated[COUNTS, Field(exclude_if=lambda tools: not tools)] = field(default_factory=dict)
     quality: Annotated[dict[str, float], Field(exclude_if=lambda figures: not figures)] = field(default_factory=dict)
+    searches: Annotated[COUNTS, Field(exclude_if=lambda counts: not counts)] = field(default_factory=dict)
 
     @property
     def own_tools(self) -> COUNTS:
@@ -99,11 +104,12 @@ def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
     kinds, servers, tools, knobs, levels, personas, failures, sources, checks = (Counter[str]() for _ in range(9))
     foreign = Counter[str]()
     steps, turns = Counter[int](), Counter[int]()
-    conversations = not_certified = order_unknown = 0
+    conversations = not_certified = order_unknown = unserved = 0
     for example in examples:
         conversations += 1
         not_certified += not example.certified
         order_unknown += example.order_unknown
+        unserved += example.kind != "chain" and "decline" in example.acts
         kinds[example.kind] += 1
         steps[len(example.steps)] += 1
         turns[len(example.turns)] += 1
@@ -134,8 +140,15 @@ def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
         checks=by_name(checks),
         order_unknown=order_unknown,
         foreign_tools=by_name(foreign),
+        searches=count_searches(unserved, drawn.dropped),
         **asdict(drawn),
     )
+
+
+def count_searches(unserved: int, dropped: COUNTS) -> COUNTS:
+    """Return how the searches for another way ended: `unserved` of conversations that are there, others dropped."""
+    counts = {name: dropped.get(f"Rejected: {reason}", 0) for name, reason in DROPPED_SEARCHES.items()}
+    return {name: count for name, count in ({"unserved": unserved} | counts).items() if count}
 
 
 def knobs_of(example: Example) -> list[str]:

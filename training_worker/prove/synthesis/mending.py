@@ -53,15 +53,15 @@ def as_it_is(example: Example) -> Mended:
 def mended(id: str, before: Example, wanted: Mended) -> Example:
     """The validated example of what is wanted. Raises Rejected, which says what does not hold and what to do."""
     check(before, wanted)
-    groups = steps_of(wanted.calls)
+    groups, called = steps_of(wanted.calls), [one.tool for one in wanted.calls]
     failures = tuple(sorted(kept_failures(before, groups), key=lambda one: one.step))
     example = replace(
         before,
         id=id,
-        kind="chain" if groups else before.kind,
+        kind="chain" if groups and before.abstains else before.kind,
         turns=wanted.turns,
         answers=wanted.answers,
-        candidates=tuple(dict.fromkeys([*before.candidates, *(one.tool for one in wanted.calls)])),
+        candidates=tuple(dict.fromkeys([*before.candidates, *(name for name in called if name not in before.offered)])),
         fingerprint=fingerprint(before.world.servers),
         acts=before.acts if wanted == as_it_is(before) else (),
     )

@@ -159,12 +159,13 @@ def unusable(example: Example) -> Drift | None:
     steps = range(len(example.steps))
     fits = (
         example.turns
-        and (example.kind == "chain") == bool(example.steps)
+        and (example.kind == "missing_function" or (example.kind == "chain") == bool(example.steps))
         and len(example.answers) == len(example.turns)
         and len(example.digests) == len(example.steps) + 1
         and all(len(step.calls) == len(step.observations) for step in example.steps)
         and all(0 <= step.turn < len(example.turns) for step in example.steps)
         and all(a in steps and b in steps for a, b in example.edges)
+        and all(0 < one.turn < len(example.turns) for one in example.arrivals)
         and all(0 <= one.step <= len(steps) and 0 <= one.turn < len(example.turns) for one in example.failures)
         and (not example.today or is_day(example.today))
         and example.world.servers
@@ -175,7 +176,7 @@ def unusable(example: Example) -> Drift | None:
     if gone := [name for name in example.world.servers if name not in SERVERS]:
         return Drift(example.id, "server", f"There is no server {', '.join(gone)} any more.")
     called = [call.name for step in example.steps for call in step.calls]
-    if gone := sorted({name for name in (*example.candidates, *called) if name not in TOOLS}):
+    if gone := sorted({name for name in (*example.offered, *called) if name not in TOOLS}):
         return Drift(example.id, "tool", f"There is no tool {', '.join(gone)} any more.")
     return None
 

@@ -41,7 +41,7 @@ DECLINES = (
     "None of my tools lets me {it}.",
     "I'm sorry, but there is no tool here to {it}.",
     "To {it} is something I cannot do here.",
-    "I have no way to {it}, so I have not started anything.",
+    "I have no way to {it}, so I have left that undone.",
     "I'd need a tool to {it}, and I don't have one.",
     "That can't be done here: I have nothing to {it}.",
     "Unfortunately I am not able to {it}.",
@@ -201,7 +201,7 @@ def decline(tool: str, candidates: Sequence[str], draw: Draw) -> str:
 def tool_title(tool: str) -> str:
     """Return what a tool does, in the words of its description."""
     description = TOOLS[tool][1].description
-    first = re.split(r"[.;:,(]", description)[0].strip()
+    first = re.split(r"[.;:,(]", description.replace(" in cents", ""))[0].strip()
     if " " not in first:
         first = description.split(".")[0]
     return first[:1].lower() + first[1:]

@@ -37,6 +37,9 @@ TOGETHER = 8  # reads whose results serve a request together
 LEAST_NUMBER = 10  # a smaller one is found everywhere
 TELLING_NUMBER = 1_000  # a smaller one counts under a like field name alone
 CODE = re.compile(r"[a-z][a-z _-]{0,23}")  # a choice such as "open" counts under a like field name alone
+SERVED = "Another tool serves this"
+EXHAUSTED = "Whether another tool serves this was not found out within the calls of a search."
+UNSEARCHABLE = "The request cannot be searched"
 SLOT = re.compile(r"\{[^{}]*\}")
 QUANTITY = re.compile(r"\bhow (?:much|many|long|far|deep|high|low|big|large|small|old|full|heavy|strong|warm)\b")
 WHOLE = re.compile(
@@ -164,17 +167,19 @@ def search(
     return left.result(ReadSearch(opening.fork(), tools, hidden, graph, values, wanted, left).run())
 
 
-def search_for_plan(opening: World, plan: Plan, tools: Sequence[str], graph: nx.DiGraph) -> Search:
-    """Search for another way to serve the last wish of a plan; see `search`.
+def search_for_plan(opening: World, plan: Plan, tools: Sequence[str], graph: nx.DiGraph, position: int = -1) -> Search:
+    """Search for another way to serve the wish at a position of a plan, by default the last one; see `search`.
 
-    The search begins in the opening world, or where this refuses the wish's call, in the world that the earlier calls
-    of the plan lead to. Raises Unsearchable also for a wish that is not done or takes several calls.
+    The search begins in the opening world. Where this refuses the wish's call, or earlier wishes are served as well, it
+    begins in the world that the earlier calls of the plan lead to. Raises Unsearchable also for a wish that is not done
+    or takes several calls.
     """
-    wish = plan.wishes[-1]
+    wish = plan.wishes[position]
     if not wish.done or len(wish.calls) != 1:
         raise Unsearchable(f"{wish.tool} is not called exactly once.")
     call = plan.calls[wish.calls[0]]
-    start = opening if opening.fork().call(call.tool, call.arguments).ok else call.before
+    alone = position == -1 and opening.fork().call(call.tool, call.arguments).ok
+    start = opening if alone else call.before
     shown = {name: contexts(opening, [name], 0) for name in opening.sessions}
     before = [json.loads(plan.calls[at].text) for at in collect_ancestors(plan, wish.calls[0])]
     known = frozenset(value for data in before for _, _, value in walk_leaves(data))

@@ -16,7 +16,7 @@ def cast(example: Example, draw: Draw) -> Case:
 def judge(example: Example, rollout: Rollout) -> Verdict:
     """A call of a tool that was not offered is an invented one."""
     for call in rollout.calls:
-        if call.call.name and call.call.name not in example.candidates:
+        if call.call.name and call.call.name not in example.offered:
             return "invented_tool", f"{shown(call)}, which was not offered"
     return judged(example, rollout)
 

@@ -24,8 +24,8 @@ ABSTENTION = "abstention"
 WORLDS = 16  # that the conversations share: a world has to be built before it is opened
 KNOBS = {
     # Nobody asks for what has become impossible: to try is a refused call.
-    "paper": replace(PAPER, recovery=0.0),
-    "plain": replace(TINY, recovery=0.0),
+    "paper": replace(PAPER, recovery=0.0, sorts={"declined": 1.0}),
+    "plain": replace(TINY, recovery=0.0, sorts={"declined": 1.0}),
 }
 SPAN = 20_000  # indices that a category may use up
 TRIES = 6  # draws for each item that is wanted
