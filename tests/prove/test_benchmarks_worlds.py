@@ -18,6 +18,7 @@ from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from mcp_servers.world import Arguments, World
 from tests.prove.known import NAMES
 from tests.prove.serving import Serve
+from training_worker.prove.benchmarks import told
 from training_worker.prove.benchmarks.evaluating import evaluate
 from training_worker.prove.benchmarks.known import KNOWN, NotKnown, opened
 from training_worker.prove.benchmarks.policies import endpoint_policy, silent
@@ -31,6 +32,7 @@ from training_worker.prove.benchmarks.protocol import (
     identity_of,
     selected,
 )
+from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.benchmarks.results import Results
 from training_worker.prove.benchmarks.worlds.benchmark import Conversations, worlds
 from training_worker.prove.benchmarks.worlds.generalisation import KEPT_OUT, SEEN, generalisation
@@ -40,7 +42,7 @@ from training_worker.prove.chat import Scripted, write_calls
 from training_worker.prove.identifiers import identifiers
 from training_worker.prove.rollout import demonstration
 from training_worker.prove.synthesis.endpoint import Endpoint
-from training_worker.prove.trajectory import Example, Message, ToolCall
+from training_worker.prove.trajectory import Example, Message, ToolCall, dumps, loads
 
 ROOT = Path(__file__).parents[2]
 COUNT = 8
@@ -79,6 +81,24 @@ def test_every_category_has_as_many_conversations_as_were_asked_for(benchmark: C
     assert [len(examples) for examples in benchmark.examples.values()] == [COUNT] * 4
     for item in benchmark.items():
         assert item.category == (server_of(benchmark.by_id[item.id]) or ABSTENTION)
+
+
+def test_the_report_has_goal_success_and_acts_beside_the_score(benchmark: Conversations, tmp_path: Path) -> None:
+    reports = []
+    for most in (99, 0):
+        policy, items = (
+            speaking(benchmark, lambda _, texts, most=most: texts[:most]),
+            selected(benchmark.items(), (), 2),
+        )
+        with Results(tmp_path / str(most), identity_of(benchmark, policy)) as kept:
+            reports.append(evaluate(benchmark, policy, items, kept))
+    best, silence = reports
+    assert {one.goal_success for one in best.categories} == {1.0}
+    assert {one.goal_success for one in silence.categories} == {0.0}, "also where nothing is to be called"
+    assert next(told.rows(best))[5] == "100.0" and loads(Report, dumps(best)) == best
+    bare = replace(best.categories[0], goal_success=None, act_accuracy=None)
+    assert "goal_success" not in dumps(bare)
+    assert next(told.rows(replace(best, categories=(bare,))))[5:7] == ("-", "-")
 
 
 MAKE = """

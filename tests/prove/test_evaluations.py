@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,10 @@ def test_both_are_asked_the_same_but_for_their_folder() -> None:
 
 def test_the_table_has_a_line_for_each_category() -> None:
     about, _, head, _, *lines = markdown([Compared("Worlds 1", (("maps", ROW), ("all", ROW)))], "Two.").splitlines()
-    assert about == "Two." and {line.count("|") for line in (head, *lines)} == {8}
-    assert lines[0] == "| Worlds 1 | maps | 8 | 25.0 | 50.0 | +25.0 (+10.0 to +40.0) | 0.500 |"
+    assert about == "Two." and {line.count("|") for line in (head, *lines)} == {9}
+    assert lines[0] == "| Worlds 1 | maps | 8 | 25.0 | 50.0 | +25.0 (+10.0 to +40.0) | 0.500 | - → - |"
+    goals = markdown([Compared("Worlds 1", (("maps", replace(ROW, goals=(0.5, 0.75))),))], "").splitlines()[-1]
+    assert goals.endswith("| 0.500 | 50.0 → 75.0 |")
 
 
 def test_without_a_trained_policy_it_says_how_to_get_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

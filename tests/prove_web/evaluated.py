@@ -66,6 +66,15 @@ class Look:
         )
 
 
+class Aimed(Look):
+    """The same on servers of ours: whoever reads any file reaches the goal."""
+
+    def attempt(self, item: Item, policy: Policy) -> Result:
+        result = super().attempt(item, policy)
+        acts: Any = (("call", "call" if result.rollout.calls else "text"),)
+        return replace(result, rollout=replace(result.rollout, goal_success=bool(result.rollout.calls), acts=acts))
+
+
 Says = Callable[[Item], str]
 
 
@@ -156,6 +165,7 @@ def row(evaluation: Evaluation, line: int, result: Result) -> EvaluationItem:
         category=result.category,
         passed=result.passed,
         value=result.value,
+        goal_success=result.rollout.goal_success,
         failure=result.failure,
         steps=result.steps,
         calls=len(result.rollout.calls),

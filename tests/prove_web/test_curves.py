@@ -225,6 +225,34 @@ def test_a_finished_run_shows_its_slices_with_intervals_successes_and_pass_hat(
     assert [each.name for each in lengths.slices] == ["Abstention", "2 steps"]
     text = victors.get(run.get_absolute_url()).content.decode()
     assert "pass^4" in text and "+0.10 to +0.40" in text and "Final state reached" in text
+    assert ">Goal success</th>" not in text and not servers.goals, "it was not measured"
+
+
+def test_a_finished_run_shows_goal_success_beside_success_and_what_was_done_by_right_act(
+    project: Project, victors: Client
+) -> None:
+    goals = {"goal_success": [0.3, 0.6], "act_accuracy": [0.7, 0.9]}
+    lines = [one | {mode: one[mode] | goals for mode in ("sampled", "greedy")} for one in SLICES[:2]]
+    whole = told("all", "all")
+    whole |= {"sampled": whole["sampled"] | goals}
+    acts = [[[9, 0, 1], [2, 0, 0], [0, 0, 5]], [[10, 0, 0], [0, 2, 0], [0, 0, 5]]]
+    result = {**RESULT, "slices": [whole, *lines, SLICES[2]], "sampled": {**RESULT["sampled"], "acts": acts}}
+    run = run_of(project, [0.5], state=State.DONE, result=result)
+    servers, lengths = cuts(run)
+    assert [one.goals for one in (*servers.slices, *lengths.slices)] == [(0.3, 0.6), (0.3, 0.6), None]
+    text = " ".join(re.sub(r"<[^>]+>", " ", victors.get(run.get_absolute_url()).content.decode()).split())
+    assert "Goal success 30.0 % → 60.0 %" in text.replace("30 %", "30.0 %").replace("60 %", "60.0 %")
+    assert "Right act It called It asked Text only Call 9 → 10 0 → 0 1 → 0 Ask 2 → 0 0 → 2 0 → 0" in text
+
+
+def test_slices_of_looks_show_goal_success_where_both_looks_have_it(project: Project) -> None:
+    run = run_of(project, [0.5])
+    old, new = (["server", "banking", 8, 0.5, 0.5, *goal] for goal in ([0.25], [0.75]))
+    for step, line in ((0, old), (1, new)):
+        HeldOut.objects.create(run=run, step=step, metrics={"reward": 0.5, "slices": [line]})
+    assert cuts(run)[0].slices[0].goals == (0.25, 0.75)
+    HeldOut.objects.create(run=run, step=2, metrics={"reward": 0.5, "slices": [old[:5]]})
+    assert cuts(run)[0].slices[0].goals is None
 
 
 def told(by: str, name: str, examples: int = 40) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from training_worker.prove.benchmarks.results import ITEMS, results_in
 from training_worker.prove.chat import write_calls
 from training_worker.prove.trajectory import ExecutedCall, Message, Rollout, ToolCall
 
-from .evaluated import AWAY, Look, evaluation_of, fails_on, out_of_reach, reads, saying
+from .evaluated import AWAY, Aimed, Look, evaluation_of, fails_on, out_of_reach, reads, saying
 from .trained import run_of
 
 pytestmark = pytest.mark.django_db
@@ -85,6 +85,33 @@ def test_a_report_is_shown_whole_with_intervals_and_the_silent_baseline(project:
         assert f"95 % interval {line.low:.1f} to {line.high:.1f}" in page.text
     assert lines["overall"].accuracy == pytest.approx(100 * made.overall, abs=0.01)
     assert "a silent model gets 0.0" in words(page.text) and "not run" not in page.text
+
+
+def test_goal_success_stands_beside_the_score_where_it_was_measured(project: Project, victors: Client) -> None:
+    wrong = write_calls([ToolCall("read", {"file": "another"})])
+    made = evaluation_of(project, saying(fails_on(0, 2, 4, by=wrong), "detours"), Aimed())
+    page = victors.get(at(made))
+    assert [(line.accuracy, line.goal_success) for line in page.context["lines"]] == [(50.0, 100.0), (100.0, 100.0)]
+    assert page.context["overall"].act_accuracy == 100.0
+    shown = words(page.text)
+    assert "Goal success Act accuracy" in shown and "Right act It called It asked Text only Call 12 0 0" in shown
+    assert "another file goal reached" in shown
+    item = made.items.get(item="look-0")
+    assert "goal reached" in read(victors, at(made, item.line, page="evaluation-item"))
+    before = words(read(victors, at(evaluation_of(project))))
+    assert "Goal success" not in before and "goal missed" not in before, "measured before there was any"
+
+
+def test_a_comparison_shows_the_goal_success_of_both_and_a_dash_where_it_is_unknown(
+    project: Project, victors: Client
+) -> None:
+    old, new = evaluation_of(project), evaluation_of(project, half(), Aimed())
+    told = compared(rows_of(old), rows_of(new)).whole
+    assert told.goals == (None, pytest.approx(100 * 8 / 12))
+    page = words(read(victors, at(new, page="evaluation-compare", **{"with": old.number})))
+    assert "Goal success \N{EN DASH} → 66.7 %" in page
+    plain = evaluation_of(project)
+    assert "Goal success" not in read(victors, at(plain, page="evaluation-compare", **{"with": old.number}))
 
 
 def test_what_was_not_run_stands_apart_and_counts_nowhere(project: Project, victors: Client) -> None:

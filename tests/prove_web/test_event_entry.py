@@ -29,7 +29,9 @@ DIGEST = "0" * 64
 MEANS = dict.fromkeys(("reward", "validity", "coverage", "efficiency", "name", "arguments"), 0.5)
 LINE = {"steps": "1", "examples": 3, "means": MEANS, "calls": 1.0}
 PAIRED = {"before": 0.1, "after": 0.2, "difference": 0.1, "low": 0.0, "high": 0.2, "examples": 3, "state": [0.1, 0.2]}
+PAIRED |= {"acts": [[[1, 0, 0], [0, 2, 0], [0, 0, 3]]] * 2}
 COMPARED = {"before": [0.1] * 7, "after": [0.2] * 7, "reward": [0.1, 0.0, 0.2], "success": [0.1, None, None]}
+COMPARED |= {"goal_success": [0.1, 0.2], "act_accuracy": [0.5, None]}
 SLICES = [
     {"by": by, "name": name, "examples": 3, "sampled": COMPARED | {"pass_4": [0.1, 0.2]}, "greedy": COMPARED}
     for by, name in (("all", "all"), ("server", "email"), ("kind", "chain"))
@@ -51,7 +53,7 @@ SOUND: dict[str, dict[str, Any]] = {
     }
     | {"tokens_digest": DIGEST, "groups": [GROUP]},
     "rewound": {"step": 2},
-    "held_out": {"step": 3, "reward": 0.5, "success": 0.1, "slices": [["server", "email", 3, 0.5, 0.1]]},
+    "held_out": {"step": 3, "reward": 0.5, "success": 0.1, "slices": [["server", "email", 3, 0.5, 0.1, 0.2]]},
     "checkpoint": {"step": 3, "bytes": 100},
     "storage": {"waiting": 0, "error": ""},
     "items": {"folder": "", "identity": {}, "items": []},

@@ -6,13 +6,14 @@ To decline and to answer are not told apart in free text, so both are the act "t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from ..trajectory import Example, ExecutedCall, Rollout, TurnAct
+from ..trajectory import Act, Example, ExecutedCall, Rollout, TurnAct
 
 ACTS: tuple[TurnAct, ...] = get_args(TurnAct)
+RIGHT: Mapping[Act, TurnAct] = {"call": "call", "ask": "ask", "decline": "text", "answer": "text"}
 ActTable = list[list[int]]  # user turns by right act (rows) and by the policy's (columns), both in the order of ACTS
 QUOTED = re.compile(r'"[^"]*"')
 QUESTION = re.compile(r"[^.!?\n]*\?(?!\S)")
@@ -55,7 +56,7 @@ def compare_acts(example: Example, rollout: Rollout) -> tuple[tuple[TurnAct, Tur
 
     Where the right act is to ask, a question at the end counts, whatever was looked up before it.
     """
-    right: list[TurnAct] = ["text" if act in ("decline", "answer") else act for act in example.acts]
+    right = (RIGHT[act] for act in example.acts)
     return tuple((act, find_act(turn, act)) for act, turn in zip(right, split_turns(rollout), strict=False))
 
 
