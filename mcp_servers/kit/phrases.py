@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
@@ -28,12 +28,23 @@ class PhraseError(Exception):
 
 
 @dataclass(frozen=True)
+class MeasurePhrases:
+    """How people compare entities by a number that a tool shows of each: its noun, singular and plural, and its
+    adjective; with `sum` the numbers of several may be added up."""
+
+    __pydantic_config__ = STRICT
+    noun: tuple[str, str]
+    degree: Literal["high", "large", "long", "many", "much"]
+    sum: bool = False
+
+
+@dataclass(frozen=True)
 class ToolPhrases:
     """How people speak about one tool.
 
     `clauses` are requests without a subject that can be joined ("freeze {card}"), `sentences` are whole ones ("I can't
     find my wallet, so {card} has to be blocked."). `answers` report a result, `none` an empty one; `item` words one row
-    of the list at `list` in the result ("" where the result itself is the list).
+    of the list at `list` in the result ("" where the result itself is the list). `measures` are numbers of its result.
     """
 
     __pydantic_config__ = STRICT
@@ -43,6 +54,7 @@ class ToolPhrases:
     none: tuple[str, ...] = ()
     item: str = ""
     list: str = ""
+    measures: Mapping[str, MeasurePhrases] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

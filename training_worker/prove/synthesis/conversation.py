@@ -13,6 +13,7 @@ from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
 from ..trajectory import Example, Kind, Level, Split, WorldRef
+from .answer_numbers import unproven_numbers
 from .chains import LENGTHS, draw_chain
 from .dependence import is_dependent, with_edges
 from .dialogue import Dialogue
@@ -201,6 +202,8 @@ def pursue(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Exam
         raise Rejected("No step needs what another one shows.")
     if not is_dependent(example, strays="second_goal" in example.features):
         raise Rejected("A later step rests on nothing before it.")
+    if unproven := unproven_numbers(example):
+        raise Rejected(f"An answer has a number that nothing proves: {unproven[0]}.")
     validate(example)
     return example
 

@@ -14,6 +14,8 @@ from mcp_servers.world import World
 from ..provenance import is_date
 from ..speech import is_instant, phrases_for, phrases_of
 from ..trajectory import Act, ToolCall
+from .comparisons import choose_winner, verdict
+from .corrections import correct
 from .goals import Plan, PlannedCall, Planner, Wish
 from .language import NO_NOUNS, PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
@@ -103,7 +105,11 @@ class Dialogue:
         if lesson.task.kind != "chain":
             goals = 1
         self.plan = planner.plan(
-            lesson.task.chain[0], goals, self.draw.chance(STRAY), MOST_STEPS - (lesson.task.level == "missing")
+            lesson.task.chain[0],
+            goals,
+            self.draw.chance(STRAY),
+            MOST_STEPS - (lesson.task.level == "missing"),
+            (choose_winner, correct),
         )
         self.features = set(self.plan.features)
         self.turns = self.abstention() if lesson.task.kind != "chain" else self.script()
@@ -167,7 +173,9 @@ class Dialogue:
         """Return the turns: which wishes each asks for, the steps that fulfil them and the text that ends it."""
         wishes = self.plan.wishes
         count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), len(wishes))
-        cuts = sorted(self.draw.sample(range(1, len(wishes)), count - 1))
+        own = [at for at, wish in enumerate(wishes) if wish.link == "corrected"]  # begin a turn
+        rest = [at for at in range(1, len(wishes)) if at not in own]
+        cuts = sorted([*own, *self.draw.sample(rest, count - 1 - len(own))])
         groups = [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, len(wishes)], strict=True)]
         open = self.open_value(groups) if self.task.level == "missing" else None
         turns, numbers = list[ScriptedTurn](), dict[int, int]()
@@ -266,17 +274,20 @@ class Dialogue:
             wish = self.plan.wishes[at]
             if not wish.done:
                 texts.append(declined(wish.checked[0], wish.checked[1], self.manner))
+            if wish.comparison:
+                texts.append(verdict(self.plan.calls, wish, self.manner))
+                continue
             for position in wish.calls:
                 call = self.plan.calls[position]
                 words = wish.words if len(wish.calls) == 1 else wish.words_of(position)
                 texts.append(report(call.tool, call.arguments, words, call.text, self.manner, call.currency))
-        return " ".join(dict.fromkeys(texts))
+        return ON.sub("", " ".join(dict.fromkeys(texts)))
 
     def open_value(self, groups: Sequence[Sequence[int]]) -> OpenValue:
         """Return a value that the user can leave open. Raises NothingFits where there is none."""
         for at in self.draw.shuffled(range(len(self.plan.wishes))):
             wish = self.plan.wishes[at]
-            if not wish.done or wish.condition or len(wish.calls) > 1:
+            if not wish.done or wish.condition or len(wish.calls) > 1 or wish.link == "corrected":
                 continue
             for slot in self.draw.shuffled([one for one in slots(wish.phrase) if one in TOOLS[wish.tool][1].required]):
                 if found := self.vague(at, wish, slot):
@@ -288,7 +299,7 @@ class Dialogue:
         phrases, value = phrases_for(wish.tool), wish.arguments[slot]
         said, noun = phrases.values.get(slot), slot.replace("_", " ")
         if slot in wish.referents:
-            if wish.referents[slot][0].description.kind == "only":
+            if wish.referents[slot][0].description.kind in ("only", "comparison"):
                 return None
             entity = phrases.entities.get(TOOLS[wish.tool][1].ids[slot])
             if entity is None or entity.noun[0][:1].isupper():
@@ -318,7 +329,7 @@ class Dialogue:
         parts = list[str]()
         if opening and self.task.level != "minimal" and self.manner.chance(SITUATIONS):
             parts += self.situation(wishes)
-        elif not opening and self.manner.chance(ACKNOWLEDGED):
+        elif not opening and wishes[0].link != "corrected" and self.manner.chance(ACKNOWLEDGED):
             parts.append(self.manner.choice(THANKS))
         for position, wish in enumerate(wishes):
             own = open if open and self.plan.wishes[open.wish] is wish else None
