@@ -58,8 +58,8 @@ WINNERS = (
 )
 SUM_ANSWERS = (
     "Together that makes {sum}: {items}.", "{items}, so {sum} in all.", "It comes to {sum} altogether: {items}.",
-    "The sum is {sum}, made up of {items}.", "Added up: {items}, which is {sum} in total.", "{sum} in all, with {items}.",
-    "I get {sum} in total: {items}.", "I found {items}. That adds up to {sum}.",
+    "The sum is {sum}, made up of {items}.", "Added up: {items}, which is {sum} in total.",
+    "{sum} in all, with {items}.", "I get {sum} in total: {items}.", "I found {items}. That adds up to {sum}.",
 )  # fmt: skip
 WINNER_ANSWERS = (
     "That is {winner}, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",

@@ -202,7 +202,7 @@ def pursue(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Exam
         raise Rejected("No step needs what another one shows.")
     if not is_dependent(example, strays="second_goal" in example.features):
         raise Rejected("A later step rests on nothing before it.")
-    if unproven := unproven_numbers(example):
+    if not example.abstains and (unproven := unproven_numbers(example)):
         raise Rejected(f"An answer has a number that nothing proves: {unproven[0]}.")
     validate(example)
     return example

@@ -72,15 +72,8 @@ class Correction:
 def correct(planner: Planner) -> bool:
     """Plan a wish that corrects a value of the write just made; whether there is one."""
     wish, call = planner.wishes[-1], planner.calls[-1]
-    if (
-        not call.writes
-        or not wish.referents
-        or wish.calls != [len(planner.calls) - 1]
-        or wish.link == "corrected"
-        or wish.condition
-    ):
-        return False
-    if not planner.draw.chance(CORRECTED) or "correction" in planner.features:
+    plain = call.writes and wish.calls == [len(planner.calls) - 1] and not wish.condition
+    if not plain or not wish.referents or "correction" in planner.features or not planner.draw.chance(CORRECTED):
         return False
     for name, kind in planner.draw.shuffled(list(correctable(planner.wishes))):
         new = another(TOOLS[wish.tool][1], name, kind, wish.arguments[name], planner)
@@ -94,7 +87,7 @@ def correct(planner: Planner) -> bool:
 
 
 def correctable(wishes: Sequence[Wish]) -> Iterator[tuple[str, str]]:
-    """Yield the parameters of the last wish whose said value is the only one of its kind in all, each with that kind."""
+    """Yield the parameters of the last wish whose said value is the only one of its kind in all, with that kind."""
     kinds = [(name, kind) for wish in wishes for name, kind in said_kinds(wish)]
     for name, kind in said_kinds(wishes[-1]):
         if kind and [one for _, one in kinds].count(kind) == 1:
