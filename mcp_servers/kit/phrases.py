@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 FILE = "phrases.toml"
+SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios.toml"
 OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 
 STRICT = ConfigDict(extra="forbid")
+T = TypeVar("T")
 
 
 class PhraseError(Exception):
@@ -104,6 +106,14 @@ class Situation:
 
 
 @dataclass(frozen=True)
+class Scenarios:
+    """Situations in which somebody needs tools of several servers."""
+
+    __pydantic_config__ = STRICT
+    scenarios: tuple[Situation, ...] = ()
+
+
+@dataclass(frozen=True)
 class Phrases:
     """All phrases of one server."""
 
@@ -126,9 +136,19 @@ def load(folder: Path) -> Phrases:
     Raises:
         PhraseError: the file is not there, is no TOML, or has a table or key that is unknown or of another type.
     """
-    path = folder / FILE
+    return read(folder / FILE, Phrases)
+
+
+@cache
+def load_scenarios(path: Path = SCENARIOS) -> tuple[Situation, ...]:
+    """Read situations across servers. Raises PhraseError, as `load`."""
+    return read(path, Scenarios).scenarios
+
+
+def read(path: Path, kind: type[T]) -> T:
+    """Read a TOML file as a dataclass. Raises PhraseError."""
     try:
-        return TypeAdapter(Phrases).validate_python(tomllib.loads(path.read_text("utf-8")))
+        return TypeAdapter(kind).validate_python(tomllib.loads(path.read_text("utf-8")))
     except FileNotFoundError:
         raise PhraseError(f"{path}: there is no such file") from None
     except ValidationError as error:

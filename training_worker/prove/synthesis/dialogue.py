@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit.phrases import Situation, slots
+from mcp_servers.kit.phrases import Situation, load_scenarios, slots
 from mcp_servers.world import World
 
 from ..provenance import is_date
@@ -337,7 +337,12 @@ class Dialogue:
         return " ".join(parts)
 
     def situation(self, wishes: Sequence[Wish]) -> list[str]:
-        """Return why the user asks, in a sentence of the first wish's server; nothing where none fits."""
+        """Return why the user asks, in a sentence of the first wish's server, or of two where the plan has tools of
+        both; nothing where none fits."""
+        called = {call.tool for call in self.plan.calls}
+        crossing = [one for one in load_scenarios() if wishes[0].tool in one.tools and count_servers(one, called) > 1]
+        if crossing:
+            return [self.manner.choice(self.manner.choice(crossing).says)]
         wanted = {wish.tool for wish in wishes}
         server = TOOLS[wishes[0].tool][0].name
         fitting = [one for one in phrases_of(server).situations if fits(one, wishes[0].tool)]
@@ -387,6 +392,11 @@ THANKS = (
 
 def fits(situation: Situation, tool: str) -> bool:
     return tool in situation.tools
+
+
+def count_servers(situation: Situation, called: Collection[str]) -> int:
+    """Return of how many servers a situation has tools that are called."""
+    return len({TOOLS[name][0].name for name in situation.tools if name in called})
 
 
 def count_steps(plan: Plan) -> int:
