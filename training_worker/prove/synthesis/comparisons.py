@@ -92,9 +92,8 @@ def compare(planner: Planner, wish: Wish) -> None:
         return
     name = draw.choice(fields)
     numbers, adds = values(planner.calls, wish, name), shown[name].sum and draw.chance(SUMS)
-    kinds: list[Literal["most", "least"]] = [
-        kind for kind, best in (("most", max), ("least", min)) if numbers.count(best(numbers)) == 1
-    ]
+    ends: dict[Literal["most", "least"], int] = {"most": max(numbers), "least": min(numbers)}
+    kinds = [kind for kind, best in ends.items() if numbers.count(best) == 1]
     if not adds and not kinds:
         return
     wish.comparison = Comparison(name, "sum" if adds else draw.choice(kinds))

@@ -18,7 +18,7 @@ from .goals import PlannedCall, Planner, Referent, Wish, rounded
 from .unserved import effect
 
 CORRECTED = 0.5  # of the writes that the world lets one correct
-STEPS = (10_000, 5_000, 1_000, 500, 100, 50, 10, 5, 1)
+STEPS = (10_000, 5_000, 1_000, 500, 100, 50, 10, 5)
 FACTORS = (0.5, 0.6, 0.75, 0.8, 1.2, 1.25, 1.5, 2.0)
 FRAMES = {
     "number": (
@@ -144,9 +144,9 @@ def another_number(old: int) -> list[Any]:
     """Return numbers near one, as round as it is."""
     if old < 10:
         return [one for one in (old - 2, old - 1, old + 1, old + 2) if one > 0]
-    step = next(step for step in STEPS if old % step == 0)
+    step = next((step for step in STEPS if old % step == 0 and old >= 4 * step), 1)
     near = [rounded(old * factor) if step == 1 else round(old * factor / step) * step for factor in FACTORS]
-    return [one for one in dict.fromkeys(near) if one > 0]
+    return [one for one in dict.fromkeys(near) if one not in (0, old)]
 
 
 def another_day(old: str, today: date) -> list[Any]:
