@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .goals import PlannedCall, Planner, Referent, Wish
 
 COMPARED = 0.55  # of the wishes for a tool that shows a number to compare are about several entities
-SUMS = 0.85  # of these, where the numbers may be added up
+SUMS = 0.95  # of these, where the numbers may be added up
 ACTED_ON = 0.8  # of the comparisons and sums are followed by an act on the winner
 LEAST = 10  # a smaller number stands in a row by chance
 TRIED = 8  # tools for that
@@ -30,7 +30,7 @@ COUNTS = {2: "two", 3: "three"}
 QUESTIONS = (
     "Which has {rank}: {any}?", "Which of them has {rank}, {any}?", "Of {all}, which has {rank}?",
     "I wonder which has {rank}: {any}.", "Compare {all} for me. Which has {rank}?", "Does {any} have {rank}?",
-    "I can't decide between {all}, so tell me which has {rank}.", "Among {all}, which has {rank}?",
+    "I can't decide between {all}, so tell me which has {rank}.", "{all}: which has {rank}?",
     "Put {all} next to each other: which has {rank}?", "I'm comparing {all}. Which one has {rank}?",
     "Check {all} and name the one that has {rank}.", "I need to know whether {any} has {rank}.",
     "A question about {all}: which of these has {rank}?", "Help me weigh up {all}; which has {rank}?",

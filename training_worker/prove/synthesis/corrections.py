@@ -17,7 +17,7 @@ from ..speech import forms, phrases_for
 from .goals import PlannedCall, Planner, Referent, Wish, rounded
 from .unserved import effect
 
-CORRECTED = 0.5  # of the writes that the world lets one correct
+CORRECTED = 0.7  # of the writes that the world lets one correct
 STEPS = (10_000, 5_000, 1_000, 500, 100, 50, 10, 5)
 FACTORS = (0.5, 0.6, 0.75, 0.8, 1.2, 1.25, 1.5, 2.0)
 FRAMES = {
@@ -35,7 +35,7 @@ FRAMES = {
     "day": (
         "Sorry, I mean {new}.", "Actually, not {old}: {new}.", "Make it {new} instead.", "Wait, {new}, not {old}.",
         "I mixed up the dates: {new}, please.", "On second thoughts, {new} suits me better.",
-        "Can you change that to {new}?", "No, hold on. It has to be {new}.", "Oops, wrong date. {new} is right.",
+        "Can you change that to {new}?", "No, hold on. It has to be {new}.", "Oops, wrong date: {new} is right.",
         "I looked at the wrong page of my diary; it is {new}.", "Let me correct myself: {new}.",
         "Did I say {old}? I wanted {new}.", "{new} after all, not {old}.", "Could we say {new} instead of {old}?",
         "One correction: it should have been {new}.", "That date was wrong. Please put {new}.",
@@ -44,9 +44,9 @@ FRAMES = {
     "choice": (
         "Sorry, I meant {new}, not {old}.", "Wait: {new} instead of {old}.", "On second thoughts, rather {new}.",
         "Let me correct myself: {new}.", "I should have said {new}.", "Actually, {new} after all, not {old}.",
-        "Oops, wrong choice. {new}, please.", "No, hold on, {new}.", "Did I say {old}? I wanted {new}.",
+        "Oops, wrong choice: {new}, please.", "No, hold on, {new}.", "Did I say {old}? I wanted {new}.",
         "Can you change that? It should be {new}.", "I've changed my mind: {new}.", "One correction: {new}, not {old}.",
-        "My mistake. It ought to be {new}.", "Not {old}, please, but {new}.", "I got that wrong, it should be {new}.",
+        "My mistake, it ought to be {new}.", "Not {old}, please, but {new}.", "I got that wrong, it should be {new}.",
     ),
     "text": (
         "Sorry, it should be {new}.", "Wait, {new}, not {old}.", "Can you change that to {new}?",
