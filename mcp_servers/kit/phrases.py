@@ -13,18 +13,31 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 FILE = "phrases.toml"
+SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios.toml"
 OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 
 STRICT = ConfigDict(extra="forbid")
+T = TypeVar("T")
 
 
 class PhraseError(Exception):
     """A phrases.toml that cannot be used; the message names the file and the place."""
+
+
+@dataclass(frozen=True)
+class MeasurePhrases:
+    """How people compare entities by a number that a tool shows of each: its noun, singular and plural, and its
+    adjective; with `sum` the numbers of several may be added up."""
+
+    __pydantic_config__ = STRICT
+    noun: tuple[str, str]
+    degree: Literal["high", "large", "long", "many", "much"]
+    sum: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,7 @@ class ToolPhrases:
 
     `clauses` are requests without a subject that can be joined ("freeze {card}"), `sentences` are whole ones ("I can't
     find my wallet, so {card} has to be blocked."). `answers` report a result, `none` an empty one; `item` words one row
-    of the list at `list` in the result ("" where the result itself is the list).
+    of the list at `list` in the result ("" where the result itself is the list). `measures` are numbers of its result.
     """
 
     __pydantic_config__ = STRICT
@@ -43,6 +56,7 @@ class ToolPhrases:
     none: tuple[str, ...] = ()
     item: str = ""
     list: str = ""
+    measures: Mapping[str, MeasurePhrases] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,14 @@ class Situation:
 
 
 @dataclass(frozen=True)
+class Scenarios:
+    """Situations in which somebody needs tools of several servers."""
+
+    __pydantic_config__ = STRICT
+    scenarios: tuple[Situation, ...] = ()
+
+
+@dataclass(frozen=True)
 class Phrases:
     """All phrases of one server."""
 
@@ -114,9 +136,19 @@ def load(folder: Path) -> Phrases:
     Raises:
         PhraseError: the file is not there, is no TOML, or has a table or key that is unknown or of another type.
     """
-    path = folder / FILE
+    return read(folder / FILE, Phrases)
+
+
+@cache
+def load_scenarios(path: Path = SCENARIOS) -> tuple[Situation, ...]:
+    """Read situations across servers. Raises PhraseError, as `load`."""
+    return read(path, Scenarios).scenarios
+
+
+def read(path: Path, kind: type[T]) -> T:
+    """Read a TOML file as a dataclass. Raises PhraseError."""
     try:
-        return TypeAdapter(Phrases).validate_python(tomllib.loads(path.read_text("utf-8")))
+        return TypeAdapter(kind).validate_python(tomllib.loads(path.read_text("utf-8")))
     except FileNotFoundError:
         raise PhraseError(f"{path}: there is no such file") from None
     except ValidationError as error:

@@ -1,6 +1,7 @@
 """Check of a server's phrases against its tools: `python -m mcp_servers.testing.phrases [server ...]`.
 
-Prints every phrase that does not fit, with the file and its place; exit code 1 when there is one.
+Prints every phrase that does not fit, with the file and its place; exit code 1 when there is one. Without a server all
+are checked, and the scenarios across servers besides.
 """
 
 from __future__ import annotations
@@ -11,11 +12,23 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
 
-from ..catalogue import SERVERS
-from ..kit.phrases import FILE, OPTIONAL, PhraseError, Phrases, ToolPhrases, load, slots
-from ..kit.server import Server, Tool
+from ..catalogue import SERVERS, TOOLS
+from ..kit.phrases import (
+    FILE,
+    OPTIONAL,
+    SCENARIOS,
+    PhraseError,
+    Phrases,
+    Situation,
+    ToolPhrases,
+    load,
+    load_scenarios,
+    slots,
+)
+from ..kit.server import Server, Tool, ids_in
 
 FEWEST = {"clauses": 7, "sentences": 7, "answers": 3, "none": 2, "names": 3, "situations": 10, "says": 2, "words": 2}
 LONGEST = 220  # characters of a phrase
@@ -41,7 +54,8 @@ def tool_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
         yield f"[tools.{name}] {'is missing' if name in server.tools else 'is about no tool of this server'}"
     for name, said in phrases.tools.items():
         if tool := server.tools.get(name):
-            for fault in (*request_faults(tool, said, phrases), *answer_faults(tool, said)):
+            faults = (*request_faults(tool, said, phrases), *answer_faults(tool, said), *measure_faults(tool, said))
+            for fault in faults:
                 yield f"[tools.{name}] {fault}"
 
 
@@ -125,6 +139,16 @@ def answer_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
     yield from alike(said.answers, 1)
 
 
+def measure_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
+    """What is wrong with the numbers by which entities are compared."""
+    if said.measures and (tool.writes or len(tool.required) != 1 or tool.required[0] not in tool.ids):
+        yield "has measures, but only a tool that shows one entity by its id may have some"
+    for name in said.measures:
+        kind = at(tool.result_type, name)
+        if int not in (kind, *options(kind)):
+            yield f"measures.{name}: the result has no such whole number; it has {', '.join(fields(tool.result_type))}"
+
+
 def entity_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
     """What is wrong with the ways to name entities: every id type that a tool takes needs some."""
     needed = {id_type for tool in server.tools.values() for id_type in tool.ids.values()}
@@ -177,6 +201,63 @@ def situation_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
     for name in sorted(server.tools.keys() - {name for one in phrases.situations for name in one.tools}):
         yield f"no [[situations]] is about {name}"
     yield from alike([phrase for one in phrases.situations for phrase in one.says], ALIKE)
+
+
+def saying_faults(one: Situation) -> Iterator[str]:
+    """What is wrong with the sentences of a situation."""
+    if len(one.says) < FEWEST["says"]:
+        yield f"of {', '.join(one.tools)} has {len(one.says)} sayings, not {FEWEST['says']}"
+    for phrase in one.says:
+        yield from text_faults(phrase)
+        if slots(phrase) or phrase[-1:] not in ".?!":
+            yield f"{phrase!r} must be a whole sentence without slots"
+
+
+def check_scenarios(path: Path = SCENARIOS) -> list[str]:
+    """Return what is wrong with the situations across servers, each with its file and line; nothing when all fit."""
+    try:
+        scenarios = load_scenarios(path)
+    except PhraseError as error:
+        return [str(error)]
+    lines = path.read_text("utf-8").splitlines()
+    starts = [number for number, line in enumerate(lines, 1) if line.startswith("[[scenarios]]")]
+    faults = [
+        f"{path.name}:{find_line(lines, start, fault)}: {fault}"
+        for start, one in zip(starts, scenarios, strict=True)
+        for fault in scenario_faults(one)
+    ]
+    sayings = [phrase for one in scenarios for phrase in one.says]
+    return faults + [f"{path.name}: {fault}" for fault in alike(sayings, ALIKE)]
+
+
+def find_line(lines: list[str], start: int, fault: str) -> int:
+    """Return the number of the line of a scenario that has the text which a fault quotes first; else its first."""
+    quoted = re.search(r"'([^']*)'|\"([^\"]*)\"", fault)
+    text = quoted and (quoted[1] or quoted[2])
+    return next((number for number, line in enumerate(lines, 1) if text and number >= start and text in line), start)
+
+
+def scenario_faults(one: Situation) -> Iterator[str]:
+    """What is wrong with a situation: a tool that is not there, or tools that no conversation has together."""
+    yield from (f"{name!r} is no tool of a server" for name in one.tools if name not in TOOLS)
+    known = [name for name in one.tools if name in TOOLS]
+    linked = {name for pair in links(known) for name in pair}
+    names = sorted({TOOLS[name][0].name for name in known})
+    if len(known) == len(one.tools) and (len(names) < 2 or not {*names} <= linked):
+        yield f"no conversation reaches tools of {' and '.join(names)} together: no id leads from one to the other"
+    yield from saying_faults(one)
+
+
+def links(tools: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the servers of two tools the second of which takes an id that a tool of the first one's server shows."""
+    for one in tools:
+        server = TOOLS[one][0]
+        shown = {kind for tool in server.tools.values() for kind in ids_in(tool.result_type)}
+        yield from ((server.name, TOOLS[other][0].name) for other in tools if leads(server, shown, other))
+
+
+def leads(server: Server[Any], shown: set[str], other: str) -> bool:
+    return TOOLS[other][0] is not server and bool(shown & TOOLS[other][1].consumes)
 
 
 def text_faults(phrase: str) -> Iterator[str]:
@@ -279,5 +360,6 @@ if __name__ == "__main__":
     if unknown := [name for name in wanted if name not in SERVERS]:
         sys.exit(f"There is no server {unknown[0]!r}; the servers are {', '.join(SERVERS)}.")
     faults = [fault for name in wanted for fault in check(SERVERS[name])]
+    faults += [] if sys.argv[1:] else check_scenarios()
     print("\n".join(faults) or f"The phrases of {', '.join(wanted)} fit.")
     sys.exit(bool(faults))

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from mcp_servers.catalogue import SERVERS
-from mcp_servers.kit.phrases import FILE, PhraseError, load
-from mcp_servers.testing.phrases import check, request_faults, text_faults
+from mcp_servers.kit.phrases import FILE, PhraseError, load, load_scenarios
+from mcp_servers.testing.phrases import check, check_scenarios, measure_faults, request_faults, text_faults
 
 FOLDER = Path(__file__).resolve().parents[2] / "mcp_servers"
 BANKING = SERVERS["banking"]
@@ -79,3 +79,47 @@ def test_a_phrase_that_does_not_fit_is_named_with_what_is_wrong(phrase: str, say
 
 def test_a_phrase_that_fits_has_no_fault() -> None:
     assert list(text_faults("pay {payee} {amount} from {source}[ with {memo}]")) == []
+
+
+def test_every_scenario_fits_the_tools_of_two_servers() -> None:
+    assert check_scenarios() == []
+    assert len(load_scenarios()) >= 25
+
+
+SAYS = 'says = ["Two things are on my mind.", "Something has to be settled at once."]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            'tools = [\n"draft_invoice",\n"pay_nobody",\n]\n' + SAYS,
+            "scenarios.toml:5: 'pay_nobody' is no tool of a server",
+        ),
+        ('tools = ["start_engine", "list_accounts"]\n' + SAYS, "scenarios.toml:2: no conversation reaches"),
+        ('tools = ["list_accounts", "list_cards"]\n' + SAYS, "scenarios.toml:2: no conversation reaches"),
+        ('tools = ["list_food_addresses", "search_places"]\nsays = ["One."]\n', "has 1 sayings, not 2"),
+        ('tools = ["list_food_addresses"]\nsays = ["About {place}.", "Two."]\n', "must be a whole sentence"),
+        ("tools = 3", "[scenarios.0.tools]: Input should be a valid"),
+    ],
+)
+def test_a_scenario_that_does_not_fit_is_named_with_its_file_and_line(text: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "scenarios.toml"
+    path.write_text(f"# a comment\n[[scenarios]]\n{text}", "utf-8")
+    assert any(says in fault for fault in check_scenarios(path)), check_scenarios(path)
+
+
+@pytest.mark.parametrize(
+    ("tool", "field", "says"),
+    [
+        ("get_account", "money", "the result has no such whole number; it has"),
+        ("get_account", "iban", "the result has no such whole number"),
+        ("list_accounts", "balance", "only a tool that shows one entity by its id"),
+        ("freeze_card", "monthly_limit", "only a tool that shows one entity by its id"),
+    ],
+)
+def test_entities_are_compared_by_a_number_that_a_tool_shows_of_one(tool: str, field: str, says: str) -> None:
+    said = SimpleNamespace(measures={field: None})
+    faults = list(measure_faults(BANKING.tools[tool], said))  # type: ignore[arg-type]
+    assert any(says in fault for fault in faults), faults
+    assert list(measure_faults(BANKING.tools["get_account"], load(FOLDER / "banking").tools["get_account"])) == []

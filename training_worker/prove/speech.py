@@ -8,12 +8,19 @@ from functools import cache
 from typing import Any
 
 from mcp_servers.catalogue import SERVERS, TOOLS
-from mcp_servers.kit.phrases import Phrases, ValuePhrases, load
+from mcp_servers.kit.phrases import MeasurePhrases, Phrases, ValuePhrases, load
 
 from .provenance import is_date, place, ways_to_say
 
 NO_PHRASES = ValuePhrases()
 MONEY = re.compile(r"(?<![\w.,-])(-?[\d,]+(?:\.\d\d)?) [A-Z]{3}\b")
+DEGREES = {
+    "high": ("higher", "highest", "lower", "lowest"),
+    "large": ("larger", "largest", "smaller", "smallest"),
+    "long": ("longer", "longest", "shorter", "shortest"),
+    "many": ("more", "most", "fewer", "fewest"),
+    "much": ("more", "most", "less", "least"),
+}
 
 
 @cache
@@ -107,6 +114,14 @@ def is_instant(value: str) -> bool:
     return True
 
 
-def conjunction(parts: list[str]) -> str:
+def conjunction(parts: list[str], word: str = "and") -> str:
     """Return "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1]))) if parts else ""
+    return f" {word} ".join(filter(None, (", ".join(parts[:-1]), parts[-1]))) if parts else ""
+
+
+def rank(measure: MeasurePhrases, largest: bool, count: int) -> str:
+    """Return how people say that one of so many entities has most or least: "the lower balance", "the most likes"."""
+    degree = DEGREES[measure.degree][(0 if largest else 2) + (count > 2)]
+    if measure.degree in ("many", "much"):
+        return f"{'the ' if count > 2 else ''}{degree} {measure.noun[measure.degree == 'many']}"
+    return f"the {degree} {measure.noun[0]}"

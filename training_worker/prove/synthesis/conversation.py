@@ -14,6 +14,7 @@ from mcp_servers.world import World
 
 from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .alternatives import find_alternatives
+from .answer_numbers import unproven_numbers
 from .clarification import Clarification, draw_sort
 from .dependence import is_dependent, with_edges
 from .knobs import Knobs, draw_kind, draw_servers, draw_toolset
@@ -155,6 +156,8 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach
     )
     example = with_edges(example)
     require_dependence(example, insist=trial < INSIST)
+    if not example.abstains and (unproven := unproven_numbers(example)):
+        raise Rejected(f"An answer has a number that nothing proves: {unproven[0]}.")
     example = replace(example, alternatives=find_alternatives(example, teacher.lookups))
     validate(example)
     return example

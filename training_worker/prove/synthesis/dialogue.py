@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit.phrases import Situation, slots
+from mcp_servers.kit.phrases import Situation, load_scenarios, slots
 from mcp_servers.world import World
 
 from ..provenance import is_date
 from ..speech import is_instant, phrases_for, phrases_of
 from ..trajectory import Act, ToolCall
+from .comparisons import choose_winner, verdict
+from .corrections import correct
 from .goals import Plan, PlannedCall, Planner, Wish
 from .language import NO_NOUNS, PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
@@ -122,7 +124,9 @@ class Dialogue:
         if rest:
             return planner.follow((first, *rest))
         most = self.knobs.steps - (self.task.level == "missing")
-        return planner.plan(first, 1 if self.task.abstains else goals, self.draw.chance(STRAY), most)
+        goals = 1 if self.task.abstains else goals
+        detours = (choose_winner, correct) if self.task.kind == "chain" else ()
+        return planner.plan(first, goals, self.draw.chance(STRAY), most, detours)
 
     def shortened(self, candidates: Sequence[str], called: set[str]) -> tuple[str, ...]:
         """Return at most `knobs.most` of the tools, with all that are called."""
@@ -206,10 +210,12 @@ class Dialogue:
         return self.with_leave(turns)
 
     def draw_groups(self) -> list[list[int]]:
-        """Return the positions of the wishes by user turn."""
+        """Return the positions of the wishes by user turn; a correction begins one."""
         size = len(self.plan.wishes)
         count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), size)
-        cuts = sorted(self.draw.sample(range(1, size), count - 1))
+        own = [at for at, wish in enumerate(self.plan.wishes) if wish.link == "corrected"]
+        rest = [at for at in range(1, size) if at not in own]
+        cuts = sorted([*own, *self.draw.sample(rest, max(0, count - 1 - len(own)))])
         return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
 
     def with_leave(self, turns: list[ScriptedTurn]) -> list[ScriptedTurn]:
@@ -289,17 +295,20 @@ class Dialogue:
             wish = self.plan.wishes[at]
             if not wish.done:
                 texts.append(declined(wish.checked[0], wish.checked[1], self.manner))
+            if wish.comparison:
+                texts.append(verdict(self.plan.calls, wish, self.manner))
+                continue
             for position in wish.calls:
                 call = self.plan.calls[position]
                 words = wish.words if len(wish.calls) == 1 else wish.words_of(position)
                 texts.append(report(call.tool, call.arguments, words, call.text, self.manner, call.currency))
-        return " ".join(dict.fromkeys(texts))
+        return ON.sub("", " ".join(dict.fromkeys(texts)))
 
     def open_value(self, groups: Sequence[Sequence[int]]) -> OpenValue:
         """Return a value that the user can leave open. Raises NothingFits where there is none."""
         for at in self.draw.shuffled(range(len(self.plan.wishes))):
             wish = self.plan.wishes[at]
-            if not wish.done or wish.condition or len(wish.calls) > 1:
+            if not wish.done or wish.condition or len(wish.calls) > 1 or wish.link == "corrected":
                 continue
             for slot in self.draw.shuffled([one for one in slots(wish.phrase) if one in TOOLS[wish.tool][1].required]):
                 if found := self.vague(at, wish, slot):
@@ -312,7 +321,9 @@ class Dialogue:
         said, noun = phrases.values.get(slot), slot.replace("_", " ")
         if slot in wish.referents:
             first = wish.referents[slot][0]
-            if first.description.kind == "only" or (first.sighting and len(first.sighting.rows) == 1):
+            if first.description.kind in ("only", "comparison"):
+                return None
+            if first.sighting and len(first.sighting.rows) == 1:
                 return None
             entity = phrases.entities.get(TOOLS[wish.tool][1].ids[slot])
             if entity is None or entity.noun[0][:1].isupper():
@@ -342,7 +353,7 @@ class Dialogue:
         parts = list[str]()
         if opening and self.task.level != "minimal" and self.manner.chance(SITUATIONS):
             parts += self.situation(wishes)
-        elif not opening and self.manner.chance(ACKNOWLEDGED):
+        elif not opening and wishes[0].link != "corrected" and self.manner.chance(ACKNOWLEDGED):
             parts.append(self.manner.choice(THANKS))
         for position, wish in enumerate(wishes):
             own = open if open and self.plan.wishes[open.wish] is wish else None
@@ -350,7 +361,12 @@ class Dialogue:
         return " ".join(parts)
 
     def situation(self, wishes: Sequence[Wish]) -> list[str]:
-        """Return why the user asks, in a sentence of the first wish's server; nothing where none fits."""
+        """Return why the user asks, in a sentence of the first wish's server, or of two where the plan has tools of
+        both; nothing where none fits."""
+        called = {call.tool for call in self.plan.calls}
+        crossing = [one for one in load_scenarios() if wishes[0].tool in one.tools and count_servers(one, called) > 1]
+        if crossing:
+            return [self.manner.choice(self.manner.choice(crossing).says)]
         wanted = {wish.tool for wish in wishes}
         server = TOOLS[wishes[0].tool][0].name
         fitting = [one for one in phrases_of(server).situations if fits(one, wishes[0].tool)]
@@ -400,6 +416,11 @@ THANKS = (
 
 def fits(situation: Situation, tool: str) -> bool:
     return tool in situation.tools
+
+
+def count_servers(situation: Situation, called: Collection[str]) -> int:
+    """Return of how many servers a situation has tools that are called."""
+    return len({TOOLS[name][0].name for name in situation.tools if name in called})
 
 
 def count_steps(plan: Plan) -> int:

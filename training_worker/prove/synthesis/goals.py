@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -24,6 +24,7 @@ from mcp_servers.world import World
 from ..pairs import as_taken
 from ..shapes import found_in, rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for
+from .comparisons import COMPARED, Comparison, compare, measures
 from .referents import OPAQUE, Description, descriptions
 from .sampler import Context, NothingFits, StepRefused, value
 
@@ -37,6 +38,7 @@ DEPTH = 3  # look-ups that one look-up may rest on
 SENTENCES = 0.85  # of the wishes are sentences of their own, the others clauses in a frame
 CONDITIONS = 0.08  # of the writes are asked for under a condition, where an observation shows a number to decide by
 SEVERAL = 0.35  # of the wishes are about several entities, where there are some
+MEASURING = 1.4  # times as readily a tool is drawn that shows a number to compare
 MEASURED = re.compile(
     r"(?:^|_)(?:balance|price|total|amount|fee|limit|distance|battery|stock|quantity|minutes|budget|capacity|likes|spent|"
     r"rest|km|metres|overdraft|value|points|seats|size|views|duration|charge|subtotal|minimum)(?:$|_)"
@@ -51,7 +53,7 @@ FREE = frozenset({"text", "title", "name", "body", "memo", "note", "label", "sub
 NEW = 0.7  # of the entities that a call made are "the new draft"
 RAW = 0.06  # of the ids that a look-up could find are said as they are, as somebody copies them from an e-mail
 SUPERLATIVES = 0.35  # of the descriptions, where both kinds fit
-Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second"]
+Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second", "corrected"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ class Wish:
 
     `calls` are positions in the plan; several where the wish is about several entities, which `each` names by call.
     `link` says how it is connected with what was done before. `condition` is a clause that decides whether it is to be
-    done at all, and `checked` are the field that it is about and its value, in words.
+    done at all, and `checked` are the field that it is about and its value, in words. `comparison` is what is to be
+    known of several entities together.
     """
 
     tool: str
@@ -114,6 +117,7 @@ class Wish:
     checked: tuple[str, str] = ("", "")
     done: bool = True
     each: dict[int, Referent] = field(default_factory=dict)
+    comparison: Comparison | None = None
 
     def words_of(self, position: int) -> dict[str, str]:
         """Return the words for the call at a position, of a wish about several entities."""
@@ -159,11 +163,19 @@ class Planner:
         self.alone = False  # whether a look-up may stand that rests on nothing
         self.unsaid = False  # whether people say nothing of what is the only one of its kind
 
-    def plan(self, target: str, goals: int, stray: bool, most: int = MOST_TURNS) -> Plan:
+    def plan(
+        self,
+        target: str,
+        goals: int,
+        stray: bool,
+        most: int = MOST_TURNS,
+        detours: Sequence[Callable[[Planner], bool]] = (),
+    ) -> Plan:
         """Return a plan of so many wishes, the first of which leads to the target, in about `most` steps.
 
         A plan of one wish ends with that for the target. With `stray` one later wish may be a second goal that rests
-        on nothing before. Raises NothingFits or StepRefused when this world cannot serve it.
+        on nothing before. `detours` are further ways to plan the next wish, tried before the edges of the graph. Raises
+        NothingFits or StepRefused when this world cannot serve it.
         """
         self.alone = True
         opening, looks = self.mark(), not TOOLS[target][1].writes
@@ -180,7 +192,9 @@ class Planner:
                     stray = True
         while len(self.wishes) < goals and self.count_turns() < most:
             self.alone, mark = False, self.mark()
-            if not self.extend() and not ((stray or len(self.wishes) == 1) and self.stray()):
+            if any(detour(self) for detour in detours):
+                pass
+            elif not self.extend() and not ((stray or len(self.wishes) == 1) and self.stray()):
                 break
             if "second_goal" in self.features:
                 stray = False
@@ -337,7 +351,8 @@ class Planner:
                 if name in asked or (not edge["feeds"] and not edge["enables"]):
                     continue
                 if edge["feeds"] and any(self.fresh(TOOLS[name][1].ids[one]) for one in edge["feeds"]):
-                    yield name, "fed", late * (1.0 if edge["created"] else 0.6)
+                    readily = MEASURING if measures(name) else 1.0 if edge["created"] else 0.6
+                    yield name, "fed", late * readily
                 elif edge["enables"]:
                     yield name, "enabled", 2.0 * late
         for wish in self.wishes:
@@ -383,32 +398,43 @@ class Planner:
         for wish in self.wishes:
             wish.calls = [position for position in wish.calls if position < calls]
 
-    def achieve(self, name: str, link: Link) -> None:
-        """Plan a wish for a tool. Raises NothingFits or StepRefused after some attempts with other entities."""
+    def try_to_achieve(self, name: str, link: Link, named: Mapping[str, Referent]) -> bool:
+        """Plan a wish for a tool about the named entities; whether that works."""
+        try:
+            self.achieve(name, link, named)
+        except (NothingFits, StepRefused):
+            return False
+        return True
+
+    def achieve(self, name: str, link: Link, named: Mapping[str, Referent] | None = None) -> None:
+        """Plan a wish for a tool, perhaps about `named` entities, by parameter. Raises NothingFits or StepRefused after
+        some attempts with other entities."""
         mark = self.mark()
         for attempt in range(ATTEMPTS):
             try:
-                self.attempt(name, link, self.optional + 0.15 * attempt)
+                self.attempt(name, link, self.optional + 0.15 * attempt, named or {})
                 return
             except (NothingFits, StepRefused):
                 self.back_to(mark)
                 if attempt == ATTEMPTS - 1:
                     raise
 
-    def attempt(self, name: str, link: Link, wishes: float) -> None:
+    def attempt(self, name: str, link: Link, wishes: float, named: Mapping[str, Referent]) -> None:
         """Plan a wish once: choose words, bind what they need, run look-ups and the call."""
         tool = TOOLS[name][1]
-        several = link != "observed" and not self.single and self.draw.chance(SEVERAL)
+        several = link != "observed" and not self.single and not named
+        several = several and self.draw.chance(COMPARED if measures(name) else SEVERAL)
         phrase = self.phrase(tool, wishes, several)
         wanted = {*slots(phrase)}
         arguments = dict[str, Any]()
-        referents = dict[str, list[Referent]]()
+        referents = {parameter: [one] for parameter, one in named.items()}
+        arguments |= {parameter: as_taken(tool, parameter, one.id) for parameter, one in named.items()}
         arguments |= {one: by for one, by in self.ways.items() if one in tool.required}
         if link == "enabled":
             arguments |= self.shared(tool)
         wish = Wish(name, phrase, {}, [], link, referents)
         self.wishes.append(wish)
-        if tool.consumes and link in ("fed", "repeated"):
+        if tool.consumes and link in ("fed", "repeated") and not named:
             parameter = self.fed_parameter(tool)
             referents[parameter] = [self.seen(tool, parameter, arguments, fresh=True)]
             arguments[parameter] = as_taken(tool, parameter, referents[parameter][0].id)
@@ -425,12 +451,13 @@ class Planner:
             referents[parameter] = [self.known(tool.ids[parameter], one) for one in listed(arguments[parameter])]
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
         wish.words = self.words(tool, wanted, wish)
-        conditional = tool.writes and not self.single and self.draw.chance(CONDITIONS)
+        conditional = tool.writes and not self.single and not named and self.draw.chance(CONDITIONS)
         if conditional and self.conditional(wish) and not wish.done:
             return
         self.fulfil(wish, wish.arguments, [one for many in referents.values() for one in many])
         if several and not wish.condition:
             self.widen(wish, tool)
+            compare(self, wish)
 
     def fulfil(self, wish: Wish, arguments: dict[str, Any], referents: Sequence[Referent]) -> None:
         """Run a call that a wish asks for. Raises NothingFits when its answer is known already, or StepRefused."""
@@ -733,7 +760,9 @@ class Planner:
         if not reply.ok:
             raise StepRefused(f"{name}: {reply.text}")
         position = len(self.calls)
-        fresh = any(one.sighting and one.id not in self.used for one in referents)
+        fresh = any(
+            one.sighting and (one.id not in self.used or one.description.kind == "comparison") for one in referents
+        )
         wish, currency = len(self.wishes) - 1, self.currency(referents)
         self.calls.append(PlannedCall(name, arguments, reply.text, wish, rests_on, before, fresh, currency))
         self.note(position, name, reply.data)

@@ -18,6 +18,7 @@ from ..edges import longest_path
 from ..provenance import says, single
 from ..speech import find_said
 from ..trajectory import Edges, Example, Json, ToolCall
+from .resolver import find_winners
 from .text_statistics import TEXT_ROWS, QualityRow, measure_ngrams, measure_openings, measure_variety
 
 Tally = tuple[str, float, float]
@@ -228,27 +229,45 @@ def fed_edges(example: Example) -> Edges:
 
     The value stands in an observation of j and in an argument of g. No user turn up to g, no argument of an earlier
     step and no schema of the tool that g calls has it. Booleans, null, empty strings and integers below 10 do not
-    count. The pairs are sorted.
+    count. The pairs are sorted. Though an earlier call has it, an id counts that follows from a comparison of numbers
+    which j shows, and one of a call that a user corrects.
     """
     return tuple(sorted({(j, g) for g, _, j in find_feeds(example)}))
 
 
 def find_feeds(example: Example) -> Iterator[tuple[int, int, int]]:
     """Yield (step, call in it, earlier step) for each argument value that only the earlier step's observation shows."""
+    if "comparison" in example.features:
+        yield from find_winners(example)
     observed: dict[Value, int] = {}
     passed: set[Value] = set()
+    corrected = find_corrections(example)
     for g, step in enumerate(example.steps):
         said = " ".join(example.turns[: step.turn + 1])
         for number, call in enumerate(step.calls):
             for name, given in (call.arguments or {}).items():
                 for value in find_values(given):
-                    new = value in observed and value not in passed and value not in find_shown(example, call.name)
+                    new = value not in passed or g in corrected
+                    new = new and value in observed and value not in find_shown(example, call.name)
                     if new and find_said(call.name, name, value, said, example.today) is None:
                         yield g, number, observed[value]
         passed.update(value for call in step.calls for value in find_values(call.arguments))
         if g + 1 < len(example.steps):
             for observation in step.observations:
                 observed.update((value, g) for value in find_values(parse(observation)) if value not in observed)
+
+
+def find_corrections(example: Example) -> dict[int, int]:
+    """Return the steps that repeat the last step before their turn but for one plain value, each with that step."""
+    found = {}
+    for g in range(1, len(example.steps)) if "correction" in example.features else ():
+        before, step = example.steps[g - 1 : g + 1]
+        one, other = before.calls[0], step.calls[0]
+        if len(before.calls) == len(step.calls) == 1 and one.name == other.name and before.turn < step.turn:
+            old, new = one.arguments or {}, other.arguments or {}
+            if len([name for name in {**old, **new} if old.get(name) != new.get(name)]) == 1:
+                found[g] = g - 1
+    return found
 
 
 def find_values(value: Json) -> Iterator[Value]:

@@ -13,7 +13,7 @@ from ..speech import forms
 
 OPAQUE = re.compile(r"[A-Z]{2,6}-?\d[\w-]*|[A-Z0-9]{6}")
 LONGEST = 60  # characters of a field that somebody says
-Kind = Literal["attributes", "superlative", "only"]
+Kind = Literal["attributes", "superlative", "only", "comparison"]
 
 
 @dataclass(frozen=True)

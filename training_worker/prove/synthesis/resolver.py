@@ -21,8 +21,9 @@ from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit.phrases import EntityPhrases, PhraseError, Phrases, ValuePhrases, load, slots
 from mcp_servers.kit.times import minute_text
 
-from ..provenance import instant_of, place, ways_to_say, word
+from ..provenance import instant_of, place, single, ways_to_say, word
 from ..shapes import bare, element_type, hints, parts_with_ids, rows_in
+from ..speech import rank
 from ..trajectory import Example, Json
 
 T = TypeVar("T")
@@ -51,6 +52,7 @@ BEHIND_DETERMINER = re.compile(rf"{DETERMINER.pattern}$")
 TOKEN = re.compile(r"\w+")
 MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
+WINNER = "the one with|the one that has|whichever has|the one of the (?:two|three) with"
 
 UNSAID = ValuePhrases()
 
@@ -78,7 +80,8 @@ class Origin:
     """The origin of one leaf value of a call's arguments.
 
     `path` leads to the leaf inside the argument of `parameter`, () where the argument is the leaf. `where` is a span of
-    a user turn or a place in an observation, None for a default. `description` says what singles an entity out.
+    a user turn or a place in an observation, None for a default. `description` says what singles an entity out;
+    `compared` is the step that shows the numbers by which it does.
     """
 
     step: int
@@ -89,6 +92,7 @@ class Origin:
     kind: Literal["user", "observation", "default"]
     where: Mention | ObservedLeaf | None = None
     description: str = ""
+    compared: int | None = None
 
 
 def resolve(example: Example) -> list[Origin]:
@@ -99,6 +103,14 @@ def resolve(example: Example) -> list[Origin]:
 def unresolved(example: Example) -> list[str]:
     """Return one sentence for each leaf value of the ground truth that nothing before its call gives."""
     return [found for found in trace(example) if isinstance(found, str)]
+
+
+def find_winners(example: Example) -> Iterator[tuple[int, int, int]]:
+    """Yield (step, call, compared step) for each id that follows from numbers which an earlier step shows of several
+    entities: "the one with the lower balance"."""
+    for found in trace(example):
+        if isinstance(found, Origin) and found.compared is not None:
+            yield found.step, found.call, found.compared
 
 
 def trace(example: Example) -> Iterator[Origin | str]:
@@ -159,8 +171,9 @@ class Use:
         kind: Literal["user", "observation", "default"],
         where: Mention | ObservedLeaf | None,
         description: str = "",
+        compared: int | None = None,
     ) -> Origin:
-        return Origin(self.step, self.call, self.name, self.path, self.value, kind, where, description)
+        return Origin(self.step, self.call, self.name, self.path, self.value, kind, where, description, compared)
 
 
 @cache
@@ -507,6 +520,11 @@ class Observation:
         """Every id, with the row that directly contains it."""
         return tuple(walk_ids(TOOLS[self.tool][1].result_type, self.result)) if self.tool in TOOLS else ()
 
+    @cached_property
+    def subject(self) -> str:
+        """The only text among the arguments, as an id is; "" where there are several."""
+        return next(iter(self.arguments)) if len(self.arguments) == 1 else ""
+
     def leaf(self, path: Path) -> ObservedLeaf:
         return ObservedLeaf(self.step, self.call, path)
 
@@ -631,6 +649,8 @@ class Conversation:
 
     def find_entity(self, use: Use) -> Origin | str:
         """Return the origin of an id: an earlier observation shows it and the user's words single it out there."""
+        if found := self.find_compared(use):
+            return found
         problem = ""
         for one in self.observations_before(use.step) if isinstance(use.value, str) else ():
             if ("string", use.value) not in one.paths:
@@ -645,6 +665,39 @@ class Conversation:
                     return use.origin("observation", one.leaf(path), reason)
             problem = problem or explain_ambiguity(use, one, sets[0])
         return problem or explain_missing(use)
+
+    def find_compared(self, use: Use) -> Origin | str:
+        """Return the origin of the id of an entity that wins a comparison of earlier observations, or why it does not
+        win one; "" where the user does not speak of such a comparison."""
+        for group in self.list_comparisons(use):
+            turns = self.utterances[self.steps[group[0].step].turn : use.turn + 1]
+            results = [one.result for one in group]
+            for utterance, said in ((one, find_rank(one, results, group[0].tool)) for one in reversed(turns)):
+                if said is None:
+                    continue
+                field, largest, (start, end) = said
+                winner, text = find_best(group, field, largest), utterance.original[start:end]
+                if winner is None or (winner.subject != use.value and not self.is_used(utterance.turn, winner)):
+                    return f"{use.place}: it is not {text!r} by the {field} that {group[0].tool} shows"
+                if winner.subject == use.value:
+                    path = winner.paths.get(("string", use.value), [(field,)])[0]
+                    return use.origin("observation", winner.leaf(path), text, group[0].step)
+        return ""
+
+    def list_comparisons(self, use: Use) -> Iterator[list[Observation]]:
+        """Yield the observations of calls of one tool in one earlier step, of several entities with this one among
+        them; the latest first."""
+        groups: dict[tuple[int, str], list[Observation]] = defaultdict(list)
+        for one in self.observations_before(use.step):
+            groups[one.step, one.tool].append(one)
+        for group in reversed(groups.values()):
+            if len(group) > 1 and use.value in [one.subject for one in group]:
+                yield group
+
+    def is_used(self, turn: int, winner: Observation) -> bool:
+        """Whether a step of a turn, or a later one, uses the entity that an earlier observation is about."""
+        later = [one for one in self.steps[winner.step + 1 :] if one.turn >= turn]
+        return any(winner.subject == value for one in later for call in one.calls for value in single(call.arguments))
 
     def single_out(self, use: Use, one: Observation, entities: tuple[Candidate, ...]) -> str:
         """Return what singles an id out among the entities of an observation; "" where nothing does."""
@@ -767,6 +820,27 @@ def find_extreme(one: Superlative, entities: tuple[Candidate, ...]) -> str:
     best = (max if one.largest else min)(value for value, _ in values)
     winners = {id for value, id in values if value == best}
     return winners.pop() if len(winners) == 1 else ""
+
+
+def find_rank(utterance: Utterance, results: list[Json], tool: str) -> tuple[str, bool, Span] | None:
+    """Return the number by which a text names one of the entities just compared, whether the largest is meant, and
+    where it says so."""
+    measures = load_phrases(TOOLS[tool][0].name).tools[tool].measures if tool in TOOLS else {}
+    for field, measure in measures.items():
+        if all(isinstance(one, dict) and type(one.get(field)) is int for one in results):
+            for largest in (True, False):
+                said = re.escape(rank(measure, largest, len(results)))
+                if found := re.search(rf"(?:{WINNER}) {said}\b", utterance.text):
+                    return field, largest, found.span()
+    return None
+
+
+def find_best(group: list[Observation], field: str, largest: bool) -> Observation | None:
+    """Return the observation that alone shows the extreme number in a field; None for several currencies."""
+    numbers = [one.result[field] for one in group]
+    best = (max if largest else min)(numbers)
+    alike = len({one.result.get("currency") for one in group}) == 1
+    return group[numbers.index(best)] if alike and numbers.count(best) == 1 else None
 
 
 def match_labels(

@@ -1,0 +1,197 @@
+"""Comparisons and sums: wishes about a number that a tool shows of several entities, and acts on the winner."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import Draw
+from mcp_servers.kit.phrases import MeasurePhrases
+
+from ..speech import conjunction, forms, phrases_for, rank
+from .referents import Description
+from .replies import addressed, sentence
+
+if TYPE_CHECKING:
+    from .goals import PlannedCall, Planner, Referent, Wish
+
+COMPARED = 0.55  # of the wishes for a tool that shows a number to compare are about several entities
+SUMS = 0.95  # of these, where the numbers may be added up
+ACTED_ON = 0.8  # of the comparisons and sums are followed by an act on the winner
+LEAST = 10  # a smaller number stands in a row by chance
+TRIED = 8  # tools for that
+PEOPLE = frozenset({"EmailAddress"})
+COUNTS = {2: "two", 3: "three"}
+
+QUESTIONS = (
+    "Which has {rank}: {any}?", "Which of them has {rank}, {any}?", "Of {all}, which has {rank}?",
+    "I wonder which has {rank}: {any}.", "Compare {all} for me. Which has {rank}?", "Does {any} have {rank}?",
+    "I can't decide between {all}, so tell me which has {rank}.", "{all}: which has {rank}?",
+    "Put {all} next to each other: which has {rank}?", "I'm comparing {all}. Which one has {rank}?",
+    "Check {all} and name the one that has {rank}.", "I need to know whether {any} has {rank}.",
+    "A question about {all}: which of these has {rank}?", "Help me weigh up {all}; which has {rank}?",
+)  # fmt: skip
+SUMS_OF_AMOUNTS = (
+    "What do the {plural} of {all} come to together?", "Add up the {plural} of {all} for me.",
+    "Taken together, what are the {plural} of {all}?", "I need the {plural} of {all} as one figure.",
+    "If I add up the {plural} of {all}, what do I get?", "Give me one total for the {plural} of {all}.",
+    "I'd like the sum of the {plural} of {all}.", "What is the sum if I take the {plural} of {all}?",
+    "The {plural} of {all}: how much is that altogether?", "Work out what the {plural} of {all} make in all.",
+    "Put the {plural} of {all} into one sum for me.", "Tot up the {plural} of {all}, please.",
+)  # fmt: skip
+SUMS_OF_COUNTS = (
+    "How {many} {plural} do {all} have together?", "How {many} {plural} is that in all, for {all}?",
+    "Between them, how {many} {plural} do {all} have?", "Add up the {plural} of {all} for me.",
+    "I need the number of {plural} that {all} have in total.", "Count the {plural} of {all} together, please.",
+    "Taken together, how {many} {plural} do {all} have?", "What is the total of {plural} for {all}?",
+    "{all}: how {many} {plural} do they have between them?", "Give me one total for the {plural} of {all}.",
+)  # fmt: skip
+WINNERS = (
+    "the one with {rank}",
+    "the one that has {rank}",
+    "whichever has {rank}",
+    "the one of the {count} with {rank}",
+)
+SUM_ANSWERS = (
+    "Together that makes {sum}: {items}.", "{items}, so {sum} in all.", "It comes to {sum} altogether: {items}.",
+    "The sum is {sum}, made up of {items}.", "Added up: {items}, which is {sum} in total.",
+    "{sum} in all, with {items}.", "I get {sum} in total: {items}.", "I found {items}. That adds up to {sum}.",
+)  # fmt: skip
+WINNER_ANSWERS = (
+    "That is {winner}, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",
+    "It is {winner} at {value}, compared with {others}.", "{rank} belongs to {winner}: {value}, next to {others}.",
+    "With {value}, {winner} has {rank}. The rest: {others}.", "{winner}: {value}. In comparison: {others}.",
+    "I see {value} for {winner}, so that has {rank}. Otherwise: {others}.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a wish about several entities wants to know of a number of each: their sum, or which has most or least."""
+
+    field: str
+    kind: Literal["sum", "most", "least"]
+
+
+def measures(tool: str) -> Mapping[str, MeasurePhrases]:
+    """Return the numbers that a tool shows and by which entities are compared, by field."""
+    return phrases_for(tool).tools[tool].measures
+
+
+def compare(planner: Planner, wish: Wish) -> None:
+    """Turn a wish about several entities into one for a sum or a winner, where a number of each is shown."""
+    draw, shown = planner.draw, measures(wish.tool)
+    if not wish.each or wish.arguments.keys() != wish.referents.keys():
+        return
+    fields = [name for name in shown if values(planner.calls, wish, name)]
+    if not fields:
+        return
+    name = draw.choice(fields)
+    numbers, adds = values(planner.calls, wish, name), shown[name].sum and draw.chance(SUMS)
+    ends: dict[Literal["most", "least"], int] = {"most": max(numbers), "least": min(numbers)}
+    kinds = [kind for kind, best in ends.items() if numbers.count(best) == 1]
+    if not adds and not kinds:
+        return
+    wish.comparison = Comparison(name, "sum" if adds else draw.choice(kinds))
+    wish.phrase, parameter = question(shown[name], wish, draw), next(iter(wish.referents))
+    texts = [one.description.text for one in wish.each.values()]
+    wish.words = {parameter: conjunction(texts), "any": conjunction(texts, "or")}
+    planner.features.add("sum" if adds else "comparison")
+
+
+def values(calls: Sequence[PlannedCall], wish: Wish, name: str) -> list[int]:
+    """Return the numbers that the calls of a wish show in a field, in one currency; none where a look-up before shows
+    them already, one is missing, or only one of them is not zero."""
+    results = [json.loads(calls[position].text) for position in wish.calls]
+    rows = [(one.sighting and one.sighting.row) or {} for one in wish.each.values()]
+    found = [one.get(name) for one in results if isinstance(one, dict)]
+    currencies = {one.get("currency") or calls[at].currency for one, at in zip(results, wish.calls, strict=True)}
+    numbers = [one for one in found if type(one) is int]
+    if len(numbers) < len(results) or len(currencies) > 1 or any(name in row for row in rows):
+        return []
+    if any(number in row.values() for number, row in zip(numbers, rows, strict=True) if number >= LEAST):
+        return []
+    return numbers if sum(map(bool, numbers)) > 1 else []
+
+
+def question(measure: MeasurePhrases, wish: Wish, draw: Draw) -> str:
+    """Return a sentence that asks for what a wish wants to know, with a slot for its parameter."""
+    assert wish.comparison
+    parameter, count = next(iter(wish.referents)), len(wish.each)
+    counted = measure.degree in ("many", "much")
+    largest = wish.comparison.kind == "most"
+    frames = QUESTIONS if wish.comparison.kind != "sum" else SUMS_OF_COUNTS if counted else SUMS_OF_AMOUNTS
+    frame = draw.choice(frames)
+    if TOOLS[wish.tool][1].ids[parameter] in PEOPLE:
+        frame = re.sub(r"([Ww])hich has", r"\1ho has", frame)
+    said = rank(measure, largest, count)
+    return frame.format(rank=said, plural=measure.noun[1], many=measure.degree, all=f"{{{parameter}}}", any="{any}")
+
+
+def choose_winner(planner: Planner) -> bool:
+    """Plan a wish for the one of the entities just compared that has most or least; whether there is one."""
+    last = planner.wishes[-1]
+    others = [call for at, call in enumerate(planner.calls) if call.tool == last.tool and at not in last.calls]
+    if last.comparison is None or others or not planner.draw.chance(ACTED_ON):
+        return False
+    numbers = [json.loads(planner.calls[at].text)[last.comparison.field] for at in last.calls]
+    measure = measures(last.tool)[last.comparison.field]
+    ends = [(best is max, best(numbers)) for best in (max, min) if numbers.count(best(numbers)) == 1]
+    if not ends:
+        return False
+    largest, extreme = planner.draw.choice(ends)
+    position = last.calls[numbers.index(extreme)]
+    ways = WINNERS[: 2 if last.each[position].type in PEOPLE else None]
+    text = planner.draw.choice(ways).format(rank=rank(measure, largest, len(numbers)), count=COUNTS[len(numbers)])
+    winner = describe_winner(planner, last.each[position], position, text)
+    taking = [
+        name
+        for name in planner.names
+        if name not in planner.tools() and winner.type in TOOLS[name][1].consumes and TOOLS[name][1].writes
+    ]
+    return any(act(planner, name, winner) for name in planner.draw.sample(taking, TRIED))
+
+
+def describe_winner(planner: Planner, one: Referent, position: int, text: str) -> Referent:
+    """Return an entity as the winner that the call at a position shows."""
+    assert one.sighting
+    sighting = planner.sightings[one.type].get(one.id, one.sighting)
+    return replace(one, description=Description(text, "comparison"), sighting=replace(sighting, call=position))
+
+
+def act(planner: Planner, name: str, winner: Referent) -> bool:
+    """Plan a wish for a tool that takes the winner; whether that works."""
+    tool, mark = TOOLS[name][1], planner.mark()
+    parameter = next(one for one in tool.required if tool.ids.get(one) == winner.type)
+    first = len(planner.calls)
+    if planner.try_to_achieve(name, "fed", {parameter: winner}) and all(
+        planner.depends(at) for at in range(first, len(planner.calls))
+    ):
+        planner.features.add("comparison")
+        return True
+    planner.back_to(mark)
+    return False
+
+
+def verdict(calls: Sequence[PlannedCall], wish: Wish, draw: Draw) -> str:
+    """Return the assistant's text on a wish for a sum or a winner: all numbers, and what follows from them."""
+    assert wish.comparison
+    name, kind = wish.comparison.field, wish.comparison.kind
+    phrases = phrases_for(wish.tool)
+    numbers = [json.loads(calls[at].text)[name] for at in wish.calls]
+    currency = str(json.loads(calls[wish.calls[0]].text).get("currency") or calls[wish.calls[0]].currency)
+    said = [forms(phrases, name, number, currency=currency)[0] for number in numbers]
+    entities = [addressed(one.description.text) for one in wish.each.values()]
+    items = [f"{value} for {entity}" for value, entity in zip(said, entities, strict=True)]
+    if kind == "sum":
+        total = forms(phrases, name, sum(numbers), currency=currency)[0]
+        return sentence(draw.choice(SUM_ANSWERS).format(sum=total, items=conjunction(items)))
+    best = numbers.index((max if kind == "most" else min)(numbers))
+    others = conjunction([item for at, item in enumerate(items) if at != best])
+    ranked = rank(measures(wish.tool)[name], kind == "most", len(numbers))
+    text = draw.choice(WINNER_ANSWERS).format(winner=entities[best], value=said[best], others=others, rank=ranked)
+    return sentence(text)
