@@ -16,12 +16,14 @@ from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .chains import LENGTHS, draw_chain
 from .dependence import is_dependent, with_edges
 from .dialogue import Dialogue
+from .endpoint import Endpoint
 from .knobs import Knobs, draw_candidates, draw_kind, draw_servers, draw_toolset
+from .language_model import write_texts
 from .machine import Lesson, Stuck, Task, hold
 from .planner import StepRefused
 from .programmatic import Programmatic
 from .sampler import Context, NothingFits, contexts, sample
-from .teachers import Teach, teacher
+from .teachers import endpoint
 from .unserved import Unsearchable, search_for_plan
 from .validate import Rejected, hidden_edges, validate
 
@@ -39,7 +41,7 @@ class Recipe:
 
     `worlds` and `held_out_worlds` are how many worlds the conversations of a split share; 0 gives each one of its own.
     With `even` the lengths from 2 to 5 come equally often, as far as worlds and graph allow. `teacher` is the name of a
-    language model at an endpoint; without one the programmatic teacher teaches.
+    language model at an endpoint that words the conversations; without one the programmatic teacher's words stand.
     """
 
     seed: int = 0
@@ -85,16 +87,17 @@ def make(
     recipe: Recipe,
     kind: Kind | None = None,
     target: str | None = None,
-    teach: Teach | None = None,
+    model: Endpoint | None = None,
 ) -> tuple[Example | None, list[str]]:
     """The example of this index, which depends on nothing but what is given; and why draws were dropped.
 
     Without a target the index names the tool the chain is drawn around, so that all tools of the graph are asked for
-    equally often. Without a kind one is drawn. The recipe names the teacher, unless one is given. Raises
-    EndpointFailed.
+    equally often. Without a kind one is drawn. A language model words it where the recipe names one as teacher, or one
+    is given. Raises EndpointFailed.
     """
     dropped: list[str] = []
-    teach = teach or teacher(recipe.teacher)
+    if recipe.teacher and model is None:
+        model = endpoint(recipe.teacher)
     tools, knobs = list(graph), recipe.knobs
     spread = SPREAD if recipe.even and len(tools) % SPREAD else 1
     about = target or tools[index * spread % len(tools)]
@@ -107,15 +110,17 @@ def make(
         if trial >= INSIST:
             asked = replace(asked, length=None, level=asked.level if trial < TRIES - 1 else "complete")
         try:
-            return converse(asked, trial, graph, recipe, teach), dropped
+            example = converse(asked, trial, graph, recipe)
         except (NothingFits, StepRefused, Rejected, Stuck) as reason:
             dropped.append(f"{type(reason).__name__}: {reason}")
+        else:
+            return write_texts(example, model) if model else example, dropped
     return None, dropped
 
 
-def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach: Teach) -> Example:
+def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Example:
     """Draw, run and validate one conversation; raises NothingFits, StepRefused, Rejected or Stuck."""
-    if recipe.knobs.goals and teach is Programmatic:
+    if recipe.knobs.goals:
         return pursue(asked, trial, graph, recipe)
     key = (recipe.seed, asked.split, asked.index, trial)
     draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
@@ -128,7 +133,7 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach
     world = World.open(recipe.world(asked.split, asked.index, trial), servers, recipe.size)
     context = look_around(world, chain, asked, recipe, draw)
     task = Task(kind, chain, candidates, asked.level if kind == "chain" else "complete", manner.choice(knobs.personas))
-    teacher = teach(Lesson(task, graph, world, context, knobs, draw, manner))
+    teacher = Programmatic(Lesson(task, graph, world, context, knobs, draw, manner))
     talk = hold(teacher, world)
     if (kind == "chain") != bool(talk.steps):
         raise Rejected(f"{len(talk.steps)} steps were made where {'some are' if kind == 'chain' else 'none is'} due.")

@@ -13,7 +13,6 @@ from ...synthesis.machine import Stuck
 from ...synthesis.planner import StepRefused
 from ...synthesis.sampler import NothingFits
 from ...synthesis.shards import Draws
-from ...synthesis.teachers import teacher
 from ...synthesis.validate import Rejected
 from ...trajectory import Example
 from ..worlds.making import draws_of, first, indices
@@ -60,7 +59,7 @@ def conversation(behaviour: Behaviour, draws: Draws, index: int) -> Example | No
     asked = Wanted(index, "held_out", about, behaviour.kind, length, behaviour.level)
     for trial in range(TRIALS):
         try:
-            return converse(asked, trial, draws.graph, draws.recipe, teacher(""))
+            return converse(asked, trial, draws.graph, draws.recipe)
         except (NothingFits, StepRefused, Rejected, Stuck):
             continue
     return None
