@@ -27,7 +27,7 @@ RECIPE = replace(PLANS["1k"].recipe, size="small")
 @pytest.fixture(scope="module")
 def scripted(graph: nx.DiGraph) -> list[Example]:
     """Conversations in the programmatic teacher's words: six chains, and two in which nothing is to be called."""
-    kinds: list[Kind] = ["chain"] * 6 + ["irrelevance"] * 2
+    kinds: tuple[Kind, ...] = (*("chain",) * 6, *("irrelevance",) * 2)
     drawn = (make(index, "train", graph, RECIPE, kind)[0] for index, kind in enumerate(kinds))
     return [example for example in drawn if example]
 

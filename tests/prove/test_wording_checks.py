@@ -23,7 +23,7 @@ from training_worker.prove.synthesis.wording_checks import (
     topic_words,
     values_said,
 )
-from training_worker.prove.trajectory import Example
+from training_worker.prove.trajectory import Act, Example
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +119,15 @@ def test_a_question_back_asks_for_the_same_thing(people: tuple[Example, ...]) ->
     for check in asked:
         assert check.fault(Wording(check.old.rstrip("?") + "."))
         assert check.fault(Wording(" ".join([*check.values, "Which colour do you like?"])))
+
+
+def test_a_user_who_leaves_something_open_names_nothing_from_before(people: tuple[Example, ...]) -> None:
+    example, named = next((one, value) for one in people for value in Check(one, 0).values if value[-1].isdigit())
+    turns, answers = (*example.turns, "Show me one of them."), (*example.answers, "Which one do you mean?")
+    faults: dict[Act, str] = {"ask": "a value is new", "call": ""}
+    for act, fault in faults.items():
+        one = replace(example, turns=turns, answers=answers, acts=(*example.acts, act))
+        assert Check(one, len(example.turns)).fault(Wording(f"Show me one of them, {named}."))[:14] == fault
 
 
 def test_every_value_of_a_call_that_a_turn_says_is_to_be_kept(chains: list[Example]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -70,7 +70,9 @@ class Check:
         self.example, self.turn, self.speaker = example, turn, speaker
         self.old = text_of(example, turn, speaker)
         self.values = values_said(example, turn, speaker)
-        said = " ".join([*example.turns[: turn + 1], *(example.answers[: turn + 1] if speaker == "assistant" else ())])
+        first = turn if speaker == "user" and self.act == "ask" else 0  # what is left open stays open
+        answers = example.answers[: turn + 1] if speaker == "assistant" else ()
+        said = " ".join([*example.turns[first : turn + 1], *answers])
         self.currencies = currencies(said)
         self.known = said if speaker == "user" else " ".join([said, *observed(example, turn)])
         self.exact = {normal(one) for one in exact(self.known)}
@@ -327,7 +329,7 @@ def all_topics() -> frozenset[str]:
 
 
 @cache
-def topics(most: int) -> dict[str, frozenset[str]]:
+def topics(most: int) -> Mapping[str, frozenset[str]]:
     """Return for each of our tools the words of its phrases that the phrases of at most so many servers have."""
     found, servers = dict[str, frozenset[str]](), defaultdict[str, set[str]](set)
     for name, (server, tool) in TOOLS.items():
