@@ -34,7 +34,7 @@ class QualityLine:
 @dataclass(frozen=True)
 class Card:
     """Facts by name; how many conversations were drawn, kept and dropped, by reason; settings as they were; and its
-    measures, where there are some."""
+    measures and the counts of texts by whose words they are, where there are some."""
 
     facts: tuple[tuple[str, str], ...]
     drawn: int
@@ -44,6 +44,7 @@ class Card:
     settings: Mapping[str, Any]
     splits: tuple[str, ...] = ()
     quality: tuple[QualityLine, ...] = ()
+    wording: tuple[tuple[str, int], ...] = ()
 
 
 def card(result: Mapping[str, Any]) -> Card | None:
@@ -52,9 +53,10 @@ def card(result: Mapping[str, Any]) -> Card | None:
     if not isinstance(manifest, Mapping):
         return None
     splits = [one for one in (manifest.get("splits") or {}).values() if isinstance(one, Mapping)]
-    dropped = Counter[str]()
+    dropped, wording = Counter[str](), Counter[str]()
     for one in splits:
         dropped.update(one.get("dropped") or {})
+        wording.update(one.get("wording") or {})
     return Card(
         facts=tuple(facts(manifest)),
         drawn=sum(one.get("drawn", 0) for one in splits),
@@ -64,6 +66,7 @@ def card(result: Mapping[str, Any]) -> Card | None:
         settings=manifest.get("settings") or {},
         splits=tuple(name.replace("_", "-") for name in manifest.get("splits") or {}),
         quality=tuple(quality(splits)) if any(one.get("quality") for one in splits) else (),
+        wording=tuple(wording.most_common()),
     )
 
 

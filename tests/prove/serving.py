@@ -77,8 +77,8 @@ def completion(message: dict[str, Any], finish: str = "stop", tokens: int = 10) 
 
 
 def rewriting(asked: Asked) -> str:
-    """What a well-behaved model answers to the paraphraser: the same, said a little differently."""
-    text = asked["messages"][1]["content"].split("Message to rewrite: ")[1]
+    """What a well-behaved model answers who asks for a text: the same, said a little differently."""
+    text = asked["messages"][1]["content"].split("Draft: ")[1]
     return json.dumps({"text": f"Well, listen: {text}"}, ensure_ascii=False)
 
 

@@ -35,7 +35,7 @@ from training_worker.prove.trajectory import (
 )
 
 SEED = 5
-RECIPE = Recipe(knobs=PAPER, every_edge=True)
+RECIPE = Recipe(knobs=PAPER)
 
 
 def make_chains() -> Iterator[Example]:

@@ -51,7 +51,7 @@ print(*map(dumps, examples_of(load_or_build(Path(sys.argv[1])), "arrives", 2)), 
 
 
 def recipe(sort: Sort) -> Recipe:
-    return Recipe(knobs=replace(PAPER, sorts={sort: 1.0}), every_edge=True, even=True, worlds=4)
+    return Recipe(knobs=replace(PAPER, sorts={sort: 1.0}), worlds=4)
 
 
 def examples_of(graph: nx.DiGraph, sort: Sort, count: int) -> list[Example]:

@@ -1,156 +1,154 @@
-"""A language model as teacher: what a good one says becomes a conversation that holds; what a bad one says is not."""
+"""A language model as teacher: it words proven conversations, and what it words badly stays as scripted."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 import pytest
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from tests.prove.serving import Answering, Asked, Serve
-from training_worker.prove.chat import CALL, parse_calls
-from training_worker.prove.rollout import demonstration
-from training_worker.prove.synthesis.conversation import TRIES, make
+from tests.prove.serving import Answering, Asked, Serve, rewriting
+from training_worker.prove.synthesis.conversation import make
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
-from training_worker.prove.synthesis.language_model import LanguageModel
+from training_worker.prove.synthesis.language_model import request, write_texts
 from training_worker.prove.synthesis.recipes import PLANS
 from training_worker.prove.synthesis.validate import holds
+from training_worker.prove.synthesis.wording_checks import Check
 from training_worker.prove.trajectory import Example, Kind
 
-# One persona: the programmatic teacher draws from the same stream as the model's lesson, so both get the same task.
-RECIPE = replace(
-    PLANS["1k"].recipe, size="small", knobs=replace(PLANS["1k"].recipe.knobs, recovery=0.0, dates=0.0, goals=False)
-)
+RECIPE = replace(PLANS["1k"].recipe, size="small")
 
 
-def taught(index: int, graph: nx.DiGraph, endpoint: Endpoint, kind: Kind = "chain") -> tuple[Example | None, list[str]]:
-    return make(index, "train", graph, RECIPE, kind, teach=lambda lesson: LanguageModel(lesson, endpoint))
+@pytest.fixture(scope="module")
+def scripted(graph: nx.DiGraph) -> list[Example]:
+    """Conversations in the programmatic teacher's words: six chains, and two in which nothing is to be called."""
+    kinds: tuple[Kind, ...] = (*("chain",) * 6, *("irrelevance",) * 2)
+    drawn = (make(index, "train", graph, RECIPE, kind)[0] for index, kind in enumerate(kinds))
+    return [example for example in drawn if example]
 
 
-def call_sent(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    return {"id": "call", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+def texts(example: Example) -> list[str]:
+    """The texts in the order of `Example.wording`."""
+    return [text for pair in zip(example.turns, example.answers, strict=True) for text in pair]
 
 
-def playing(example: Example) -> Answering:
-    """A model that plays a conversation over again, both its sides; it has no more to say than that."""
-    said = [message.content for message in demonstration(example) if message.role == "assistant"]
-    words, moves = iter(example.turns), iter(said)
+def plan(example: Example) -> Example:
+    """All but the words."""
+    return replace(example, turns=(), answers=(), wording=())
 
-    def answer(asked: Asked) -> dict[str, Any] | str:
-        if "tools" not in asked:
-            return json.dumps({"text": next(words, "Thanks, that is all.")})
-        text = next(moves, "You are welcome.")
-        calls = [call_sent(call.name, call.arguments or {}) for call in parse_calls(text)]
-        return {"content": CALL.sub("", text).strip(), "tool_calls": calls}
+
+def spoiling(change: Callable[[str, list[str]], str]) -> Answering:
+    """A model that changes the draft; it is handed the values to keep, too."""
+
+    def answer(asked: Asked) -> str:
+        shown = asked["messages"][1]["content"]
+        keep = json.loads(shown.split("Texts to keep: ")[1].split("\n")[0])
+        return json.dumps({"text": change(shown.split("Draft: ")[1], keep)}, ensure_ascii=False)
 
     return answer
 
 
-def conversations(graph: nx.DiGraph, kind: Kind) -> Iterator[tuple[int, Example]]:
-    """Those that came of the first draw, so that a model gets the same task, world and length."""
-    for index in range(400):
-        example, dropped = make(index, "train", graph, RECIPE, kind)
-        if example and not dropped and len(example.turns) >= 2 - example.abstains:
-            yield index, example
-
-
 @pytest.mark.parametrize("kind", ["chain", "missing_function", "irrelevance"])
-def test_what_a_good_model_plays_is_a_conversation_that_holds(
+def test_a_good_model_words_the_plan_of_the_programmatic_teacher(
     kind: Kind, graph: nx.DiGraph, serve: Serve, tmp_path: Path
 ) -> None:
-    played = 0
-    for (index, example), _ in zip(conversations(graph, kind), range(6), strict=False):
-        served = serve(playing(example))
-        with Endpoint(served.settings(tmp_path / str(index))) as endpoint:
-            again, dropped = taught(index, graph, endpoint, kind)
-        assert again is not None and not dropped
-        holds(again)
-        steps = len(again.steps)  # fewer than it could play where it was to have fewer turns
-        assert again.steps == example.steps[:steps] and again.digests == example.digests[: steps + 1]
-        assert again.turns[0] == example.turns[0] and again.level == example.level and again.kind == kind
-        played += steps == len(example.steps)
-    assert played >= 2
+    with Endpoint(serve(rewriting).settings(tmp_path)) as endpoint:
+        found = 0
+        for index in range(4):
+            old, dropped = make(index, "train", graph, RECIPE, kind)
+            new, also_dropped = make(index, "train", graph, RECIPE, kind, model=endpoint)
+            assert dropped == also_dropped and bool(new) == bool(old)
+            if old and new:
+                assert plan(new) == plan(old)
+                assert texts(new) == [f"Well, listen: {text}" for text in texts(old)]
+                assert new.wording == ("user: model", "assistant: model") * len(old.turns)
+                holds(new)
+                found += 1
+    assert found > 1
 
 
-def test_users_are_told_of_entities_and_wishes_and_of_no_tool_by_name(
-    graph: nx.DiGraph, serve: Serve, tmp_path: Path
+SPOILT: dict[str, tuple[Callable[[str, list[str]], str], str]] = {
+    "drops a value": (lambda text, keep: text.replace(keep[0], "it") if keep else text, "a value is lost"),
+    "names a tool": (lambda text, keep: f"{text} With transfer_money.", "the name of a tool or a field"),
+    "says another amount": (lambda text, keep: f"{text} And 98765.40 euros.", "a value is new"),
+    "says another name": (lambda text, keep: f"{text} And all to Zacharias.", "a value is new"),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_what_a_bad_model_words_stays_as_scripted_and_is_counted(
+    how: str, scripted: list[Example], serve: Serve, tmp_path: Path
 ) -> None:
-    index, example = next(conversations(graph, "chain"))
-    served = serve(playing(example))
-    with Endpoint(served.settings(tmp_path)) as endpoint:
-        taught(index, graph, endpoint)
-    opening, first = served.asked[0]["messages"], served.asked[1]
-    assert "What there is: {" in opening[1]["content"]
-    assert not any(name in opening[1]["content"] for name in example.candidates if "_" in name)
-    assert [tool["function"]["name"] for tool in first["tools"]] == list(example.candidates)
-    assert first["messages"][-1] == {"role": "user", "content": example.turns[0]}
+    change, reason = SPOILT[how]
+    seen = Counter[str]()
+    with Endpoint(serve(spoiling(change)).settings(tmp_path)) as endpoint:
+        for old in scripted:
+            new = write_texts(old, endpoint, tries=2)
+            assert plan(new) == plan(old) and texts(new) == texts(old)
+            seen.update(one.partition(": ")[2] for one in new.wording)
+    assert seen.keys() <= {reason, "model"} and seen[reason] >= 8
+    assert not seen["model"] or how == "drops a value", "a text without a value loses none"
 
 
-USELESS = [
-    "I am a teapot",
-    json.dumps({"text": ""}),
-    json.dumps({"text": "Please call transfer_money for me."}),
-    json.dumps({"text": "x" * 5_000}),
-]
+@pytest.mark.parametrize("nonsense", ["", "Done.", '{"text": ""}', '{"text": 7}', '{"text": "Hello!"}', "{" * 500])
+def test_nonsense_leaves_the_script(nonsense: str, scripted: list[Example], serve: Serve, tmp_path: Path) -> None:
+    with Endpoint(serve(lambda asked: nonsense).settings(tmp_path)) as endpoint:
+        for old in scripted:
+            new = write_texts(old, endpoint, tries=1)
+            assert plan(new) == plan(old) and new.turns == old.turns
+            assert "user: model" not in new.wording
 
 
-@pytest.mark.parametrize("text", USELESS)
-def test_a_model_with_no_words_for_the_user_is_dropped_with_the_reason(
-    text: str, graph: nx.DiGraph, serve: Serve, tmp_path: Path
+def test_a_bad_text_is_asked_for_again_with_the_reason(scripted: list[Example], serve: Serve, tmp_path: Path) -> None:
+    def clumsy(asked: Asked) -> str:
+        if len(asked["messages"]) == 2:
+            return '{"text": "Use transfer_money for 123456789."}'
+        assert "That will not do: a value is" in asked["messages"][3]["content"]
+        return rewriting(asked)
+
+    with Endpoint(serve(clumsy).settings(tmp_path)) as endpoint:
+        assert set(write_texts(scripted[0], endpoint).wording) == {"user: model", "assistant: model"}
+
+
+def test_the_model_is_shown_manner_past_and_replies_and_no_tool_by_name(scripted: list[Example]) -> None:
+    example = next(one for one in scripted if one.steps and one.steps[-1].turn)
+    turn = example.steps[-1].turn
+    user, assistant = (request(Check(example, turn, who))[1].content for who in ("user", "assistant"))
+    for shown in (user, assistant):
+        assert f"The user said before: {example.turns[0]}\nThe assistant answered: {example.answers[0]}" in shown
+        assert not any(name in shown for name in example.candidates if "_" in name)
+    assert f"Manner of the user: {example.persona}" in user and user.endswith(f"Draft: {example.turns[turn]}")
+    assert "A tool replied" not in user, "a user does not see the tools' replies"
+    assert f"A tool replied: {example.steps[-1].observations[0][:200]}" in assistant
+
+
+@pytest.mark.parametrize("answer", [Response("gone", 503), JSONResponse({"error": "no such key"}, 401)])
+def test_an_endpoint_that_fails_is_no_fallback(
+    answer: Response, graph: nx.DiGraph, serve: Serve, tmp_path: Path
 ) -> None:
-    with Endpoint(serve(lambda asked: text).settings(tmp_path)) as endpoint:
-        example, dropped = taught(0, graph, endpoint)
-    assert example is None and len(dropped) == TRIES
-    assert all(reason.startswith(("Stuck: The user's words are no good", "NothingFits")) for reason in dropped)
+    with Endpoint(serve(lambda asked: answer).settings(tmp_path)) as endpoint, pytest.raises(EndpointFailed):
+        make(0, "train", graph, RECIPE, "chain", model=endpoint)
 
 
-HOSTILE = [
-    [call_sent("rm_rf", {})],
-    [call_sent("list_accounts", {"limit": "NaN"})],
-    [{"function": {"name": "list_accounts", "arguments": "{"}}],
-    [{"function": {"name": None, "arguments": 7}}],
-    ["not a call"],
-    [call_sent("list_accounts", {"x": "[" * 50})] * 30,
-]
-
-
-@pytest.mark.parametrize("calls", HOSTILE)
-def test_whatever_calls_a_model_makes_nothing_breaks(
-    calls: list[Any], graph: nx.DiGraph, serve: Serve, tmp_path: Path
+def test_a_conversation_longer_than_the_model_reads_stays_as_scripted(
+    scripted: list[Example], serve: Serve, tmp_path: Path
 ) -> None:
-    def answer(asked: Asked) -> dict[str, Any] | str:
-        return {"content": "", "tool_calls": calls} if "tools" in asked else json.dumps({"text": "List my accounts."})
+    def short(asked: Asked) -> Response:
+        return JSONResponse({"error": {"message": "This model's maximum context length is 10 tokens"}}, 400)
 
-    with Endpoint(serve(answer).settings(tmp_path)) as endpoint:
-        example, dropped = taught(0, graph, endpoint)
-    assert example is None and {reason.split(":")[0] for reason in dropped} <= {"Stuck", "Rejected", "NothingFits"}
-
-
-def test_values_that_a_model_makes_up_drop_the_conversation(graph: nx.DiGraph, serve: Serve, tmp_path: Path) -> None:
-    index, example = next(
-        (index, example)
-        for index, example in conversations(graph, "chain")
-        if any(value.startswith("ACC-") for value in map(str, values(example)) if value in example.turns[0])
-    )
-    silent = replace(example, turns=tuple("Do what has to be done." for _ in example.turns))
-    with Endpoint(serve(playing(silent)).settings(tmp_path)) as endpoint:
-        again, dropped = taught(index, graph, endpoint)
-    assert again is None and "that nobody gave" in dropped[0]
+    with Endpoint(serve(short).settings(tmp_path)) as endpoint:
+        new = write_texts(scripted[0], endpoint)
+    assert texts(new) == texts(scripted[0])
+    assert set(new.wording) == {"user: more than the model reads", "assistant: more than the model reads"}
 
 
-def values(example: Example) -> Iterator[Any]:
-    return chain.from_iterable((call.arguments or {}).values() for step in example.steps for call in step.calls)
-
-
-def test_an_endpoint_that_fails_is_no_fault_of_a_conversation(graph: nx.DiGraph, serve: Serve, tmp_path: Path) -> None:
-    with (
-        Endpoint(serve(lambda asked: Response("gone", 503)).settings(tmp_path)) as endpoint,
-        pytest.raises(EndpointFailed, match="HTTP 503"),
-    ):
-        taught(0, graph, endpoint)
+def test_the_words_of_others_are_kept(serve: Serve, abstention: Example, tmp_path: Path) -> None:
+    imported, server = replace(abstention, source="when2call"), serve(rewriting)
+    with Endpoint(server.settings(tmp_path)) as endpoint:
+        assert write_texts(imported, endpoint) == imported
+    assert not server.asked

@@ -231,7 +231,7 @@ def test_verifying_what_is_not_there_says_so(tmp_path: Path) -> None:
 def knowing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Served:
     """An endpoint with a model that rewrites well, and says of tools that none needs another."""
     verdict = '{"a_to_b": "none", "b_to_a": "none"}'
-    there = serve(lambda asked: rewriting(asked) if "rewrite" in asked["messages"][0]["content"] else verdict)
+    there = serve(lambda asked: rewriting(asked) if "Draft: " in asked["messages"][1]["content"] else verdict)
     monkeypatch.setenv("PROVE_LLM_URL", there.url)
     monkeypatch.setenv("PROVE_LLM_MODEL", MODEL)
     return there
@@ -240,7 +240,7 @@ def knowing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Served:
 def test_a_data_set_in_a_models_words_holds_and_costs_nothing_the_second_time(tmp_path: Path, knowing: Served) -> None:
     said("synthesize", "few", out=tmp_path / "set", processes=1)
     told = said("paraphrase", tmp_path / "set", out=tmp_path / "worded")
-    assert "turns in the words of scripted" in told and f"{len(knowing.asked)} requests" in told
+    assert "words: assistant: model " in told and f"{len(knowing.asked)} requests" in told
     assert "10 of 10 hold" in said("verify", tmp_path / "worded")
     files = [path for path in (tmp_path / "worded").rglob("*") if path.is_file()]
     before = [path.read_bytes() for path in files]
@@ -282,20 +282,12 @@ def test_a_models_view_of_the_tools_is_held_against_the_graph(tmp_path: Path, kn
 def test_a_language_model_teaches_a_data_set_that_is_compared_with_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Serve
 ) -> None:
-    """A model that says what it is told to want, and that no tool can do it: right where the function is missing."""
-
-    def answering(asked: dict[str, Any]) -> str:
-        if "tools" in asked:
-            return "None of my tools can do that."
-        wants = asked["messages"][1]["content"].split("in this order: ")[1].split("\n")[0]
-        return json.dumps({"text": f"I would like this: {wants}."})
-
     monkeypatch.setitem(recipes.PLANS, "quiet", recipes.plan("quiet", "nothing to do", (0, 3, 1), (0, 1, 0)))
     for name in ("URL", "MODEL", "PARALLEL"):
         monkeypatch.delenv(f"PROVE_LLM_{name}", raising=False)
     with pytest.raises(CommandError, match="There is no endpoint: set PROVE_LLM_URL"):
         said("synthesize", "quiet", out=tmp_path / "set", language_model=True, processes=1)
-    monkeypatch.setenv("PROVE_LLM_URL", serve(answering).url)
+    monkeypatch.setenv("PROVE_LLM_URL", serve(rewriting).url)
     monkeypatch.setenv("PROVE_LLM_MODEL", MODEL)
     monkeypatch.setenv("PROVE_LLM_CACHE", str(tmp_path / "answers"))
     told = said("synthesize", "quiet", out=tmp_path / "set", language_model=True, processes=1)
@@ -305,6 +297,7 @@ def test_a_language_model_teaches_a_data_set_that_is_compared_with_another(
     measured = json.loads(said("compare_data", tmp_path / "set", tmp_path / "other", json=True))
     assert [one["teacher"] for one in measured] == [MODEL, "programmatic"]
     assert [one["conversations"] for one in measured] == [4, 4]
+    assert "| wording: user: model | 4 | 1 |" in (tmp_path / "set" / "README.md").read_text("utf-8")
     assert "programmatic" in said("compare_data", tmp_path / "set", tmp_path / "other")
     with pytest.raises(CommandError, match="is not there"):
         said("compare_data", tmp_path / "set", tmp_path / "nothing")

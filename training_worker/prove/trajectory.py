@@ -143,7 +143,9 @@ class Example:
     abstention example, the right act is to call nothing. `candidates` are the tools that are shown from the beginning,
     `arrivals` those that are offered later. `alternatives` are other look-ups that do as well as one of
     the ground truth; `features` names the kinds of difficulty (see synthesis/quality.py),
-    and `acts` the right act in each user turn: to call tools, ask back, decline, or just answer.
+    and `acts` the right act in each user turn: to call tools, ask back, decline, or just answer. Where a language model
+    was to word it, `wording` says for each user turn and the text after it whose words they are: "user: model", or why
+    the scripted text stands.
 
     What it was made with: `level` says how much the user tells at first, `persona` in whose manner; `distractors`
     counts the candidates of other servers; `today` is the reference date, where the first turn names it. `failures`
@@ -182,6 +184,7 @@ class Example:
     features: Annotated[tuple[str, ...], Field(exclude_if=lambda names: not names)] = ()
     acts: Annotated[tuple[Act, ...], Field(exclude_if=lambda acts: not acts)] = ()
     arrivals: Annotated[tuple[Arrival, ...], Field(exclude_if=lambda arrivals: not arrivals)] = ()
+    wording: Annotated[tuple[str, ...], Field(exclude_if=lambda wording: not wording)] = ()
 
     @property
     def abstains(self) -> bool:

@@ -145,7 +145,7 @@ def counts(manifest: Manifest) -> str:
     splits = list(manifest.splits)
     rows = [["", *(split.replace("_", "-") for split in splits)], ["---", *("---:" for _ in splits)]]
     rows.append(["conversations", *(f"{one.conversations:,}" for one in manifest.splits.values())])
-    named = ("kinds", "steps", "turns", "knobs", "levels", "personas", "failures", "servers")
+    named = ("kinds", "steps", "turns", "knobs", "levels", "personas", "failures", "wording", "servers")
     for name in named:
         found = [getattr(one, name) for one in manifest.splits.values()]
         for value in dict.fromkeys(value for one in found for value in one if value):

@@ -17,10 +17,13 @@ from .alternatives import find_alternatives
 from .answer_numbers import unproven_numbers
 from .clarification import Clarification, draw_sort
 from .dependence import is_dependent, with_edges
+from .dialogue import Dialogue
+from .endpoint import Endpoint
 from .knobs import Knobs, draw_kind, draw_servers, draw_toolset
-from .machine import Lesson, Stuck, Task, Teacher, hold
+from .language_model import write_texts
+from .machine import Lesson, Stuck, Task, hold
 from .sampler import Context, NothingFits, StepRefused
-from .teachers import Teach, teacher
+from .teachers import endpoint
 from .unserved import EXHAUSTED, SERVED, UNSEARCHABLE, Unsearchable, search_for_plan
 from .validate import Rejected, validate
 
@@ -36,8 +39,8 @@ class Recipe:
     """What a data set is made by. `seed` (0 to 40) sets its worlds apart from those of other seeds.
 
     `worlds` and `held_out_worlds` are how many worlds the conversations of a split share; 0 gives each one of its own.
-    `teacher` is the name of a
-    language model at an endpoint; without one the programmatic teacher teaches.
+    `teacher` is the name of a language model at an endpoint that words the conversations; without one the scripted
+    words stand.
     """
 
     seed: int = 0
@@ -80,16 +83,17 @@ def make(
     recipe: Recipe,
     kind: Kind | None = None,
     target: str | None = None,
-    teach: Teach | None = None,
+    model: Endpoint | None = None,
 ) -> tuple[Example | None, list[str]]:
     """The example of this index, which depends on nothing but what is given; and why draws were dropped.
 
     Without a target the index names the tool the chain is drawn around, so that all tools of the graph are asked for
-    equally often. Without a kind one is drawn. The recipe names the teacher, unless one is given. Raises
-    EndpointFailed.
+    equally often. Without a kind one is drawn. A language model words it where the recipe names one as teacher, or one
+    is given. Raises EndpointFailed.
     """
     dropped: list[str] = []
-    teach = teach or teacher(recipe.teacher)
+    if recipe.teacher and model is None:
+        model = endpoint(recipe.teacher)
     tools, knobs = list(graph), recipe.knobs
     spread = SPREAD if len(tools) % SPREAD else 1
     about = target or tools[index * spread % len(tools)]
@@ -99,13 +103,15 @@ def make(
         if trial >= TRIES // 3:
             asked = replace(asked, level="complete")
         try:
-            return converse(asked, trial, graph, recipe, teach), dropped
+            example = converse(asked, trial, graph, recipe)
         except (NothingFits, StepRefused, Rejected, Stuck) as reason:
             dropped.append(f"{type(reason).__name__}: {reason}")
+        else:
+            return write_texts(example, model) if model else example, dropped
     return None, dropped
 
 
-def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach: Teach) -> Example:
+def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Example:
     """Plan, run and validate one conversation; raises NothingFits, StepRefused, Rejected or Stuck."""
     key = (recipe.seed, asked.split, asked.index, trial)
     draw, manner, knobs = Draw("conversation", *key), Draw("manner", *key), recipe.knobs
@@ -126,7 +132,7 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe, teach
     world = World.open(recipe.world(asked.split, asked.index, trial), servers, size)
     task = replace(task, candidates=candidates)
     lesson = Lesson(task, graph, world, Context(), knobs, draw, manner, own)
-    teacher = Clarification(lesson) if kind == "missing_function" else teach(lesson)
+    teacher = Clarification(lesson) if kind == "missing_function" else Dialogue(lesson)
     if teacher.hidden is not None:
         require_unserved(world, teacher, graph, teacher.hidden)
     talk = hold(teacher, world)
@@ -174,7 +180,7 @@ def require_dependence(example: Example, insist: bool) -> None:
         raise Rejected("A later step rests on nothing before it.")
 
 
-def require_unserved(world: World, teacher: Teacher, graph: nx.DiGraph, position: int) -> None:
+def require_unserved(world: World, teacher: Dialogue, graph: nx.DiGraph, position: int) -> None:
     """Raise Rejected where the shown tools serve the wish whose tool is hidden, or where that cannot be searched."""
     try:
         found = search_for_plan(world, teacher.plan, teacher.task.candidates, graph, position)

@@ -195,4 +195,6 @@ def told(known: Manifest) -> str:
         lines.append(
             f"{line}{one.drawn:,} drawn, {one.duplicates:,} were duplicates, {sum(one.dropped.values()):,} dropped"
         )
+        if one.wording:
+            lines.append(f"words: {', '.join(f'{whose} {count:,}' for whose, count in one.wording.items())}")
     return "\n".join(lines)

@@ -1,132 +1,110 @@
-"""The teacher that is a language model: it words what the user wants, and acts as the assistant, call by call.
+"""The language-model teacher: it words a proven conversation, text by text, under checks.
 
-The chain, the entities that may be spoken of, the level and the manner are given to it; what it makes of them runs live
-and has to pass the same validation as what the programmatic teacher makes.
+Plan, calls and observations are the programmatic teacher's, and so is each text until one of the model's passes its
+check. A text that fails is asked for again with the reason; after that the scripted one stands, and the example says
+so.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
-from mcp_servers.catalogue import TOOLS
+from ..trajectory import Act, Example, Level, Message
+from .endpoint import Endpoint, TooLong
+from .endpoint.asking import TRIES, Answer, ask
+from .wording_checks import Check, Wording
 
-from ..provenance import grounded, single
-from ..schemas import tool_schema
-from ..trajectory import Message, Step, ToolCall
-from .endpoint import Endpoint
-from .endpoint.asking import ask
-from .language import leaks
-from .machine import Lesson, Move, Stuck, Talk
-from .sampler import Context
+MODEL = "model"  # in `Example.wording`, where the text is the model's
+MOST_SHOWN = 4_000  # characters of an observation that the model is shown
 
-SHOWN = 12  # entities of a type in the context that the model is shown
-LONGEST = 1_500  # characters of a user turn
-LEVELS = {
-    "complete": "Say every value that the assistant cannot find out with the tools.",
-    "missing": "Leave out exactly one value that the assistant needs and cannot find out, so that it has to ask.",
-    "minimal": "Say as little as possible: only what the assistant cannot find out with the tools.",
+FORM = """Keep every text that is listed, letter by letter and in the order of the list. Add no number, name, day,
+amount or id of your own, and deny nothing that the draft does not deny. Never write the name of a tool or a field, such
+as account_id.
+Answer with JSON only: {"text": "..."}"""
+USER = f"""You write what a user says to an assistant that has tools, as a person would say it. You get a draft that
+sounds like a template. Write the turn in words of your own, and ask for exactly the things that the draft asks for, in
+the same order, with the same conditions. Do not answer it.
+{FORM}"""
+ASSISTANT = f"""You write what an assistant says to a user when its tools have answered. You get a draft that sounds
+like a template. Say the same in words of your own; all of it must be true by the user's words and the tools' replies.
+{FORM}"""
+LEVELS: dict[Level, str] = {
+    "complete": "The user may say why they ask.",
+    "missing": "The user may say why they ask.",
+    "minimal": "The user says as little as possible and gives no reason.",
 }
-USER = """You play the user of an assistant that has tools. You know nothing of the tools' names or fields, and never
-write one. Speak in the first person, as a person would, in a {persona} manner. Today is {day}; write
-days as 2026-03-05. Speak only of things in the list of what there is, and call them what they are called there.
-Answer with JSON only: {{"text": "what you say"}}"""
-WANT = """What there is: {context}
-What you want in this conversation, in this order: {wants}
-{level}
-Now say the first thing that you want of the assistant, one or two of your wishes."""
-NEXT = """The conversation so far:
-{so_far}
-
-What you want in this conversation: {wants}
-What there is: {context}
-Now say your next turn. If the assistant asked you something, answer just that. Otherwise go on with the next wish."""
-ASSISTANT = """You are an assistant with tools. Do what the user asks by calling them; take every value from what the
-user said or a tool showed, and never make one up. Ask when a value is missing. When no tool can do what is asked, say
-so and call none. When all is done, say so briefly. Today is {day}."""
+USER_ACTS: dict[Act, str] = {
+    "ask": "What the draft leaves open stays open: the assistant will ask for it.",
+    "answer": "The user wishes for nothing more.",
+}
+ASSISTANT_ACTS: dict[Act, str] = {
+    "ask": "The text ends with the question of the draft.",
+    "decline": "The text says that this cannot be done, and why.",
+}
 
 
-@dataclass(frozen=True)
-class Words:
-    """What the model is asked to say as the user."""
+def write_texts(example: Example, endpoint: Endpoint, tries: int = TRIES) -> Example:
+    """Return the example with its user turns and the assistant's texts in the model's words, as far as they pass.
 
-    text: str
-
-
-class LanguageModel:
-    """A teacher behind an endpoint. Raises EndpointFailed, which no conversation is to blame for, and Stuck."""
-
-    today = ""  # its users say days in full
-
-    def __init__(self, lesson: Lesson, endpoint: Endpoint):
-        task, knobs, draw = lesson.task, lesson.knobs, lesson.manner
-        self.task, self.endpoint = task, endpoint
-        self.day = f"{lesson.world.now:%A, %Y-%m-%d}"
-        context = lesson.context
-        self.context = shown(context)
-        self.tools = [tool_schema(name) for name in task.candidates]
-        self.turns = draw.weighted(tuple(knobs.turns), tuple(knobs.turns.values())) + (task.level == "missing")
-        if task.kind != "chain":
-            self.turns = 1
-
-    def ask(self, talk: Talk) -> str | None:
-        if len(talk.turns) >= self.turns:
-            return None
-        told = {
-            "context": self.context,
-            "wants": "; ".join(TOOLS[name][1].description.split(".")[0] for name in self.task.chain),
-            "level": LEVELS[self.task.level],
-            "so_far": "\n".join(f"{message.role}: {message.content}" for message in talk.messages),
-        }
-        rules = USER.format(persona=self.task.persona or "plain", day=self.day)
-        wanted = (NEXT if talk.turns else WANT).format(**told)
-        answer = ask(self.endpoint, (Message("system", rules), Message("user", wanted)), Words, unfit)
-        if answer.value is None:
-            raise Stuck(f"The user's words are no good: {answer.why}")
-        return answer.value.text.strip()
-
-    def move(self, talk: Talk, fault: str) -> Move:
-        rules = ASSISTANT.format(day=self.day)
-        if fault:
-            rules += f"\nYour last attempt was not valid: {fault}. Try again."
-        reply = self.endpoint.chat((Message("system", rules), *talk.messages), self.tools)
-        return Move(
-            reply.calls, reply.text, asks=reply.text.rstrip().endswith("?"), rests_on=sources(reply.calls, talk)
-        )
+    `wording` says for each text whether it is the model's, or why the scripted one stands. An example that others made
+    keeps its words. Raises EndpointFailed, which is no fault of the example.
+    """
+    if example.source:
+        return example
+    wording = []
+    for turn in range(len(example.turns)):
+        example, outcome = write(Check(example, turn), endpoint, tries)
+        wording.append(f"user: {outcome}")
+        if turn < len(example.answers):
+            example, outcome = write(Check(example, turn, "assistant"), endpoint, tries)
+            wording.append(f"assistant: {outcome}")
+    return replace(example, wording=tuple(wording))
 
 
-def unfit(words: Words) -> str:
-    """Why a user would not say this; nothing when one might."""
-    if not words.text.strip() or len(words.text) > LONGEST:
-        return f"say something, in at most {LONGEST:,} letters"
-    if leaked := leaks(words.text):
-        return f"no user says the name of a tool or field: {', '.join(sorted(leaked))}"
-    return ""
+def write(check: Check, endpoint: Endpoint, tries: int) -> tuple[Example, str]:
+    """Return the example with one text in the model's words, or as it is with the reason in a few words."""
+    try:
+        answer = ask(endpoint, request(check), Wording, check.fault, tries)
+    except TooLong:
+        answer = Answer[Wording](None, "more than the model reads")
+    if answer.value is None:
+        return check.example, answer.why.split(":")[0]
+    return check.reworded(answer.value.text), MODEL
 
 
-def shown(context: Context) -> str:
-    """The context as the model sees it: the first entities of each type, with their names, and plain values."""
-    ids = {
-        type: [f"{found.label} ({found.id})" if found.label else found.id for found in list(known.values())[:SHOWN]]
-        for type, known in sorted(context.ids.items())
-    }
-    values = {name: list(known)[:SHOWN] for name, known in sorted(context.values.items())}
-    return json.dumps({**ids, **values}, ensure_ascii=False)
+def request(check: Check) -> tuple[Message, ...]:
+    """Return what the model is shown of a text: whose it is, what was said before, what tools replied, the draft."""
+    own = user_facts(check) if check.speaker == "user" else assistant_facts(check)
+    keep = json.dumps(check.values, ensure_ascii=False)
+    lines = [*said_before(check), *own, f"Texts to keep: {keep}", f"Draft: {check.old}"]
+    return Message("system", USER if check.speaker == "user" else ASSISTANT), Message("user", "\n".join(lines))
 
 
-def sources(calls: Sequence[ToolCall], talk: Talk) -> tuple[int, ...]:
-    """The steps that gave the calls an id which the user did not: of several the last."""
-    said, found = " ".join(talk.turns), set()
-    for call in calls:
-        ids = TOOLS[call.name][1].ids if call.name in TOOLS else {}
-        for value in single({name: one for name, one in (call.arguments or {}).items() if name in ids}):
-            givers = [number for number, step in enumerate(talk.steps) if shows(step, value)]
-            if givers and not grounded(value, said):
-                found.add(givers[-1])
-    return tuple(sorted(found))
+def said_before(check: Check) -> Iterator[str]:
+    for turn, answer in zip(check.example.turns[: check.turn], check.example.answers, strict=False):
+        yield f"The user said before: {turn}"
+        yield f"The assistant answered: {answer}"
 
 
-def shows(step: Step, value: Any) -> bool:
-    return any(grounded(value, text) for text in step.observations)
+def user_facts(check: Check) -> Iterator[str]:
+    example = check.example
+    if example.persona:
+        yield f"Manner of the user: {example.persona}"
+    yield LEVELS[example.level]
+    if check.act in USER_ACTS:
+        yield USER_ACTS[check.act]
+
+
+def assistant_facts(check: Check) -> Iterator[str]:
+    example = check.example
+    yield f"The user says: {example.turns[check.turn]}"
+    for step in example.steps:
+        if step.turn == check.turn:
+            yield from (f"A tool replied: {text[:MOST_SHOWN]}" for text in step.observations)
+    for failure in example.failures:
+        if failure.turn == check.turn:
+            yield f"A tool refused: {failure.observation[:MOST_SHOWN]}"
+    if check.act in ASSISTANT_ACTS:
+        yield ASSISTANT_ACTS[check.act]

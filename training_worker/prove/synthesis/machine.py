@@ -19,8 +19,7 @@ from mcp_servers.world import World
 
 from ..chat import write_calls
 from ..reward import form_level
-from ..trajectory import Act, Arrival, Failure, Kind, Level, Message, Recovery, Step, ToolCall
-from .goals import Plan
+from ..trajectory import Arrival, Failure, Kind, Level, Message, Recovery, Step, ToolCall
 from .knobs import Knobs, Sort
 from .sampler import Context
 
@@ -160,24 +159,9 @@ class Lesson:
 
 
 class Teacher(Protocol):
-    """Both sides of a conversation. `task` may have other candidates than the one it was made for, `plan` is what the
-    calls follow; `today` is the reference date where the user names it, else empty; `features` names kinds of
-    difficulty. `hidden` is the position of a wish in the plan that no shown tool may serve, `lookups` are the calls
-    that no wish asks for."""
+    """Both sides of a conversation. `task` may have other candidates than the one it was made for."""
 
     task: Task
-    plan: Plan
-    today: str
-    features: set[str]
-    hidden: int | None
-
-    @property
-    def lookups(self) -> tuple[ToolCall, ...]:
-        """Calls that are made only for what later calls take from them."""
-
-    @property
-    def acts(self) -> tuple[Act, ...]:
-        """The right act in each user turn."""
 
     def ask(self, talk: Talk) -> str | None:
         """The user's next turn; None when there is nothing more to ask."""

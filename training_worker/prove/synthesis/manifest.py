@@ -34,6 +34,7 @@ class Part:
     persona, origin ("" is synthesis) and by how failures met on the way were recovered from (once for each failure);
     `checks` are imported ones with calls by what servers of others made of them, `order_unknown` such as do not know
     the order of their steps. `foreign_tools` are those of `tools` that are not of our servers, whatever their names.
+    `wording` counts the texts that a language model wrote, and those for which the scripted one stands, by reason.
     `quality` has the value of each row of synthesis/quality.py, where it was measured. `searches` counts the searches
     for another way to serve a wish whose tool is hidden (synthesis/unserved.py): of conversations of the split, which
     found none, and of those that were dropped for what was found or not found.
@@ -59,6 +60,7 @@ class Part:
     checks: Annotated[COUNTS, Field(exclude_if=lambda checks: not checks)] = field(default_factory=dict)
     order_unknown: Annotated[int, Field(exclude_if=lambda count: not count)] = 0
     foreign_tools: Annotated[COUNTS, Field(exclude_if=lambda tools: not tools)] = field(default_factory=dict)
+    wording: Annotated[COUNTS, Field(exclude_if=lambda counts: not counts)] = field(default_factory=dict)
     quality: Annotated[dict[str, float], Field(exclude_if=lambda figures: not figures)] = field(default_factory=dict)
     searches: Annotated[COUNTS, Field(exclude_if=lambda counts: not counts)] = field(default_factory=dict)
 
@@ -102,7 +104,7 @@ class Drawn:
 def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
     """Count a split; one pass, nothing is kept of an example."""
     kinds, servers, tools, knobs, levels, personas, failures, sources, checks = (Counter[str]() for _ in range(9))
-    foreign = Counter[str]()
+    foreign, wording = Counter[str](), Counter[str]()
     steps, turns = Counter[int](), Counter[int]()
     conversations = not_certified = order_unknown = unserved = 0
     for example in examples:
@@ -118,6 +120,7 @@ def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
         sources[example.source] += 1
         called = [call.name for step in example.steps for call in step.calls]
         tools.update(called)
+        wording.update(example.wording)
         foreign.update(name for name in called if not is_ours(example, name))
         servers.update({TOOLS[name][0].name for name in called if name in TOOLS and not example.source})
         knobs.update(knobs_of(example))
@@ -141,6 +144,7 @@ def part(examples: Iterable[Example], sha256: str, drawn: Drawn) -> Part:
         order_unknown=order_unknown,
         foreign_tools=by_name(foreign),
         searches=count_searches(unserved, drawn.dropped),
+        wording=by_name(wording),
         **asdict(drawn),
     )
 

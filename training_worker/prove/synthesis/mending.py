@@ -64,6 +64,7 @@ def mended(id: str, before: Example, wanted: Mended) -> Example:
         candidates=tuple(dict.fromkeys([*before.candidates, *(name for name in called if name not in before.offered)])),
         fingerprint=fingerprint(before.world.servers),
         acts=before.acts if wanted == as_it_is(before) else (),
+        wording=before.wording if (wanted.turns, wanted.answers) == (before.turns, before.answers) else (),
     )
     example = run(example, groups, failures)
     if [call for step in example.steps for call in step.calls] == [c for step in before.steps for c in step.calls]:

@@ -1,25 +1,15 @@
-"""Who teaches, by a recipe: the programmatic teacher, or the language model that the environment names."""
+"""Teachers by recipe: the programmatic one, or the language model that the environment names."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
-from .dialogue import Dialogue
 from .endpoint import Endpoint, EndpointFailed
 from .endpoint.settings import Settings, from_environment, variable
-from .language_model import LanguageModel
-from .machine import Lesson, Teacher
 
 PROGRAMMATIC = "programmatic"
-Teach = Callable[[Lesson], Teacher]
-
-
-def teacher(model: str) -> Teach:
-    """The teacher of a recipe; a model is asked at the endpoint that the environment names. Raises EndpointFailed."""
-    return partial(LanguageModel, endpoint=endpoint(model)) if model else Dialogue
 
 
 @cache

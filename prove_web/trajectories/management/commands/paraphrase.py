@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from training_worker.prove.export.publish import publish
 from training_worker.prove.synthesis.endpoint import Endpoint, EndpointFailed
 from training_worker.prove.synthesis.endpoint.settings import from_environment
-from training_worker.prove.synthesis.folder import Taken
+from training_worker.prove.synthesis.folder import Taken, told
 from training_worker.prove.synthesis.paraphrase import paraphrase_folder
 from training_worker.prove.trajectory import UnreadableData
 from training_worker.terminal import counted
@@ -19,7 +19,7 @@ from training_worker.terminal import counted
 class Command(BaseCommand):
     """`manage.py paraphrase FOLDER --out FOLDER`: what was answered is kept, so a second try goes on from there."""
 
-    help = "Have a language model word the users of a data set; PROVE_LLM_URL and PROVE_LLM_MODEL say which."
+    help = "Have a language model word the conversations of a data set; PROVE_LLM_URL and PROVE_LLM_MODEL say which."
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             used = from_environment(os.environ, Path(settings.PROVE_DATA) / "answers")
             out.mkdir(parents=True, exist_ok=True)  # rather now than after all the work
             with Endpoint(used) as endpoint, counted("paraphrase") as progress:
-                report = paraphrase_folder(source, out, endpoint, progress, replacing=bool(options["replace"]))
+                manifest = paraphrase_folder(source, out, endpoint, progress, replacing=bool(options["replace"]))
             publish(out)
         except (EndpointFailed, Taken, UnreadableData) as reason:
             raise CommandError(str(reason)) from None
@@ -43,7 +43,6 @@ class Command(BaseCommand):
             raise CommandError(f"{error.filename} is not there; `manage.py synthesize` makes data sets.") from None
         except OSError as error:
             raise CommandError(f"{error.filename or out}: {error.strerror}; name another folder with --out.") from error
-        self.stdout.write(f"{report.reworded:,} of {report.turns:,} turns in the words of {report.model}, in {out}")
-        for why, count in report.kept.items():
-            self.stdout.write(f"{count:,} kept theirs: {why}")
+        self.stdout.write(told(manifest))
+        self.stdout.write(f"in {out}; `python manage.py verify {out}` replays it")
         self.stdout.write(f"{endpoint.asked:,} requests, {endpoint.spent:,} tokens; the rest was answered before")

@@ -41,7 +41,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--language-model",
             action="store_true",
-            help="let the model at PROVE_LLM_URL teach",
+            help="let the model at PROVE_LLM_URL word the conversations",
         )
         parser.add_argument("--replace", action="store_true", help="replace the finished data set that is there")
 

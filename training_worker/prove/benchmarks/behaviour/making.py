@@ -12,7 +12,6 @@ from ...synthesis.conversation import SPREAD, Wanted, converse
 from ...synthesis.machine import Stuck
 from ...synthesis.sampler import NothingFits, StepRefused
 from ...synthesis.shards import Draws
-from ...synthesis.teachers import teacher
 from ...synthesis.validate import Rejected
 from ...trajectory import Example
 from ..worlds.making import draws_of, first, indices
@@ -58,7 +57,7 @@ def conversation(behaviour: Behaviour, draws: Draws, index: int) -> Example | No
     asked = Wanted(index, "held_out", about, behaviour.kind, behaviour.level)
     for trial in range(TRIALS):
         try:
-            return converse(asked, trial, draws.graph, draws.recipe, teacher(""))
+            return converse(asked, trial, draws.graph, draws.recipe)
         except (NothingFits, StepRefused, Rejected, Stuck):
             continue
     return None
