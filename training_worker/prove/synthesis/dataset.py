@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
 from math import ceil
 from pathlib import Path
 
@@ -19,8 +18,8 @@ from .dedup import distinct
 from .shards import SIZE, Draws, Result, Task
 
 ENOUGH = 25  # conversations that a tool should come in
-FOR_EACH = 40  # draws about one tool in a round, when it has come too seldom
-RESERVE = 25  # of so many conversations one is drawn only in the second round, about tools that came too seldom
+FOR_EACH = 2  # draws about a tool for each conversation that it lacks
+RESERVE = 12  # of so many conversations one is drawn only in the second round, about tools that came too seldom
 SPARE = 10  # draws of a kind beyond what lacks of it
 DRAWS = 3  # draws for each conversation that is asked for, at most
 Progress = Callable[[int, int], None]
@@ -208,17 +207,20 @@ class CannotBeMet(Exception):
 def mixed(counts: Mapping[Kind, int], first: int, about: Sequence[str] = ()) -> list[Task]:
     """Tasks from this index on, so many of each kind, each kind spread evenly over the whole.
 
-    Every other one is about one of these tools, a few for each; the rest about whichever tool their index names.
+    The first chains are about these tools, one each; the rest about whichever tool their index names.
     """
     places = sorted(((number + 0.5) / count, kind) for kind, count in counts.items() for number in range(count))
-    tools = chain.from_iterable(repeat(about, FOR_EACH))
-    return [(index, kind, None if index % 2 else next(tools, None)) for index, (_, kind) in enumerate(places, first)]
+    tools = iter(about)
+    return [
+        (index, kind, next(tools, None) if kind == "chain" else None) for index, (_, kind) in enumerate(places, first)
+    ]
 
 
 def rare(kept: list[Example], tools: list[str]) -> list[str]:
-    """The tools that have come in fewer conversations than they should, the rarest first."""
+    """Return the tools that come in too few conversations, the rarest first, each as often as it is to be drawn."""
     counts = Counter(name for example in kept for name in {call.name for step in example.steps for call in step.calls})
-    return sorted((name for name in tools if counts[name] < ENOUGH), key=lambda name: (counts[name], name))
+    rarest = sorted((name for name in tools if counts[name] < ENOUGH), key=lambda name: (counts[name], name))
+    return [name for name in rarest for _ in range(FOR_EACH * (ENOUGH - counts[name]))]
 
 
 def first_of_each(examples: Iterable[Example], wanted: Mapping[Kind, int]) -> list[Example]:
