@@ -111,6 +111,17 @@ def test_a_write_that_is_undone_again_is_still_one_too_many(chains: list[Example
         assert idle.goal_success and not undone.goal_success
 
 
+def test_a_write_that_is_left_out_leaves_the_goal_unreached(chains: list[Example]) -> None:
+    left_out = 0
+    for example in chains:
+        writing = {write_calls(step.calls) for step in example.steps if TOOLS[step.calls[0].name][1].writes}
+        texts = [text for text in list_texts(example) if text not in writing]
+        if writing and len(texts) > len(example.answers):
+            left_out += 1
+            assert not speak(example, texts).goal_success, example.id
+    assert left_out > len(chains) / 4
+
+
 def test_facts_that_are_due_have_to_be_told_in_their_turn(chains: list[Example]) -> None:
     due = 0
     for example in chains:
