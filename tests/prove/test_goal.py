@@ -65,6 +65,10 @@ def strict(rollout: Rollout) -> bool:
     return rollout.reward is not None and is_success(rollout.reward)
 
 
+def list_writes(example: Example) -> list[ToolCall]:
+    return [call for step in example.steps for call in step.calls if TOOLS[call.name][1].writes]
+
+
 def find_free_read(example: Example) -> ToolCall | None:
     """Return a look-up that takes no arguments and that the ground truth does not make."""
     own = {call.name for step in example.steps for call in step.calls}
@@ -89,7 +93,7 @@ def test_one_more_read_is_free_and_one_more_write_is_not(examples: list[Example]
             rollout = speak_with(example, read)
             reads += rollout.calls[-1].level == 3
             assert rollout.goal_success and not strict(rollout), example.id
-        for call in [call for step in example.steps for call in step.calls if TOOLS[call.name][1].writes]:
+        for call in list_writes(example):
             rollout = speak_with(example, call)
             accepted = rollout.calls[-1].level == 3
             writes += accepted
@@ -109,6 +113,29 @@ def test_a_write_that_is_undone_again_is_still_one_too_many(chains: list[Example
         idle, undone = (speak(one, [LOOK, *more, "All is well."]) for more in ([], calls))
         assert [made.level for made in undone.calls] == [3, 3, 3] and final_state(one, undone) == 1.0
         assert idle.goal_success and not undone.goal_success
+
+
+def test_a_write_that_is_left_out_leaves_the_goal_unreached(chains: list[Example]) -> None:
+    left_out = 0
+    for example in chains:
+        writing = {write_calls(step.calls) for step in example.steps if TOOLS[step.calls[0].name][1].writes}
+        texts = [text for text in list_texts(example) if text not in writing]
+        if writing and len(texts) > len(example.answers):
+            left_out += 1
+            assert not speak(example, texts).goal_success, example.id
+    assert left_out > len(chains) / 4
+
+
+def test_a_write_with_another_text_leaves_another_world(chains: list[Example]) -> None:
+    wrong = 0
+    for example in chains:
+        values = [value for call in list_writes(example) for value in (call.arguments or {}).values()]
+        for text in sorted({value for value in values if isinstance(value, str) and " " in value}):
+            rollout = speak(example, [one.replace(text, f"{text} twice") for one in list_texts(example)])
+            if all(made.level == 3 for made in rollout.calls):
+                wrong += 1
+                assert not rollout.goal_success, (example.id, text)
+    assert wrong > 5
 
 
 def test_facts_that_are_due_have_to_be_told_in_their_turn(chains: list[Example]) -> None:

@@ -22,15 +22,17 @@ Fact = tuple[str, str, Value]  # tool, name of the field, value
 def reaches_goal(example: Example, rollout: Rollout) -> bool:
     """Return whether a rollout of an example of our own servers reaches its goal.
 
-    It ends by an answer, all servers end as the ground truth leaves them, no tool that writes was accepted more often
-    than in the ground truth, and the text that ends each user turn states the facts due there. Look-ups are free.
-    Where nothing is to be called, that leaves: no write, and a last text; elsewhere some call was accepted.
+    It ends by an answer, all servers end as the ground truth leaves them, the accepted writes are by tool as many as in
+    the ground truth, also where they undo each other, and the text that ends each user turn states the facts due there.
+    Look-ups are free. Where nothing is to be called, that leaves: no write, and a last text; elsewhere some call was
+    accepted.
 
     It misses facts in words that `find_said` does not know, such as a rounded amount or a day without its year, and
     facts told beside a call or in another turn. Two wrong writes of right tools that cancel each other pass.
     """
     turns, accepted = split_turns(rollout), succeeded(rollout.calls)
-    if rollout.end != "answered" or not turns or not turns[-1].text.strip() or find_extra_writes(example, accepted):
+    due = count_writes(call for step in example.steps for call in step.calls)
+    if rollout.end != "answered" or not turns or not turns[-1].text.strip() or count_writes(accepted) != due:
         return False
     if example.abstains:
         return True
@@ -42,12 +44,8 @@ def reaches_goal(example: Example, rollout: Rollout) -> bool:
     return bool(accepted) and told and final_state(example, rollout) == 1.0
 
 
-def find_extra_writes(example: Example, accepted: Iterable[ToolCall]) -> Counter[str]:
-    """Return the tools whose accepted writes are more than in the ground truth, also if they were undone again."""
-    return count_writes(accepted) - count_writes(call for step in example.steps for call in step.calls)
-
-
 def count_writes(calls: Iterable[ToolCall]) -> Counter[str]:
+    """Return how many calls there are of each tool that writes."""
     return Counter(call.name for call in calls if TOOLS[call.name][1].writes)
 
 
