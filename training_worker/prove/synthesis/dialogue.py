@@ -16,9 +16,10 @@ from ..speech import is_instant, phrases_for, phrases_of
 from ..trajectory import Act, ToolCall
 from .comparisons import choose_winner, verdict
 from .corrections import correct
-from .goals import Plan, PlannedCall, Planner, Wish
+from .goals import Planner
 from .language import NO_NOUNS, PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
+from .plan import Plan, PlannedCall, Wish
 from .recovery import taken_over
 from .replies import closing_text, decline, declined, report
 from .sampler import NothingFits, contexts
@@ -175,7 +176,7 @@ class Dialogue:
         count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), len(wishes))
         own = [at for at, wish in enumerate(wishes) if wish.link == "corrected"]  # begin a turn
         rest = [at for at in range(1, len(wishes)) if at not in own]
-        cuts = sorted([*own, *self.draw.sample(rest, count - 1 - len(own))])
+        cuts = sorted([*own, *self.draw.sample(rest, max(0, count - 1 - len(own)))])
         groups = [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, len(wishes)], strict=True)]
         open = self.open_value(groups) if self.task.level == "missing" else None
         turns, numbers = list[ScriptedTurn](), dict[int, int]()

@@ -15,8 +15,8 @@ from mcp_servers.kit import Draw, Tool
 from mcp_servers.world import World
 
 from ..trajectory import ToolCall
-from .goals import PlannedCall
 from .language import choose, clause, fields
+from .plan import PlannedCall
 from .planner import POINTER, Done
 from .sampler import Context, NothingFits, fill
 from .wording import thing
