@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from mcp_servers.catalogue import TOOLS
@@ -13,18 +13,18 @@ from mcp_servers.kit import Draw
 from mcp_servers.kit.phrases import MeasurePhrases
 
 from ..speech import conjunction, forms, phrases_for, rank
-from .referents import Description
+from .plan import Comparison, PlannedCall, Referent, Wish
+from .referents import NAMED, Description
 from .replies import addressed, sentence
 
 if TYPE_CHECKING:
-    from .goals import PlannedCall, Planner, Referent, Wish
+    from .goals import Planner
 
 COMPARED = 0.55  # of the wishes for a tool that shows a number to compare are about several entities
 SUMS = 0.95  # of these, where the numbers may be added up
 ACTED_ON = 0.8  # of the comparisons and sums are followed by an act on the winner
 LEAST = 10  # a smaller number stands in a row by chance
 TRIED = 8  # tools for that
-PEOPLE = frozenset({"EmailAddress"})
 COUNTS = {2: "two", 3: "three"}
 
 QUESTIONS = (
@@ -67,14 +67,6 @@ WINNER_ANSWERS = (
     "With {value}, {winner} has {rank}. The rest: {others}.", "{winner}: {value}. In comparison: {others}.",
     "I see {value} for {winner}, so that has {rank}. Otherwise: {others}.",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What a wish about several entities wants to know of a number of each: their sum, or which has most or least."""
-
-    field: str
-    kind: Literal["sum", "most", "least"]
 
 
 def measures(tool: str) -> Mapping[str, MeasurePhrases]:
@@ -126,7 +118,7 @@ def question(measure: MeasurePhrases, wish: Wish, draw: Draw) -> str:
     largest = wish.comparison.kind == "most"
     frames = QUESTIONS if wish.comparison.kind != "sum" else SUMS_OF_COUNTS if counted else SUMS_OF_AMOUNTS
     frame = draw.choice(frames)
-    if TOOLS[wish.tool][1].ids[parameter] in PEOPLE:
+    if TOOLS[wish.tool][1].ids[parameter] in NAMED:
         frame = re.sub(r"([Ww])hich has", r"\1ho has", frame)
     said = rank(measure, largest, count)
     return frame.format(rank=said, plural=measure.noun[1], many=measure.degree, all=f"{{{parameter}}}", any="{any}")
@@ -145,7 +137,7 @@ def choose_winner(planner: Planner) -> bool:
         return False
     largest, extreme = planner.draw.choice(ends)
     position = last.calls[numbers.index(extreme)]
-    ways = WINNERS[: 2 if last.each[position].type in PEOPLE else None]
+    ways = WINNERS[: 2 if last.each[position].type in NAMED else None]
     text = planner.draw.choice(ways).format(rank=rank(measure, largest, len(numbers)), count=COUNTS[len(numbers)])
     winner = describe_winner(planner, last.each[position], position, text)
     taking = [

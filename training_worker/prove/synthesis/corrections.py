@@ -14,7 +14,8 @@ from mcp_servers.kit.phrases import slots
 from ..pairs import as_taken
 from ..provenance import instant_of, is_date
 from ..speech import forms, phrases_for
-from .goals import PlannedCall, Planner, Referent, Wish, rounded
+from .goals import Planner, rounded
+from .plan import PlannedCall, Referent, Wish
 from .unserved import effect
 
 CORRECTED = 0.7  # of the writes that the world lets one correct

@@ -16,9 +16,10 @@ from ..speech import is_instant, phrases_for, phrases_of
 from ..trajectory import Act, ToolCall
 from .comparisons import choose_winner, verdict
 from .corrections import correct
-from .goals import Plan, PlannedCall, Planner, Wish
+from .goals import Planner
 from .language import NO_NOUNS, PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
+from .plan import Plan, PlannedCall, Wish
 from .recovery import taken_over
 from .replies import closing_text, decline, declined, report
 from .sampler import NothingFits, contexts

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import networkx as nx
 
@@ -24,8 +24,9 @@ from mcp_servers.world import World
 from ..pairs import as_taken
 from ..shapes import found_in, rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for
-from .comparisons import COMPARED, Comparison, compare, measures
-from .referents import OPAQUE, Description, descriptions
+from .comparisons import COMPARED, compare, measures
+from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish
+from .referents import NAMED, OPAQUE, Description, descriptions
 from .sampler import Context, NothingFits, StepRefused, value
 
 ATTEMPTS = 5  # at a wish, with other entities and words
@@ -47,92 +48,11 @@ ABOVE = ("above", "more than", "over", "higher than", "greater than")
 BELOW = ("below", "less than", "under", "lower than", "smaller than")
 WIDE = re.compile(r"[a-z](?:(?!\b(?:it|its|it's|is|has|was|that|this|one|itself)\b).)*")
 """Phrases that may be about several things: requests in which nothing stands in the singular."""
-NAMED = frozenset({"EmailAddress"})  # whose names say enough, wherever they were looked up
 AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again under the same name
 FREE = frozenset({"text", "title", "name", "body", "memo", "note", "label", "subject", "limit", "query"})
 NEW = 0.7  # of the entities that a call made are "the new draft"
 RAW = 0.06  # of the ids that a look-up could find are said as they are, as somebody copies them from an e-mail
 SUPERLATIVES = 0.35  # of the descriptions, where both kinds fit
-Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second", "corrected"]
-
-
-@dataclass(frozen=True)
-class Sighting:
-    """An entity that an observation shows: by which call, in which row of which list."""
-
-    type: str
-    id: str
-    call: int
-    row: dict[str, Any] | None = None
-    rows: tuple[dict[str, Any], ...] = ()
-
-
-@dataclass(frozen=True)
-class Referent:
-    """What an id argument stands for: its sighting, or None where the user says the id; and the words for it."""
-
-    id: str
-    type: str
-    description: Description
-    sighting: Sighting | None = None
-
-
-@dataclass
-class PlannedCall:
-    """A call that was run in the fork: which wish it serves, and which earlier calls show the ids in its arguments;
-    `fresh` if one of these ids was in no call before; `currency` is that of the entities, "" where it is not known."""
-
-    tool: str
-    arguments: dict[str, Any]
-    text: str
-    wish: int
-    rests_on: frozenset[int]
-    before: World
-    fresh: bool = False
-    currency: str = ""
-
-    @property
-    def writes(self) -> bool:
-        return TOOLS[self.tool][1].writes
-
-
-@dataclass
-class Wish:
-    """One thing that the user asks for: a phrase of its tool, the words for each slot, and the calls that fulfil it.
-
-    `calls` are positions in the plan; several where the wish is about several entities, which `each` names by call.
-    `link` says how it is connected with what was done before. `condition` is a clause that decides whether it is to be
-    done at all, and `checked` are the field that it is about and its value, in words. `comparison` is what is to be
-    known of several entities together.
-    """
-
-    tool: str
-    phrase: str
-    words: dict[str, str]
-    calls: list[int]
-    link: Link
-    referents: dict[str, list[Referent]] = field(default_factory=dict)
-    arguments: dict[str, Any] = field(default_factory=dict)
-    condition: str = ""
-    checked: tuple[str, str] = ("", "")
-    done: bool = True
-    each: dict[int, Referent] = field(default_factory=dict)
-    comparison: Comparison | None = None
-
-    def words_of(self, position: int) -> dict[str, str]:
-        """Return the words for the call at a position, of a wish about several entities."""
-        one = self.each[position]
-        name = next(name for name, many in self.referents.items() if one in many)
-        return self.words | {name: one.description.text}
-
-
-@dataclass
-class Plan:
-    """Wishes, and the calls in the order in which they were run."""
-
-    wishes: list[Wish]
-    calls: list[PlannedCall]
-    features: set[str] = field(default_factory=set)
 
 
 class Planner:

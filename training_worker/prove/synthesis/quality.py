@@ -257,16 +257,16 @@ def find_feeds(example: Example) -> Iterator[tuple[int, int, int]]:
                 observed.update((value, g) for value in find_values(parse(observation)) if value not in observed)
 
 
-def find_corrections(example: Example) -> dict[int, int]:
-    """Return the steps that repeat the last step before their turn but for one plain value, each with that step."""
-    found = {}
+def find_corrections(example: Example) -> set[int]:
+    """Return the steps that repeat the last step before their turn but for one argument, as a correction does."""
+    found = set()
     for g in range(1, len(example.steps)) if "correction" in example.features else ():
         before, step = example.steps[g - 1 : g + 1]
         one, other = before.calls[0], step.calls[0]
         if len(before.calls) == len(step.calls) == 1 and one.name == other.name and before.turn < step.turn:
             old, new = one.arguments or {}, other.arguments or {}
             if len([name for name in {**old, **new} if old.get(name) != new.get(name)]) == 1:
-                found[g] = g - 1
+                found.add(g)
     return found
 
 

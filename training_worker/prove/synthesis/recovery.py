@@ -7,7 +7,7 @@ from typing import Any
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Tool
 
-from .goals import PlannedCall
+from .plan import PlannedCall
 
 
 def taken_over(call: PlannedCall, tool: Tool) -> dict[str, Any] | None:

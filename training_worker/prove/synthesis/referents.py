@@ -12,6 +12,7 @@ from mcp_servers.kit.phrases import EntityPhrases, Phrases, slots
 from ..speech import forms
 
 OPAQUE = re.compile(r"[A-Z]{2,6}-?\d[\w-]*|[A-Z0-9]{6}")
+NAMED = frozenset({"EmailAddress"})  # whose names say enough, wherever they were looked up
 LONGEST = 60  # characters of a field that somebody says
 Kind = Literal["attributes", "superlative", "only", "comparison"]
 

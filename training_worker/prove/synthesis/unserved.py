@@ -23,7 +23,7 @@ from ..pairs import as_taken
 from ..provenance import instant_of, is_date, single
 from ..shapes import found_in
 from ..trajectory import ToolCall
-from .goals import Plan
+from .plan import Plan
 from .sampler import Context, contexts
 
 BUDGET = 3_000  # calls of one search

@@ -1,0 +1,100 @@
+"""Plans of conversations: wishes, the calls that fulfil them, and the entities that both are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.world import World
+
+from .referents import Description
+
+Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second", "corrected"]
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """An entity that an observation shows: by which call, in which row of which list."""
+
+    type: str
+    id: str
+    call: int
+    row: dict[str, Any] | None = None
+    rows: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Referent:
+    """What an id argument stands for: its sighting, or None where the user says the id; and the words for it."""
+
+    id: str
+    type: str
+    description: Description
+    sighting: Sighting | None = None
+
+
+@dataclass
+class PlannedCall:
+    """A call that was run in the fork: which wish it serves, and which earlier calls show the ids in its arguments;
+    `fresh` if one of these ids was in no call before; `currency` is that of the entities, "" where it is not known."""
+
+    tool: str
+    arguments: dict[str, Any]
+    text: str
+    wish: int
+    rests_on: frozenset[int]
+    before: World
+    fresh: bool = False
+    currency: str = ""
+
+    @property
+    def writes(self) -> bool:
+        return TOOLS[self.tool][1].writes
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a wish about several entities wants to know of a number of each: their sum, or which has most or least."""
+
+    field: str
+    kind: Literal["sum", "most", "least"]
+
+
+@dataclass
+class Wish:
+    """One thing that the user asks for: a phrase of its tool, the words for each slot, and the calls that fulfil it.
+
+    `calls` are positions in the plan; several where the wish is about several entities, which `each` names by call.
+    `link` says how it is connected with what was done before. `condition` is a clause that decides whether it is to be
+    done at all, and `checked` are the field that it is about and its value, in words. `comparison` is what is to be
+    known of several entities together.
+    """
+
+    tool: str
+    phrase: str
+    words: dict[str, str]
+    calls: list[int]
+    link: Link
+    referents: dict[str, list[Referent]] = field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
+    condition: str = ""
+    checked: tuple[str, str] = ("", "")
+    done: bool = True
+    each: dict[int, Referent] = field(default_factory=dict)
+    comparison: Comparison | None = None
+
+    def words_of(self, position: int) -> dict[str, str]:
+        """Return the words for the call at a position, of a wish about several entities."""
+        one = self.each[position]
+        name = next(name for name, many in self.referents.items() if one in many)
+        return self.words | {name: one.description.text}
+
+
+@dataclass
+class Plan:
+    """Wishes, and the calls in the order in which they were run."""
+
+    wishes: list[Wish]
+    calls: list[PlannedCall]
+    features: set[str] = field(default_factory=set)
