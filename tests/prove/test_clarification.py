@@ -27,7 +27,7 @@ from training_worker.prove.synthesis.clarification import can_leave_out, draw_so
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.drift import rerun
 from training_worker.prove.synthesis.goals import Plan, PlannedCall, Wish
-from training_worker.prove.synthesis.knobs import PAPER, Knobs, Sort
+from training_worker.prove.synthesis.knobs import PAPER, Sort
 from training_worker.prove.synthesis.manifest import Drawn, part
 from training_worker.prove.synthesis.mending import as_it_is, mended
 from training_worker.prove.synthesis.replay import drift_of, unusable
@@ -166,7 +166,7 @@ def test_the_tool_is_in_no_prompt_before_its_turn_and_in_that_turn_s_message(arr
     for example in arriving:
         turn, tool = arrived(example)
         prompt = Prompt(example)
-        assert tool not in json.dumps(prompt.tools)
+        assert f'"{tool}"' not in json.dumps(prompt.tools)
         messages = [*prompt.opening, *demonstration(example)]
         users = [message.content for message in messages if message.role == "user"]
         assert [ARRIVED in text for text in users] == [at == turn for at in range(len(users))]
@@ -235,7 +235,6 @@ def test_the_shares_are_those_of_the_knobs() -> None:
     drawn = Counter(draw_sort(PAPER, 0, "train", index) for index in range(draws))
     assert {sort: count / draws for sort, count in drawn.items()} == pytest.approx(dict(PAPER.sorts), abs=0.03)
     assert sum(PAPER.sorts.values()) == pytest.approx(1) and set(PAPER.sorts) == set(SORTS)
-    assert {draw_sort(Knobs(), 0, "train", index) for index in range(50)} == {"declined"}
 
 
 def test_the_page_has_the_shares_of_the_knobs() -> None:

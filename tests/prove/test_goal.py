@@ -128,7 +128,7 @@ def test_a_write_that_is_left_out_leaves_the_goal_unreached(chains: list[Example
 
 def test_a_write_with_another_text_leaves_another_world(chains: list[Example]) -> None:
     wrong = 0
-    for example in chains:
+    for example in [one for one in chains if "correction" not in one.features]:
         values = [value for call in list_writes(example) for value in (call.arguments or {}).values()]
         for text in sorted({value for value in values if isinstance(value, str) and " " in value}):
             rollout = speak(example, [one.replace(text, f"{text} twice") for one in list_texts(example)])

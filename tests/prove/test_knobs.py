@@ -67,7 +67,7 @@ def test_two_in_five_conversations_see_three_to_eight_tools_of_other_servers(all
 def test_the_examples_made_keep_these_laws(examples: tuple[Example, ...]) -> None:
     for example in examples:
         called = {call.name for step in example.steps for call in step.calls}
-        assert called <= set(example.candidates) and example.candidates
+        assert called <= set(example.offered) and example.candidates
         assert servers_of(example.candidates) <= set(example.world.servers)
 
 

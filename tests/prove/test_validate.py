@@ -102,7 +102,7 @@ def test_an_edge_that_points_back_costs_the_oracle_its_reward(chains: list[Examp
 
 
 def told(example: Example, *turns: str, steps: tuple[Step, ...]) -> Example:
-    return replace(example, turns=turns, steps=steps, acts=(), today="")
+    return replace(example, turns=turns, steps=steps, acts=(), today="", failures=())
 
 
 def test_a_pin_that_nobody_gave_is_rejected_wherever_it_could_have_come_from(chains: list[Example]) -> None:

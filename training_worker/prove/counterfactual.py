@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from .formats import HERMES
 from .formats.hermes import Hermes
 from .reward import PAPER, RewardConfig
-from .rollout import Attempt, Limits
+from .rollout import Attempt, Limits, measure
 from .trajectory import Example, ExecutedCall, Message, Rollout, ToolCall
 
 UNBOUND = 1_000_000  # calls and turns are those there are: what ended the rollout ends it again
@@ -108,7 +108,8 @@ def rerun(example: Example, rollout: Rollout, calls: Sequence[ExecutedCall], con
     done = attempt.finish()
     was = {at: [made.call for made in rollout.calls if made.turn == at] for at in given}
     said = {str(at): texts[at] if given[at] == was[at] else HERMES.write(given[at]) for at in given}
-    return replace(done, transcript=tuple(spoken(message, said) for message in done.transcript))
+    done = replace(done, transcript=tuple(spoken(message, said) for message in done.transcript))
+    return measure(example, done) if done.reward and not example.source else done
 
 
 def spoken(message: Message, said: Mapping[str, str]) -> Message:

@@ -231,7 +231,7 @@ class Attempt:
         """With its reward; what breaks while the world is asked again for it is no more the policy's than before."""
         try:
             rollout = replace(rollout, reward=reward_of(self.example, rollout, self.reward))
-            return rollout if self.example.source else measure(self.example, rollout)
+            return measure(self.example, rollout) if self.example.digests and not self.example.source else rollout
         except Exception as error:
             if not self.reward.needs_world:
                 raise

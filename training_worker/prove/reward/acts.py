@@ -54,9 +54,12 @@ def split_turns(rollout: Rollout) -> list[UserTurn]:
 def compare_acts(example: Example, rollout: Rollout) -> tuple[tuple[TurnAct, TurnAct], ...]:
     """Return the right act and the policy's in each user turn that it reached; none where the right ones are unknown.
 
-    Where the right act is to ask, a question at the end counts, whatever was looked up before it.
+    Where the right act is to ask, a question at the end counts, whatever was looked up before it. In a turn in which
+    some wishes are served and one is declined, to call is right.
     """
-    right = (RIGHT[act] for act in example.acts)
+    served = {step.turn for step in example.steps}
+    ends = (RIGHT[act] for act in example.acts)
+    right: list[TurnAct] = ["call" if act == "text" and turn in served else act for turn, act in enumerate(ends)]
     return tuple((act, find_act(turn, act)) for act, turn in zip(right, split_turns(rollout), strict=False))
 
 

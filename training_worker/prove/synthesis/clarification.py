@@ -24,9 +24,10 @@ from mcp_servers.kit.phrases import OPTIONAL, slots
 from ..speech import phrases_for
 from ..trajectory import Arrival, Split
 from .dialogue import Dialogue, ScriptedTurn
-from .goals import Plan, Planner, Referent, Wish
+from .goals import Planner
 from .knobs import Knobs, Sort
 from .machine import Lesson, Move
+from .plan import Plan, Referent, Wish
 from .replies import closing_text, decline
 from .sampler import NothingFits, StepRefused
 

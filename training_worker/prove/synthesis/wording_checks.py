@@ -315,7 +315,7 @@ def subjects(example: Example, turn: int) -> Iterator[frozenset[str]]:
         rare = topics(RARE).get(name, frozenset())
         yield rare if rare & said else topics(KNOWN).get(name, frozenset())
     if not tools and acts != ("answer",):
-        yield all_topics()
+        yield all_topics() if all_topics() & said else said
 
 
 def topic_words(text: str) -> frozenset[str]:
