@@ -124,9 +124,11 @@ class Check:
         """Yield what is wrong with a user turn alone: its wishes, denials, origins and dependences."""
         if denials(new) > denials(self.old):
             yield "it denies or forbids what the draft does not"
+        old = topic_words(self.old)
         for subject in subjects(self.example, self.turn):
-            if (due := subject & topic_words(self.old)) and not subject & topic_words(new):
-                yield f"a wish is lost: say one of {', '.join(sorted(due))}"
+            due = subject & old
+            if not (subject if due else old) & topic_words(new):
+                yield f"a wish is lost: say one of {', '.join(sorted(due or old))}"
         if self.act == "answer" and (more := (topic_words(new) & all_topics()) - topic_words(self.old)):
             yield f"a wish is new: {', '.join(sorted(more))}"
         example = self.reworded(new)
@@ -315,7 +317,7 @@ def subjects(example: Example, turn: int) -> Iterator[frozenset[str]]:
         rare = topics(RARE).get(name, frozenset())
         yield rare if rare & said else topics(KNOWN).get(name, frozenset())
     if not tools and acts != ("answer",):
-        yield all_topics() if all_topics() & said else said
+        yield all_topics()
 
 
 def topic_words(text: str) -> frozenset[str]:
