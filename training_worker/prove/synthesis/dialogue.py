@@ -21,6 +21,7 @@ from .language import NO_NOUNS, PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
 from .plan import Plan, PlannedCall, Wish
 from .recovery import taken_over
+from .referents import OPAQUE
 from .replies import closing_text, decline, declined, report
 from .sampler import NothingFits, contexts
 
@@ -32,7 +33,7 @@ FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of erro
 SITUATIONS = 0.8  # of the conversations begin with why the user asks
 ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
 BARE = 0.45  # of the requests follow one another without a word between them
-VAGUE_ENTITIES = ("one of the {1}", "a certain {0}", "one {0}", "one particular {0}", "a {0} I have in mind")
+VAGUE_ENTITIES = ("one of the {1}", "a certain {0}", "one {0}", "one particular {0}", "some {0} I have in mind")
 CANNOT = "That cannot be done:"
 ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
 TWICE = re.compile(r"\b(the|my) (?=(?:the|my|your) )")
@@ -234,7 +235,7 @@ class Dialogue:
         wish, why = found
         words = f"{self.manner.choice(THANKS)} {self.request(wish, 0, False, None)}"
         call = ToolCall(wish.tool, wish.arguments)
-        self.turns.append(ScriptedTurn(words, [Move((call,)), Move(text=f"{CANNOT} {why}")]))
+        self.turns.append(ScriptedTurn(words, [Move((call,)), Move(text=name_ids(f"{CANNOT} {why}", wish))]))
         return True
 
     def slip(self) -> None:
@@ -302,7 +303,8 @@ class Dialogue:
             for position in wish.calls:
                 call = self.plan.calls[position]
                 words = wish.words if len(wish.calls) == 1 else wish.words_of(position)
-                texts.append(report(call.tool, call.arguments, words, call.text, self.manner, call.currency))
+                text = report(call.tool, call.arguments, words, call.text, self.manner, call.currency)
+                texts.append(name_ids(text, wish))
         return ON.sub("", " ".join(dict.fromkeys(texts)))
 
     def open_value(self, groups: Sequence[Sequence[int]]) -> OpenValue:
@@ -407,6 +409,14 @@ class Dialogue:
             if just_named and referents[0].type in entities and self.manner.chance(POINTED):
                 words[slot] = f"that {entities[referents[0].type].noun[0]}"
         return words
+
+
+def name_ids(text: str, wish: Wish) -> str:
+    """Return a text with the names of a wish's entities in place of their ids, where the user did not say the id."""
+    for one in [one for many in wish.referents.values() for one in many]:
+        if OPAQUE.fullmatch(one.id):
+            text = text.replace(one.id, one.description.text)
+    return text
 
 
 THANKS = (

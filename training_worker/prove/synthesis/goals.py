@@ -18,7 +18,7 @@ import networkx as nx
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
-from mcp_servers.kit.phrases import OPTIONAL, slots
+from mcp_servers.kit.phrases import OPTIONAL, Phrases, slots
 from mcp_servers.world import World
 
 from ..pairs import as_taken
@@ -395,7 +395,11 @@ class Planner:
             fields = [
                 name
                 for name, shown in one.sighting.row.items()
-                if MEASURED.search(name) and type(shown) is int and shown >= 10 and name not in one.description.fields
+                if MEASURED.search(name)
+                and type(shown) is int
+                and shown >= 10
+                and name not in one.description.fields
+                and not is_unit(phrases, name)
             ]
             for name in self.draw.sample(fields, 1):
                 shown, above = one.sighting.row[name], self.draw.chance(0.5)
@@ -713,6 +717,12 @@ class Planner:
             self.sightings.setdefault(type, {})[id] = Sighting(type, id, position, row, tuple(fields[type]))
         for one in found_in(name, data):
             self.sightings.setdefault(one.type, {}).setdefault(one.id, Sighting(one.type, one.id, position))
+
+
+def is_unit(phrases: Phrases, name: str) -> bool:
+    """Return whether a field is called by its unit: nobody says "the metres of the bank are 211 metres"."""
+    said = phrases.values.get(name)
+    return said is not None and said.unit is not None and name in said.unit
 
 
 def ways(edge: dict[str, Any], tool: Tool) -> dict[str, Any]:

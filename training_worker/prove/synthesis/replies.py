@@ -175,7 +175,8 @@ def addressed(words: str) -> str:
 
 def sentence(text: str) -> str:
     """Return a text that begins with a capital letter and has no second mark at its end."""
-    return re.sub(r"([.!?][\"”]?)\.$", r"\1", text[:1].upper() + text[1:])
+    text = text if text.startswith("http") else text[:1].upper() + text[1:]
+    return re.sub(r"([.!?][\"”]?)\.$", r"\1", text)
 
 
 def closing_text(reports: Sequence[str], draw: Draw) -> str:
