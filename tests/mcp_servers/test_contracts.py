@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime
 from types import NoneType, UnionType
@@ -53,11 +52,6 @@ ALL_TOOLS = [tool for server in ALL for tool in server.tools.values()]
 def test_the_servers_have_exactly_their_tools():
     assert {name: len(server.tools) for name, server in SERVERS.items()} == COUNTS
     assert len(TOOLS) == sum(COUNTS.values()), "two servers have a tool of the same name"
-
-
-def test_no_two_tools_are_asked_for_in_the_same_words():
-    asks = Counter(OPTION.sub("", ask) for _, tool in TOOLS.values() for ask in tool.asks)
-    assert [ask for ask, times in asks.items() if times > 1] == []
 
 
 def test_a_fingerprint_names_a_set_of_servers():
@@ -130,26 +124,6 @@ def test_every_parameter_and_tool_is_described(server):
         assert len(tool.description.split(". ")[0].split()) <= 14, tool.name
         for name, schema in tool.input_schema["properties"].items():
             assert schema.get("description"), f"{tool.name}: {name} has no description"
-
-
-@every_server
-def test_an_ask_mentions_what_is_required_once_and_the_rest_only_in_brackets(server):
-    for tool in server.tools.values():
-        assert len(set(tool.asks)) == len(tool.asks) >= 3, tool.name
-        for ask in tool.asks:
-            check_ask(tool, ask)
-
-
-def check_ask(tool, ask):
-    """Fail unless the ask names each required parameter once, and optional ones at most once, in brackets."""
-    assert sorted(PLACE.findall(OPTION.sub("", ask))) == sorted(tool.required), ask
-    inside = [PLACE.findall(option) for option in OPTION.findall(ask)]
-    mentioned = [name for names in inside for name in names]
-    assert all(inside), f"brackets around no parameter: {ask}"
-    assert len(set(mentioned)) == len(mentioned), f"an optional parameter twice: {ask}"
-    assert set(mentioned) <= set(tool.model.model_fields) - set(tool.required), ask
-    assert ask[0] in "abcdefghijklmnopqrstuvwxyz{" or ask.split()[0].isupper(), ask
-    assert not ask.endswith("."), ask
 
 
 def test_what_is_destructive_writes():

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from library.tools import server as library
 
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.kit.phrases import FILE, PhraseError, load, load_scenarios
@@ -18,6 +19,10 @@ BANKING = SERVERS["banking"]
 @pytest.mark.parametrize("name", SERVERS)
 def test_every_phrase_of_a_server_fits_its_tools(name: str) -> None:
     assert check(SERVERS[name]) == []
+
+
+def test_every_phrase_of_the_library_fits_its_tools() -> None:
+    assert [fault for fault in check(library) if "are needed" not in fault] == []
 
 
 def test_a_request_is_read_with_its_registers_and_a_superlative_by_its_field() -> None:

@@ -11,6 +11,7 @@ from mini import server as mini
 
 from mcp_servers.catalogue import SERVERS, TOOLS
 from mcp_servers.kit import Draw, Server, is_held_out, is_held_out_seed
+from mcp_servers.kit.phrases import load
 from mcp_servers.kit.state import adapter
 from mcp_servers.people import COMPANIES, FIRST, LAST, beginning, cast
 
@@ -63,9 +64,11 @@ def test_every_address_belongs_to_someone_of_the_cast_of_its_world(server):
         assert {mark for mark in marks_of(server, seeds) if "@" in mark} <= people
 
 
-def test_no_schema_or_ask_names_an_id_a_person_or_an_address():
+def test_no_schema_or_phrase_names_an_id_a_person_or_an_address():
     for _, tool in TOOLS.values():
-        assert marks(f"{tool.input_schema}{tool.output_schema}{tool.asks}{tool.description}") == set(), tool.name
+        assert marks(f"{tool.input_schema}{tool.output_schema}{tool.description}") == set(), tool.name
+    for server in SERVERS.values():
+        assert marks(str(load(server.folder))) == set(), server.name
 
 
 def test_one_world_has_one_cast_whose_members_are_told_apart_by_either_name():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 
-from tests.prove.known import TOOLS
+from tests.prove.known import RECIPE, TOOLS
 from training_worker.prove.rollout import oracle
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.knobs import TINY
@@ -50,7 +50,7 @@ def test_the_digest_moves_with_a_write_and_only_then(chains: list[Example]) -> N
 
 def test_an_example_depends_on_its_index_alone(graph: nx.DiGraph, examples: tuple[Example, ...]) -> None:
     for example in examples[150:155]:
-        again, _ = make(int(example.id.rsplit("-", 1)[1]), "train", graph, Recipe(knobs=TINY))
+        again, _ = make(int(example.id.rsplit("-", 1)[1]), "train", graph, RECIPE)
         assert again == example
 
 
@@ -71,6 +71,6 @@ def test_all_tools_are_asked_for(chains: list[Example]) -> None:
 
 
 def test_a_dropped_draw_says_why(graph: nx.DiGraph) -> None:
-    reasons = [reason for index in range(40) for reason in make(index, "train", graph, Recipe(knobs=TINY))[1]]
+    reasons = [reason for index in range(40) for reason in make(index, "train", graph, RECIPE)[1]]
     assert reasons
     assert all(reason.split(": ", 1)[0] in ("NothingFits", "StepRefused", "Rejected") for reason in reasons)

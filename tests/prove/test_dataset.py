@@ -9,12 +9,11 @@ import networkx as nx
 import pytest
 
 from mcp_servers.kit.draw import is_held_out_seed
+from tests.prove.known import RECIPE
 from training_worker.prove.identifiers import EMAIL, ID, NAME, identifiers
 from training_worker.prove.synthesis.__main__ import main
-from training_worker.prove.synthesis.conversation import Recipe
 from training_worker.prove.synthesis.dataset import Report, synthesize
 from training_worker.prove.synthesis.dedup import distinct
-from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.trajectory import Example, dumps, read_lines
 
 COUNT = 60
@@ -23,12 +22,12 @@ Made = tuple[list[Example], Report]
 
 @pytest.fixture(scope="module")
 def alone(graph: nx.DiGraph) -> Made:
-    return synthesize(COUNT, "train", graph, Recipe(knobs=TINY), processes=1)
+    return synthesize(COUNT, "train", graph, RECIPE, processes=1)
 
 
 def test_making_it_again_gives_the_same_and_tells_how_far_it_is(alone: Made, graph: nx.DiGraph) -> None:
     told: list[tuple[int, int]] = []
-    assert synthesize(COUNT, "train", graph, Recipe(knobs=TINY), lambda *now: told.append(now), processes=1) == alone
+    assert synthesize(COUNT, "train", graph, RECIPE, lambda *now: told.append(now), processes=1) == alone
     assert told == sorted(told) and told[-1] == (COUNT, COUNT)
 
 

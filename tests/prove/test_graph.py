@@ -27,12 +27,14 @@ TRAVEL = ("travel_booking", "maps", "food_delivery")
 ELSEWHERE = """
 import hashlib, json, networkx as nx
 from training_worker.prove.graph import build
+from dataclasses import replace
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.trajectory import dumps
 
+RECIPE = Recipe(knobs=replace(TINY, recovery=0.0))
 graph = build(servers={servers!r})
-made = [make(index, "train", graph, Recipe(knobs=TINY))[0] for index in range({count})]
+made = [make(index, "train", graph, RECIPE)[0] for index in range({count})]
 text = json.dumps(nx.node_link_data(graph, edges="edges"))
 print(json.dumps([hashlib.sha256(text.encode()).hexdigest(), [example and dumps(example) for example in made]]))
 """

@@ -19,9 +19,14 @@ def examples() -> tuple[Example, ...]:
     return known_examples(FOUND)
 
 
+def sequences() -> list[Example]:
+    """Those in which each step is one call, and abstentions."""
+    return [one for one in examples() if all(len(step.calls) == 1 for step in one.steps)]
+
+
 def chain(steps: int = 2) -> Example:
-    """One with so many steps, an edge among them."""
-    return next(one for one in examples() if len(one.steps) >= steps and one.edges)
+    """One with so many steps of one call each, an edge among them."""
+    return next(one for one in sequences() if len(one.steps) >= steps and one.edges)
 
 
 def abstention() -> Example:

@@ -59,7 +59,7 @@ def looked_at(example: Example) -> Anatomy:
 
 def test_a_demonstration_as_recorded_is_the_rollout_that_the_oracle_makes_of_it() -> None:
     for example in examples():
-        assert replace(oracle(example), reward=None, digest="") == recorded(example)
+        assert replace(oracle(example), reward=None, digest="", goal_success=None, acts=()) == recorded(example)
 
 
 def test_no_value_of_a_demonstration_is_invented() -> None:

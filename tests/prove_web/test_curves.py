@@ -242,7 +242,7 @@ def test_a_finished_run_shows_goal_success_beside_success_and_what_was_done_by_r
     assert [one.goals for one in (*servers.slices, *lengths.slices)] == [(0.3, 0.6), (0.3, 0.6), None]
     text = " ".join(re.sub(r"<[^>]+>", " ", victors.get(run.get_absolute_url()).content.decode()).split())
     assert "Goal success 30.0 % → 60.0 %" in text.replace("30 %", "30.0 %").replace("60 %", "60.0 %")
-    assert "Right act It called It asked Text only Call 9 → 10 0 → 0 1 → 0 Ask 2 → 0 0 → 2 0 → 0" in text
+    assert "Right act Called Asked Text Call 9 → 10 0 → 0 1 → 0 Ask 2 → 0 0 → 2 0 → 0" in text
 
 
 def test_slices_of_looks_show_goal_success_where_both_looks_have_it(project: Project) -> None:

@@ -94,7 +94,7 @@ def test_goal_success_stands_beside_the_score_where_it_was_measured(project: Pro
     assert [(line.accuracy, line.goal_success) for line in page.context["lines"]] == [(50.0, 100.0), (100.0, 100.0)]
     assert page.context["overall"].act_accuracy == 100.0
     shown = words(page.text)
-    assert "Goal success Act accuracy" in shown and "Right act It called It asked Text only Call 12 0 0" in shown
+    assert "Goal success Act accuracy" in shown and "Right act Called Asked Text Call 12 0 0" in shown
     assert "another file goal reached" in shown
     item = made.items.get(item="look-0")
     assert "goal reached" in read(victors, at(made, item.line, page="evaluation-item"))

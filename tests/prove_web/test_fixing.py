@@ -171,7 +171,7 @@ def test_an_unmended_trajectory_holds_and_a_mended_one_is_kept_beside_it(
 
     new = Trajectory.objects.get(parent=made)
     assert answer.url == at(new) and new.query == said and new.dataset.name == "Made by hand"
-    assert example_of(new) == replace(example, id=new.example, turns=(said, *example.turns[1:]))
+    assert example_of(new) == replace(example, id=new.example, turns=(said, *example.turns[1:]), acts=())
     assert example_of(Trajectory.objects.get(pk=made.pk)) == example
     assert f'Edited from <a href="{at(made)}">{made.example}</a>' in client.get(at(new)).text
     assert f'Edited as <a href="{at(new)}">{new.example}</a>' in client.get(at(made)).text

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 from django.utils.http import urlencode
 from pytest_django import DjangoAssertNumQueries
 
@@ -35,7 +36,7 @@ def test_a_trajectory_shows_every_turn_call_result_and_fact(project: Project, vi
     assert page.status_code == 200
     shown = page.text
     for words in (*example.answers, str(example.world.seed), example.fingerprint, *example.digests):
-        assert words in shown
+        assert escape(words) in shown
     for tool in example.candidates:
         assert f"<code>{tool}</code>" in shown
     assert [turn.text for turn in page.context["turns"] if turn.role == "user"] == list(example.turns)

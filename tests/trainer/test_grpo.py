@@ -68,7 +68,7 @@ def lines(run: GRPORun) -> list[dict[str, Any]]:
 
 SOMETIMES = {"abstention", "kl", *(term.name for term in TERMS)}  # told by runs, machines or steps that have them
 SOMETIMES |= set("token_accuracy epoch gpu_load gpu_memory gpu_memory_peak dropped_groups wasted_rollouts".split())
-SOMETIMES |= set("wasted_s easy_examples middle_examples hard_examples".split())
+SOMETIMES |= set("wasted_s easy_examples middle_examples hard_examples goal_success act_accuracy".split())
 
 
 def rollouts_of(run: GRPORun) -> list[list[Rollout]]:

@@ -109,7 +109,7 @@ def rerun(example: Example, rollout: Rollout, calls: Sequence[ExecutedCall], con
     was = {at: [made.call for made in rollout.calls if made.turn == at] for at in given}
     said = {str(at): texts[at] if given[at] == was[at] else HERMES.write(given[at]) for at in given}
     done = replace(done, transcript=tuple(spoken(message, said) for message in done.transcript))
-    return measure(example, done) if done.reward and not example.source else done
+    return measure(example, done) if done.reward else done
 
 
 def spoken(message: Message, said: Mapping[str, str]) -> Message:

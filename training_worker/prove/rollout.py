@@ -231,7 +231,7 @@ class Attempt:
         """With its reward; what breaks while the world is asked again for it is no more the policy's than before."""
         try:
             rollout = replace(rollout, reward=reward_of(self.example, rollout, self.reward))
-            return measure(self.example, rollout) if self.example.digests and not self.example.source else rollout
+            return measure(self.example, rollout)
         except Exception as error:
             if not self.reward.needs_world:
                 raise
@@ -240,7 +240,9 @@ class Attempt:
 
 
 def measure(example: Example, rollout: Rollout) -> Rollout:
-    """Return a rollout of our own servers with its goal success and its acts."""
+    """Return a rollout with its goal success and its acts; as it is where it is of no world of ours."""
+    if example.source or not example.digests:
+        return rollout
     return replace(rollout, goal_success=reaches_goal(example, rollout), acts=compare_acts(example, rollout))
 
 

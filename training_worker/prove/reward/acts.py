@@ -16,7 +16,8 @@ ACTS: tuple[TurnAct, ...] = get_args(TurnAct)
 RIGHT: Mapping[Act, TurnAct] = {"call": "call", "ask": "ask", "decline": "text", "answer": "text"}
 ActTable = list[list[int]]  # user turns by right act (rows) and by the policy's (columns), both in the order of ACTS
 QUOTED = re.compile(r'"[^"]*"')
-QUESTION = re.compile(r"[^.!?\n]*\?(?!\S)")
+ADDRESS = re.compile(r"https?://\S+")
+SENTENCE = re.compile(r"[^.!?\n]++[.!?]*+")
 OFFER = re.compile(
     r"\b(?:else|anything more)\b"
     r"|^\W*(?:would you like me to|do you want me to|shall i|(?:how )?(?:can|may) i (?:help|assist))\b",
@@ -74,7 +75,8 @@ def find_act(turn: UserTurn, right: TurnAct) -> TurnAct:
 
 def asks(text: str) -> bool:
     """Return whether a text asks the user something; to offer more help, or what nobody wished for, is no question."""
-    return any(not OFFER.search(sentence) for sentence in QUESTION.findall(QUOTED.sub("", text)))
+    sentences = SENTENCE.findall(ADDRESS.sub("", QUOTED.sub("", text)))
+    return any(sentence.endswith("?") and not OFFER.search(sentence) for sentence in sentences)
 
 
 def count_acts(rollouts: Iterable[Rollout]) -> ActTable:
