@@ -73,9 +73,9 @@ evaluations: setup ## before and after `make pipeline`, on held-out worlds, beha
 gpu: setup ## what needs a GPU: a real model learns, and a step of the paper's size is timed
 	@$(PY) -m training_worker.gpu $(ARGS)
 
-warmup: setup ## make the warm policy again, into data/warmup/policy; about three quarters of an hour
+warmup: setup ## make the warm policy again, into data/warmup/policy; about half an hour
 	$(PY) -m training_worker.prove.synthesis --count 12000 --candidates 8 --servers banking,calendar,email --out data/warmup/train.jsonl
-	$(PY) -m training_worker.trainer.warmup --data data/warmup/train.jsonl --out data/warmup/policy --minutes 38
+	$(PY) -m training_worker.trainer.warmup --data data/warmup/train.jsonl --out data/warmup/policy --minutes 25
 
 clean: ## remove .venv and caches; what runs made stays in data/
 	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage htmlcov
