@@ -76,11 +76,18 @@ def test_a_conversation_with_calls_and_answers_is_understood(url: str, tmp_path:
 
 
 def test_a_real_model_that_cannot_write_leaves_the_script(url: str, tmp_path: Path) -> None:
-    scripted = example(0)  # where the model makes no call: `transformers serve` fails at malformed ones
-    with Endpoint(settings(url, tmp_path)) as endpoint:
-        worded = write_texts(scripted, endpoint, tries=1)
-        assert endpoint.asked == len(worded.wording) == len(scripted.turns) + len(scripted.answers)
-    assert replace(worded, wording=()) == scripted and not {"user: model", "assistant: model"} & {*worded.wording}
+    left = 0
+    for scripted in map(example, range(6)):
+        with Endpoint(settings(url, tmp_path)) as endpoint:
+            try:
+                worded = write_texts(scripted, endpoint, tries=1)
+            except EndpointFailed as failed:  # `transformers serve` fails at malformed calls
+                assert "HTTP 500" in str(failed)
+                continue
+            assert endpoint.asked == len(worded.wording) == len(scripted.turns) + len(scripted.answers)
+        assert replace(worded, wording=()) == scripted and not {"user: model", "assistant: model"} & {*worded.wording}
+        left += 1
+    assert left
 
 
 def test_a_model_that_is_not_there_is_named(url: str, tmp_path: Path) -> None:
