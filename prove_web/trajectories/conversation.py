@@ -104,7 +104,7 @@ def of_rollout(rollout: Rollout, example: Example | None = None) -> list[Turn]:
             answers = len(shown)
         elif message.role != "tool":
             user += message.role == "user"
-            turns.append(said(message, user, example))
+            turns.append(text_turn(message, user, example))
         elif answers:
             answers -= 1
         else:
@@ -112,7 +112,7 @@ def of_rollout(rollout: Rollout, example: Example | None = None) -> list[Turn]:
     return turns
 
 
-def said(message: Message, user: int, example: Example | None) -> Turn:
+def text_turn(message: Message, user: int, example: Example | None) -> Turn:
     """Return a message of the user or the system; tools that arrive in a user turn, from 0, stand beside its words."""
     arrive = example.new_tools(user) if example and message.role == "user" else ()
     if example and arrive and message.content.startswith(f"{example.turns[user]}\n\n{ARRIVED}"):

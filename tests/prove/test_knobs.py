@@ -25,7 +25,7 @@ def servers_of(names: tuple[str, ...]) -> set[str]:
     return {TOOLS[name][0].name for name in names}
 
 
-def drawn(graph: nx.DiGraph, kind: Kind, knobs: Knobs) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+def draw_sets(graph: nx.DiGraph, kind: Kind, knobs: Knobs) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """Yield tools, the servers of conversations about them, and the tools that these show."""
     for about in list(graph)[::7]:
         for time in range(3):
@@ -40,18 +40,18 @@ def all_servers(graph_folder: Path) -> nx.DiGraph:
 
 
 def test_a_conversation_shows_the_whole_toolsets_of_its_servers(all_servers: nx.DiGraph) -> None:
-    for about, own, shown in drawn(all_servers, "chain", Knobs()):
+    for about, own, shown in draw_sets(all_servers, "chain", Knobs()):
         whole = {name for name, server in all_servers.nodes(data="server") if server in own}
         assert about in shown and whole <= set(shown) and len(whole) >= Knobs.fewest and len(set(shown)) == len(shown)
 
 
 def test_a_missing_function_is_hidden_and_no_other_tool_of_its_servers(all_servers: nx.DiGraph) -> None:
-    for about, own, shown in drawn(all_servers, "missing_function", Knobs()):
+    for about, own, shown in draw_sets(all_servers, "missing_function", Knobs()):
         assert {name for name, server in all_servers.nodes(data="server") if server in own} - {*shown} == {about}
 
 
 def test_an_irrelevant_request_sees_tools_and_none_of_its_server(all_servers: nx.DiGraph) -> None:
-    for about, _, shown in drawn(all_servers, "irrelevance", Knobs()):
+    for about, _, shown in draw_sets(all_servers, "irrelevance", Knobs()):
         assert shown and all_servers.nodes[about]["server"] not in {all_servers.nodes[one]["server"] for one in shown}
 
 

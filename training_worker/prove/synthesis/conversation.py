@@ -22,7 +22,7 @@ from .endpoint import Endpoint
 from .knobs import Knobs, draw_kind, draw_servers, draw_toolset
 from .language_model import write_texts
 from .machine import Lesson, Stuck, Task, hold
-from .sampler import Context, NothingFits, StepRefused
+from .sampler import NothingFits, StepRefused
 from .teachers import endpoint
 from .unserved import EXHAUSTED, SERVED, UNSEARCHABLE, Unsearchable, search_for_plan
 from .validate import Rejected, validate
@@ -131,7 +131,7 @@ def converse(asked: Wanted, trial: int, graph: nx.DiGraph, recipe: Recipe) -> Ex
     servers = servers_of((*candidates, *(name for name in graph if TOOLS[name][0].name in own)))
     world = World.open(recipe.world(asked.split, asked.index, trial), servers, size)
     task = replace(task, candidates=candidates)
-    lesson = Lesson(task, graph, world, Context(), knobs, draw, manner, own)
+    lesson = Lesson(task, graph, world, knobs, draw, manner, own)
     teacher = Clarification(lesson) if kind == "missing_function" else Dialogue(lesson)
     if teacher.hidden is not None:
         require_unserved(world, teacher, graph, teacher.hidden)

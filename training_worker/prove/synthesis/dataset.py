@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from .shards import SIZE, Draws, Result, Task
 ENOUGH = 25  # conversations that a tool should come in
 FOR_EACH = 4  # draws about a tool for each conversation that it lacks
 RESERVE = 12  # of so many conversations one is drawn only in the second round, about tools that came too seldom
+EXAMPLE = re.compile(r"(?:train|held_out)-\d+-\d+")
 SPARE = 10  # draws of a kind beyond what lacks of it
 DRAWS = 3  # draws for each conversation that is asked for, at most
 Progress = Callable[[int, int], None]
@@ -75,7 +77,10 @@ def reasons(drawn: Iterable[Result]) -> Iterator[str]:
     """Why each trial was dropped that was, without what is special about it."""
     for one in drawn:
         for reason in one.dropped:
-            yield ": ".join(part.strip() for part in reason.split(":")[:2])
+            kind, what, *_ = (part.strip() for part in [*reason.split(":"), ""])
+            if EXAMPLE.fullmatch(what):
+                what = "a value cannot be derived, or it does not replay"
+            yield f"{kind}: {what}" if what else kind
 
 
 def synthesize(

@@ -36,7 +36,6 @@ BARE = 0.45  # of the requests follow one another without a word between them
 VAGUE_ENTITIES = ("one of the {1}", "a certain {0}", "one {0}", "one particular {0}", "some {0} I have in mind")
 CANNOT = "That cannot be done:"
 ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
-TWICE = re.compile(r"\b(the|my) (?=(?:the|my|your) )")
 JOINTS = (
     "Then {}.", "After that, {}.", "Also, {}.", "Next, {}.", "And {}.", "Once that is done, {}.",
     "While you're at it, {}.", "Besides, {}.", "On top of that, {}.", "And another thing: {}.", "Afterwards {}.",
@@ -432,11 +431,6 @@ def fits(situation: Situation, tool: str) -> bool:
 def count_servers(situation: Situation, called: Collection[str]) -> int:
     """Return of how many servers a situation has tools that are called."""
     return len({TOOLS[name][0].name for name in situation.tools if name in called})
-
-
-def count_steps(plan: Plan) -> int:
-    """Return in how many steps a plan is carried out when it is asked for in one turn for each wish."""
-    return sum(len(steps(plan, [at])) for at in range(len(plan.wishes)))
 
 
 def steps(plan: Plan, group: Sequence[int]) -> list[list[int]]:

@@ -21,7 +21,6 @@ from ..chat import write_calls
 from ..reward import form_level
 from ..trajectory import Arrival, Failure, Kind, Level, Message, Recovery, Step, ToolCall
 from .knobs import Knobs, Sort
-from .sampler import Context
 
 TRIES = 3  # proposals, before a teacher that gets the form wrong is given up on
 USER_TURNS, MOVES, CALLS = 5, 15, 20
@@ -145,13 +144,12 @@ class Talk:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a teacher is given: the task, the graph of all tools, the world as it opens, what of it may be spoken of;
-    and two draws, one for what is done and one for the manner of it; `servers` are those that it is about."""
+    """What a dialogue is made of: the task, the graph of all tools, the world as it opens, and two draws, one for what
+    is done and one for the manner of it; `servers` are those that it is about."""
 
     task: Task
     graph: nx.DiGraph
     world: World
-    context: Context
     knobs: Knobs
     draw: Draw
     manner: Draw

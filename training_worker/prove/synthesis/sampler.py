@@ -11,7 +11,6 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool, minute_text
 from mcp_servers.world import World
 
@@ -35,16 +34,6 @@ class Context:
     ids: dict[str, dict[str, Found]] = field(default_factory=dict)
     values: dict[str, dict[Any, None]] = field(default_factory=dict)
     secrets: dict[tuple[str, str], str] = field(default_factory=dict)
-
-    def narrowed(self, chain: Collection[str]) -> Context:
-        """What of it these tools can use: the ids they take, with what else is said of them."""
-        wanted = {type for name in chain for type in TOOLS[name][1].ids.values()}
-        fields = {field for name in chain for field in TOOLS[name][1].seen.values()}
-        return Context(
-            {type: found for type, found in self.ids.items() if type in wanted},
-            {name: values for name, values in self.values.items() if name in fields},
-            self.secrets,
-        )
 
     def learn(self, tool: str, result: Any) -> None:
         for found in found_in(tool, result):
