@@ -79,12 +79,16 @@ class EntityPhrases:
 
 @dataclass(frozen=True)
 class ValuePhrases:
-    """How the value of a parameter or field is said: as money (from cents), with a unit, quoted, or by paraphrase."""
+    """How the value of a parameter or field is said: as money (from cents), with a unit, quoted, or by paraphrase.
+
+    `days` is where the days lie that somebody names for it: soon, in the past, or years ahead.
+    """
 
     __pydantic_config__ = STRICT
     money: bool = False
     unit: tuple[str, str] | None = None
     quoted: bool = False
+    days: Literal["soon", "past", "years"] = "soon"
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -92,7 +96,7 @@ def apart(given: Any) -> Any:
     """Put the keys that are no setting, which are the words for a choice, under `words`."""
     if not isinstance(given, dict):
         return given
-    settings = {key: given[key] for key in ("money", "unit", "quoted") if key in given}
+    settings = {key: given[key] for key in ("money", "unit", "quoted", "days") if key in given}
     return {**settings, "words": {key: said for key, said in given.items() if key not in settings}}
 
 

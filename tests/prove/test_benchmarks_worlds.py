@@ -261,7 +261,7 @@ def test_trials_of_a_conversation_give_pass_hat(benchmark: Conversations, tmp_pa
 def test_an_endpoint_is_told_the_tools_and_its_calls_are_run(
     benchmark: Conversations, serve: Serve, tmp_path: Path
 ) -> None:
-    item = benchmark.items()[0]
+    item = next(one for one in benchmark.items() if all(len(step.calls) == 1 for step in benchmark.by_id[one.id].steps))
     example = benchmark.by_id[item.id]
     texts = [one.content for one in demonstration(example) if one.role == "assistant"]
 
@@ -278,7 +278,7 @@ def test_an_endpoint_is_told_the_tools_and_its_calls_are_run(
         told = benchmark.attempt(item, endpoint_policy(endpoint))
     assert told.passed and told.tokens == 10 * len(texts)
     names = [tool["function"]["name"] for tool in served.asked[0]["tools"]]
-    assert tuple(names) == example.candidates and served.asked[-1]["messages"][1]["tool_calls"]
+    assert tuple(names) == example.candidates and any("tool_calls" in one for one in served.asked[-1]["messages"])
 
 
 def test_an_endpoint_that_is_away_leaves_the_item_unrun(benchmark: Conversations, tmp_path: Path, serve: Serve) -> None:

@@ -219,7 +219,7 @@ def test_a_wish_is_left_out_only_where_the_rest_stays_the_same() -> None:
         reply = world.call(tool, arguments)
         assert reply.ok, reply.text
         plan.wishes.append(Wish(tool, "", {}, [wish], "opening"))
-        plan.calls.append(PlannedCall(tool, arguments, reply.text, wish, frozenset(), before))
+        plan.calls.append(PlannedCall(tool, arguments, reply.text, wish, frozenset(), before, world.fork()))
     assert [can_leave_out(plan, at) for at in range(3)] == [True, False, True]
     plan.calls[2].rests_on = frozenset({0})
     assert [can_leave_out(plan, at) for at in range(3)] == [False, False, True]

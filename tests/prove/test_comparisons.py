@@ -135,13 +135,15 @@ def swapped(example: Example, origin: Origin, field: str, one: int, other: int) 
 
 def corrected(example: Example) -> tuple[int, str, Any]:
     """The step of the correction, the parameter and the new value."""
-    for at, (before, step) in enumerate(zip(example.steps, example.steps[1:], strict=False), 1):
-        old, new = before.calls[0].arguments or {}, step.calls[0].arguments or {}
-        names = [name for name in new if name in old and name not in TOOLS[step.calls[0].name][1].ids]
-        changed = [name for name in names if old[name] != new[name]]
+    for at, step in enumerate(example.steps):
         spoken = example.turns[step.turn]
-        if before.turn < step.turn and len(changed) == 1 and any(fits(frame, spoken) for frame in ALL_FRAMES):
-            return at, changed[0], new[changed[0]]
+        framed = any(fits(frame, spoken) for frame in ALL_FRAMES)
+        for before in [call for one in example.steps[:at] if one.turn < step.turn and framed for call in one.calls]:
+            old, new = before.arguments or {}, step.calls[0].arguments or {}
+            names = [name for name in new if name in old and name not in TOOLS[step.calls[0].name][1].ids]
+            changed = [name for name in names if old[name] != new[name]]
+            if len(changed) == 1:
+                return at, changed[0], new[changed[0]]
     raise AssertionError(f"{example.id} has no correction")
 
 

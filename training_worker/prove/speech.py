@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,8 @@ from .provenance import is_date, place, ways_to_say
 
 NO_PHRASES = ValuePhrases()
 MONEY = re.compile(r"(?<![\w.,-])(-?[\d,]+(?:\.\d\d)?) [A-Z]{3}\b")
+MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
+NAME = re.compile(r"\S*\w[@./_]\w\S*")  # of a file, a site or an address: it keeps its small letter
 DEGREES = {
     "high": ("higher", "highest", "lower", "lowest"),
     "large": ("larger", "largest", "smaller", "smallest"),
@@ -100,6 +102,8 @@ def texts(said: ValuePhrases, value: str, today: str) -> tuple[str, ...]:
         return said.words[value]
     if is_date(value) or is_instant(value):
         return tuple(reversed(ways_to_say(value, today)))
+    if MONTH.fullmatch(value):
+        return (f"{date.fromisoformat(value + '-01'):%B %Y}",)
     return (f'"{value}"',) if said.quoted else (value,)
 
 
@@ -112,6 +116,11 @@ def is_instant(value: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def capitalized(text: str) -> str:
+    """Return a text that begins with a capital letter, unless it begins with the name of a file or an address."""
+    return text if NAME.match(text) else text[:1].upper() + text[1:]
 
 
 def conjunction(parts: list[str], word: str = "and") -> str:

@@ -13,6 +13,7 @@ from mcp_servers.kit import Draw
 from mcp_servers.kit.phrases import MeasurePhrases
 
 from ..speech import conjunction, forms, phrases_for, rank
+from .exchange import find_another
 from .plan import Comparison, PlannedCall, Referent, Wish
 from .referents import NAMED, Description
 from .replies import addressed, sentence
@@ -63,8 +64,8 @@ SUM_ANSWERS = (
 )  # fmt: skip
 WINNER_ANSWERS = (
     "That is {winner}, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",
-    "It is {winner} at {value}, compared with {others}.", "{rank} belongs to {winner}: {value}, next to {others}.",
-    "With {value}, {winner} has {rank}. The rest: {others}.", "{winner}: {value}. In comparison: {others}.",
+    "It is {winner} at {value}, compared with {others}.", "{winner}, with {value}. Next to that: {others}.",
+    "With {value}, {winner} has {rank}. The rest: {others}.", "{winner} has {rank}, {value}. Otherwise: {others}.",
     "I see {value} for {winner}, so that has {rank}. Otherwise: {others}.",
 )  # fmt: skip
 
@@ -140,6 +141,8 @@ def choose_winner(planner: Planner) -> bool:
     ways = WINNERS[: 2 if last.each[position].type in NAMED else None]
     text = planner.draw.choice(ways).format(rank=rank(measure, largest, len(numbers)), count=COUNTS[len(numbers)])
     winner = describe_winner(planner, last.each[position], position, text)
+    if not another_wins(planner, last, winner, largest):
+        return False
     taking = [
         name
         for name in planner.names
@@ -152,7 +155,24 @@ def describe_winner(planner: Planner, one: Referent, position: int, text: str) -
     """Return an entity as the winner that the call at a position shows."""
     assert one.sighting
     sighting = planner.sightings[one.type].get(one.id, one.sighting)
-    return replace(one, description=Description(text, "comparison"), sighting=replace(sighting, call=position))
+    described = Description(text, "comparison")
+    return replace(one, description=described, sighting=replace(sighting, call=position), name=one.description.text)
+
+
+def another_wins(planner: Planner, wish: Wish, winner: Referent, largest: bool) -> bool:
+    """Return whether another of the compared entities wins in a world in which it has the winner's place."""
+    assert wish.comparison and winner.sighting
+    field, ids = wish.comparison.field, [wish.each[at].id for at in wish.calls]
+
+    def leads_to(texts: Sequence[str], id: str) -> bool:
+        numbers = [json.loads(text).get(field) for text in texts]
+        if not all(type(number) is int for number in numbers):
+            return False
+        best = (max if largest else min)(numbers)
+        return numbers.count(best) == 1 and ids[numbers.index(best)] == id
+
+    compared = replace(winner.sighting, rows=tuple({"id": id} for id in ids))
+    return bool(find_another([planner.calls[at] for at in wish.calls], compared, leads_to))
 
 
 def act(planner: Planner, name: str, winner: Referent) -> bool:

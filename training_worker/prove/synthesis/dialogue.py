@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit.phrases import Situation, load_scenarios, slots
 from mcp_servers.world import World
 
 from ..provenance import is_date
-from ..speech import is_instant, phrases_for, phrases_of
+from ..speech import capitalized, is_instant, phrases_for, phrases_of
 from ..trajectory import Act, ToolCall
 from .comparisons import choose_winner, verdict
 from .corrections import correct
 from .goals import Planner
 from .language import NO_NOUNS, PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
-from .plan import Plan, PlannedCall, Wish
+from .plan import Plan, PlannedCall, Wish, changed_rows
 from .recovery import taken_over
-from .referents import OPAQUE
-from .replies import closing_text, decline, declined, report
+from .referents import NAMED, OPAQUE
+from .replies import DONE, PLAIN, SHOWN, closing_text, decline, declined, report
 from .sampler import NothingFits, contexts
 
 OPTIONAL = 0.25  # of the optional parts of a request are said
@@ -31,10 +31,13 @@ POINTED = 0.6  # of the entities just spoken of are pointed at: "that card"
 IMPOSSIBLE = 0.25  # of the failures are of wishes that have become impossible; the others are slips
 FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of errors that validation allows
 SITUATIONS = 0.8  # of the conversations begin with why the user asks
+LONGEST_SMALL_WORD = 4  # letters
 ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
 BARE = 0.45  # of the requests follow one another without a word between them
-VAGUE_ENTITIES = ("one of the {1}", "a certain {0}", "one {0}", "one particular {0}", "some {0} I have in mind")
+VAGUE_ENTITIES = ("one of the {1}", "a certain {0}", "one particular {0}")
 CANNOT = "That cannot be done:"
+ADVICE = re.compile(r"; .*", re.DOTALL)  # what a refusal tells a program to do
+RAW_VALUE = re.compile(rf"\b(?:{OPAQUE.pattern}|\d{{4}}-\d\d-\d\d\S*|[a-z]+_[a-z_]+)\b")
 ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
 JOINTS = (
     "Then {}.", "After that, {}.", "Also, {}.", "Next, {}.", "And {}.", "Once that is done, {}.",
@@ -56,7 +59,7 @@ CONDITIONS = (
     ", but only if {}", ", provided {}", ", as long as {}", " if {}", ", though only if {}", " in case {}", " when {}",
 )  # fmt: skip
 CONDITION_SENTENCES = (
-    " Only do that if {}.", " That goes only as long as {}.", " If it is not so that {}, leave it.",
+    " Only do that if {}.", " That goes only as long as {}.", " Only if {}, though.",
     " But check first whether {}; if not, drop it.", " Do so in case {}, else don't.", " It depends: only if {}.",
 )  # fmt: skip
 VAGUE_QUESTIONS = {
@@ -200,8 +203,8 @@ class Dialogue:
             if later and open:
                 turn.moves.append(Move(text=self.question(now, open), asks=True))
                 value = wishes[open.wish].words[open.slot]
-                answer = given(self.manner.choice(self.persona.gives), value)
-                turn = ScriptedTurn(answer[:1].upper() + answer[1:], self.moves_for(later, numbers))
+                answer = ON.sub("", given(self.manner.choice(self.persona.gives), value))
+                turn = ScriptedTurn(capitalized(answer), self.moves_for(later, numbers))
                 turns.append(turn)
             turn.moves.append(Move(text=self.closing(later or now)))
         if sum(bool(move.calls) for turn in turns for move in turn.moves) > self.knobs.steps - (
@@ -211,13 +214,20 @@ class Dialogue:
         return self.with_leave(turns)
 
     def draw_groups(self) -> list[list[int]]:
-        """Return the positions of the wishes by user turn; a correction begins one."""
+        """Return the positions of the wishes by user turn; a correction begins one, and so does a change of mind."""
         size = len(self.plan.wishes)
         count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), size)
-        own = [at for at, wish in enumerate(self.plan.wishes) if wish.link == "corrected"]
+        own = [at for at, wish in enumerate(self.plan.wishes) if wish.link == "corrected" or self.undoes(at)]
         rest = [at for at in range(1, size) if at not in own]
         cuts = sorted([*own, *self.draw.sample(rest, max(0, count - 1 - len(own)))])
         return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
+
+    def undoes(self, at: int) -> bool:
+        """Return whether a wish gives back to a row what an earlier wish took from it."""
+        writes = [call for call in self.plan.calls if call.writes and call.wish <= at]
+        found = [(call.wish, one) for call in writes for one in changed_values(call)] if len(writes) > 1 else []
+        taken = {(place, old) for wish, (place, old, _) in found if wish < at}
+        return any(wish == at and (place, new) in taken for wish, (place, _, new) in found)
 
     def with_leave(self, turns: list[ScriptedTurn]) -> list[ScriptedTurn]:
         """Return the turns, with one that takes leave where there are too few."""
@@ -232,6 +242,9 @@ class Dialogue:
         if found is None or len(self.turns) >= USER_TURNS or taken >= self.knobs.steps + max(self.knobs.turns):
             return False
         wish, why = found
+        why = ADVICE.sub("", why)
+        if RAW_VALUE.search(name_ids(why, wish)):
+            return False
         words = f"{self.manner.choice(THANKS)} {self.request(wish, 0, False, None)}"
         call = ToolCall(wish.tool, wish.arguments)
         self.turns.append(ScriptedTurn(words, [Move((call,)), Move(text=name_ids(f"{CANNOT} {why}", wish))]))
@@ -287,7 +300,9 @@ class Dialogue:
         return moves
 
     def closing(self, group: Sequence[int]) -> str:
-        return closing_text([self.reports(group)], self.manner)
+        first = self.plan.wishes[group[0]]
+        openings = DONE if TOOLS[first.tool][1].writes else SHOWN
+        return closing_text([self.reports(group)], self.manner, openings if first.done else ("",))
 
     def reports(self, group: Sequence[int]) -> str:
         """Return the reports of some wishes."""
@@ -302,7 +317,11 @@ class Dialogue:
             for position in wish.calls:
                 call = self.plan.calls[position]
                 words = wish.words if len(wish.calls) == 1 else wish.words_of(position)
-                text = report(call.tool, call.arguments, words, call.text, self.manner, call.currency)
+                words |= {name: one.name for name, many in wish.referents.items() for one in many if one.name}
+                about = next(iter(wish.referents)) if wish.each else ""
+                text = report(call.tool, call.arguments, words, call.text, self.manner, call.currency, about)
+                if text in PLAIN and not call.writes:
+                    raise NothingFits(f"{call.tool}: nothing of the result can be said.")
                 texts.append(name_ids(text, wish))
         return ON.sub("", " ".join(dict.fromkeys(texts)))
 
@@ -355,32 +374,36 @@ class Dialogue:
         parts = list[str]()
         if opening and self.task.level != "minimal" and self.manner.chance(SITUATIONS):
             parts += self.situation(wishes)
+        elif not opening and self.undoes(self.plan.wishes.index(wishes[0])):
+            parts.append(self.manner.choice(SECOND_THOUGHTS))
         elif not opening and wishes[0].link != "corrected" and self.manner.chance(ACKNOWLEDGED):
             parts.append(self.manner.choice(THANKS))
         for position, wish in enumerate(wishes):
             own = open if open and self.plan.wishes[open.wish] is wish else None
             parts.append(self.request(wish, position, opening and not parts, own))
-        return " ".join(parts)
+        return " ".join(filter(None, parts))
 
     def situation(self, wishes: Sequence[Wish]) -> list[str]:
         """Return why the user asks, in a sentence of the first wish's server, or of two where the plan has tools of
-        both; nothing where none fits."""
-        called = {call.tool for call in self.plan.calls}
-        crossing = [one for one in load_scenarios() if wishes[0].tool in one.tools and count_servers(one, called) > 1]
-        if crossing:
-            return [self.manner.choice(self.manner.choice(crossing).says)]
-        wanted = {wish.tool for wish in wishes}
-        server = TOOLS[wishes[0].tool][0].name
-        fitting = [one for one in phrases_of(server).situations if fits(one, wishes[0].tool)]
-        best = [one for one in fitting if len(wanted & set(one.tools)) > 1] or fitting
-        return [self.manner.choice(self.manner.choice(best).says)] if best else []
+        both, that has few words in common with the request; nothing where none fits."""
+        called, first = {call.tool for call in self.plan.calls}, wishes[0]
+        fitting = [one for one in load_scenarios() if first.tool in one.tools and count_servers(one, called) > 1]
+        if not fitting:
+            wanted, server = {wish.tool for wish in wishes}, TOOLS[first.tool][0].name
+            own = [one for one in phrases_of(server).situations if fits(one, first.tool)]
+            fitting = [one for one in own if len(wanted & set(one.tools)) > 1] or own
+        if not fitting:
+            return []
+        request = content_words(first.phrase)
+        says = self.manner.shuffled(self.manner.choice(fitting).says)
+        return [min(says, key=lambda one: len(content_words(one) & request))]
 
     def request(self, wish: Wish, position: int, opening: bool, open: OpenValue | None) -> str:
         """Return a wish as a sentence of its own."""
         words = self.pointed(wish)
         if open:
             words[open.slot] = open.vague
-        text = ON.sub("", wish.phrase.format(**words))
+        text = wish.phrase.format(**words)
         if wish.phrase[:1].islower():
             text += wish.condition and self.manner.choice(CONDITIONS).format(wish.condition)
             if position and not self.manner.chance(BARE):
@@ -391,7 +414,7 @@ class Dialogue:
             text = frame.format(text)
         elif wish.condition:
             text += self.manner.choice(CONDITION_SENTENCES).format(wish.condition)
-        return re.sub(r"([.!?][\"”]?)[.?]$", r"\1", text[:1].upper() + text[1:])
+        return re.sub(r"([.!?][\"”]?)[.?]$", r"\1", capitalized(ON.sub("", text)))
 
     def pointed(self, wish: Wish) -> dict[str, str]:
         """Return the words for a wish's slots, where "that card" stands for a card that the wish before named."""
@@ -405,7 +428,8 @@ class Dialogue:
         for slot, referents in wish.referents.items():
             same = [one for one in spoken if one.type == referents[0].type]
             just_named = len(referents) == 1 and [one.id for one in same] == [referents[0].id] and slot in words
-            if just_named and referents[0].type in entities and self.manner.chance(POINTED):
+            plain = referents[0].type in entities and referents[0].type not in NAMED
+            if just_named and plain and self.manner.chance(POINTED):
                 words[slot] = f"that {entities[referents[0].type].noun[0]}"
         return words
 
@@ -414,7 +438,7 @@ def name_ids(text: str, wish: Wish) -> str:
     """Return a text with the names of a wish's entities in place of their ids, where the user did not say the id."""
     for one in [one for many in wish.referents.values() for one in many]:
         if OPAQUE.fullmatch(one.id):
-            text = text.replace(one.id, one.description.text)
+            text = text.replace(one.id, one.name or one.description.text)
     return text
 
 
@@ -422,6 +446,15 @@ THANKS = (
     "Thanks.", "Great.", "Good.", "Perfect, thank you.", "All right.", "OK.", "Lovely.", "Got it.", "Very good.",
     "That helps.", "Wonderful.", "Nice.", "Understood.", "Thank you!", "Okay, thanks.", "Super.", "Right.",
 )  # fmt: skip
+SECOND_THOUGHTS = (
+    "I've changed my mind.", "Plans have changed.", "Something has come up since.", "Things look different now.",
+    "Back to that once more.", "One more word on that.", "I've thought about it again.", "A change of plan.", "", "",
+)  # fmt: skip
+
+
+def content_words(text: str) -> set[str]:
+    """Return the words of a text that are not small ones."""
+    return {word for word in re.findall(r"[a-z]+", text.lower()) if len(word) > LONGEST_SMALL_WORD}
 
 
 def fits(situation: Situation, tool: str) -> bool:
@@ -448,6 +481,19 @@ def steps(plan: Plan, group: Sequence[int]) -> list[list[int]]:
         else:
             found.append([at])
     return found
+
+
+def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], str, str]]:
+    """Yield what a write changes: table, id and field with the value before and after, times left out; for a row that
+    it makes or removes, whether there is one."""
+    for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
+        if old is None or new is None:
+            yield (table, id, ""), str(old is None), str(new is None)
+            continue
+        for name, value in vars(new).items():
+            before = vars(old).get(name)
+            if name[0] != "_" and before != value and not isinstance(value, datetime):
+                yield (table, id, name), repr(before), repr(value)
 
 
 def movable(plan: Plan, at: int, own: Sequence[int]) -> bool:

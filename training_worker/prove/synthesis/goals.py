@@ -25,8 +25,9 @@ from ..pairs import as_taken
 from ..shapes import found_in, rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for
 from .comparisons import COMPARED, compare, measures
-from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish
-from .referents import NAMED, OPAQUE, Description, descriptions
+from .exchange import find_another
+from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish, changed_rows
+from .referents import NAMED, OPAQUE, Description, descriptions, word
 from .sampler import Context, NothingFits, StepRefused, value
 
 ATTEMPTS = 5  # at a wish, with other entities and words
@@ -41,15 +42,20 @@ CONDITIONS = 0.08  # of the writes are asked for under a condition, where an obs
 SEVERAL = 0.35  # of the wishes are about several entities, where there are some
 MEASURING = 1.4  # times as readily a tool is drawn that shows a number to compare
 MEASURED = re.compile(
-    r"(?:^|_)(?:balance|price|total|amount|fee|limit|distance|battery|stock|quantity|minutes|budget|capacity|likes|spent|"
-    r"rest|km|metres|overdraft|value|points|seats|size|views|duration|charge|subtotal|minimum)(?:$|_)"
+    r"balance|price|(?:sub)?total|amount|fee|(?:daily_|monthly_|approval_)?limit|distance|battery|quantity|budget|"
+    r"capacity|likes|overdraft|value|size|views|duration|charge"
 )
+"""Fields that people call by their names, as in "if its price is above 20 euros"."""
 ABOVE = ("above", "more than", "over", "higher than", "greater than")
 BELOW = ("below", "less than", "under", "lower than", "smaller than")
-WIDE = re.compile(r"[a-z](?:(?!\b(?:it|its|it's|is|has|was|that|this|one|itself)\b).)*")
+WIDE = re.compile(
+    r"[a-z](?:(?!\b(?:it|its|it's|is|has|was|that|this|one|itself|says|starts|begins|ends|costs|does|gets|takes|holds|works)\b).)*"
+)
 """Phrases that may be about several things: requests in which nothing stands in the singular."""
 AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again under the same name
-FREE = frozenset({"text", "title", "name", "body", "memo", "note", "label", "subject", "limit", "query"})
+LONGEST_NAME = 80  # characters of the words for an entity; longer ones are riddles
+TEXTS = frozenset({"text", "title", "name", "body", "memo", "note", "subject", "description", "content"})
+FREE = TEXTS | {"label", "limit", "query"}
 NEW = 0.7  # of the entities that a call made are "the new draft"
 RAW = 0.06  # of the ids that a look-up could find are said as they are, as somebody copies them from an e-mail
 SUPERLATIVES = 0.35  # of the descriptions, where both kinds fit
@@ -78,6 +84,7 @@ class Planner:
         self.sightings: dict[str, dict[str, Sighting]] = {}
         self.used: set[str] = set()
         self.features: set[str] = set()
+        self.templates: list[str] = []  # requests that were chosen, in use or not
         self.ways: dict[str, Any] = {}  # plain arguments by which the next write enables what comes after it
         self.single = False  # whether the plan is about one wish, plain and for one entity
         self.alone = False  # whether a look-up may stand that rests on nothing
@@ -395,11 +402,10 @@ class Planner:
             fields = [
                 name
                 for name, shown in one.sighting.row.items()
-                if MEASURED.search(name)
+                if MEASURED.fullmatch(name)
                 and type(shown) is int
                 and shown >= 10
                 and name not in one.description.fields
-                and not is_unit(phrases, name)
             ]
             for name in self.draw.sample(fields, 1):
                 shown, above = one.sighting.row[name], self.draw.chance(0.5)
@@ -408,9 +414,15 @@ class Planner:
                 said = [forms(phrases, name, number, currency=currency) for number in (bound, shown)]
                 if bound == shown or not all(said):
                     return False
-                label = f"the {name.replace('_', ' ')} of {one.description.text}"
+                possible = self.world.fork().call(wish.tool, wish.arguments).ok
+                if not possible or (unit_of(phrases, name) == "percent" and not 0 < bound < 100):
+                    return False
+                noun, alone = name.replace("_", " "), sum(map(len, wish.referents.values())) == 1
+                label = f"the {noun} of {one.description.text}"
                 verb, sign = "are" if name.endswith("s") else "is", self.draw.choice(ABOVE if above else BELOW)
-                wish.condition = f"{label} {verb} {sign} {said[0][0]}"
+                wish.condition = (
+                    f"{f'its {noun}' if alone and one.type not in NAMED else label} {verb} {sign} {said[0][0]}"
+                )
                 wish.checked = (label, said[1][0])
                 wish.done = (shown > bound) == above
                 self.features.add("conditional")
@@ -420,7 +432,14 @@ class Planner:
     def widen(self, wish: Wish, tool: Tool) -> None:
         """Ask for the same with one or two further entities of the same list, where the order makes no difference."""
         singles = [name for name in wish.referents if len(listed(wish.arguments[name])) == 1 and name in tool.required]
-        if not singles or len(wish.referents) > 1 or not WIDE.fullmatch(wish.phrase) or len(wish.calls) != 1:
+        own_words = TEXTS & wish.arguments.keys()  # nobody gives several things one title
+        if (
+            not singles
+            or len(wish.referents) > 1
+            or own_words
+            or not WIDE.fullmatch(wish.phrase)
+            or len(wish.calls) != 1
+        ):
             return
         name, first = singles[0], wish.referents[singles[0]][0]
         if first.sighting is None or isinstance(wish.arguments[name], list):
@@ -464,12 +483,14 @@ class Planner:
         options = said.sentences if self.draw.chance(SENTENCES) else said.clauses
         if several:
             options = tuple(one for one in said.clauses if WIDE.fullmatch(one)) or options
+        options = tuple(one for one in options if one not in self.templates) or options
 
         def keep(bracket: Any) -> str:
             names = set(slots(bracket[1]))
             return bracket[1] if self.draw.chance(wishes) and not names & tool.sensitive else ""
 
-        return OPTIONAL.sub(keep, self.draw.choice(options))
+        self.templates.append(self.draw.choice(options))
+        return OPTIONAL.sub(keep, self.templates[-1])
 
     def fed_parameter(self, tool: Tool) -> str:
         """Return a required id parameter for which a fresh entity is there. Raises NothingFits."""
@@ -499,7 +520,7 @@ class Planner:
 
     def seen(self, tool: Tool, parameter: str, arguments: dict[str, Any], fresh: bool) -> Referent:
         """Return an entity that an observation showed and that words single out. Raises NothingFits."""
-        id_type, taken = tool.ids[parameter], set(map(str, arguments.values()))
+        id_type, taken = tool.ids[parameter], values_of(arguments)
         known = [one for one in self.sightings.get(id_type, {}).values() if one.id not in taken]
         known = [one for one in known if not (fresh and one.id in self.used)]
         latest = max((one.call for one in known), default=0)
@@ -541,7 +562,7 @@ class Planner:
                 shown = [
                     one
                     for one in self.sightings.get(id_type, {}).values()
-                    if one.call == position and one.id not in map(str, arguments.values())
+                    if one.call == position and one.id not in values_of(arguments)
                 ]
                 for sighting in self.draw.sample(shown, 5):
                     if described := self.describe(sighting, referents):
@@ -554,7 +575,7 @@ class Planner:
                 pass
             self.back_to(mark)
         known = self.contexts[TOOLS[tool.name][0].name].ids.get(id_type, {})
-        options = [one for one in known if not OPAQUE.fullmatch(one) and one not in map(str, arguments.values())]
+        options = [one for one in known if not OPAQUE.fullmatch(one) and one not in values_of(arguments)]
         if options:
             chosen = self.draw.choice(options)
             return Referent(chosen, id_type, Description(chosen, "attributes"))
@@ -602,18 +623,21 @@ class Planner:
         best = [one for one in options if one.kind == "superlative"]
         rest = [one for one in options if one.kind != "superlative"]
         chosen = self.draw.choice(best if best and (not rest or self.draw.chance(SUPERLATIVES)) else rest)
+        if not self.proves(sighting, chosen) or (self.written(sighting.call) and not self.still_fits(sighting, chosen)):
+            return None
         if chosen.kind == "superlative":
             self.features.add("superlative")
         if through and sighting.type not in NAMED:
             inside = conjunction([one.description.text for one in through])
-            chosen = replace(chosen, text=f"{chosen.text} {phrases.entities[sighting.type].within} {inside}")
-        return chosen
+            said = [word(phrases, sighting.row, name, self.today) for name in chosen.fields]
+            if not any(one and one in inside for one in said):
+                chosen = replace(chosen, text=f"{chosen.text} {phrases.entities[sighting.type].within} {inside}")
+        return chosen if len(chosen.text) <= LONGEST_NAME else None
 
     def created(self, id_type: str) -> list[Sighting]:
         """Return the entities of a type that calls of this conversation made."""
         shown = self.sightings.get(id_type, {}).values()
-        writes = [(one, self.calls[one.call]) for one in shown if self.calls[one.call].writes]
-        return [one for one, call in writes if one.id not in map(str, call.arguments.values())]
+        return [one for one in shown if one.id in self.calls[one.call].made]
 
     def describe_part(self, sighting: Sighting, through: Sequence[Referent]) -> Description | None:
         """Return words for an id that is a mere field of what was looked up, "the thread of the message from
@@ -623,7 +647,42 @@ class Planner:
         if len(others) != 1 or not through or entity is None or sighting.type in NAMED:
             return None
         inside = conjunction([one.description.text for one in through])
-        return Description(f"the {entity.noun[0]} {entity.within} {inside}", "only")
+        chosen = Description(f"the {entity.noun[0]} {entity.within} {inside}", "only")
+        return chosen if self.proves(sighting, chosen) else None
+
+    def proves(self, sighting: Sighting, chosen: Description) -> bool:
+        """Return whether the same look-up leads the same words to another entity where that has this one's place.
+
+        An address or a path is known from its words, what a call makes has an id that no other world has, and what a
+        call is about was known before it.
+        """
+        call = self.calls[sighting.call]
+        known = any(sighting.id in listed(value) for value in call.arguments.values())
+        if not OPAQUE.fullmatch(sighting.id) or call.writes or known:
+            return True
+        key = (sighting.type, sighting.id, chosen.text)
+        if key not in call.proofs:
+            call.proofs[key] = bool(
+                find_another(
+                    [call], sighting, lambda texts, id: self.singles_out(call, sighting.type, id, chosen, texts[0])
+                )
+            )
+        return call.proofs[key]
+
+    def still_fits(self, sighting: Sighting, chosen: Description) -> bool:
+        """Return whether the same look-up would show now, after a write, that words name an entity."""
+        call = self.calls[sighting.call]
+        reply = self.world.fork().call(call.tool, call.arguments) if not call.writes else None
+        return reply is None or (reply.ok and self.singles_out(call, sighting.type, sighting.id, chosen, reply.text))
+
+    def singles_out(self, call: PlannedCall, id_type: str, id: str, chosen: Description, text: str) -> bool:
+        """Return whether words name an entity alone in a result of a call."""
+        shown = {one.id: one for one in sightings_in(0, call.tool, json.loads(text)) if one.type == id_type}
+        one = shown.get(id)
+        if one is None or one.row is None:
+            return one is not None and len(shown) == 1
+        ways = descriptions(phrases_for(call.tool), id_type, one.row, one.rows, self.today)
+        return any((way.kind, way.text) == (chosen.kind, chosen.text) for way in ways)
 
     def unambiguous(self, described: Description, sighting: Sighting) -> bool:
         """Return whether a description fits no other entity of the type that another list showed."""
@@ -639,7 +698,7 @@ class Planner:
 
     def plain(self, tool: Tool, parameter: str, arguments: dict[str, Any]) -> Any:
         """Return a value for a parameter that is no id: what the entities' own rows show, else one of its server."""
-        schema, used = tool.input_schema["properties"][parameter], set(map(str, arguments.values()))
+        schema, used = tool.input_schema["properties"][parameter], values_of(arguments)
         if parameter in tool.seen:
             shown_near = [
                 shown
@@ -656,8 +715,8 @@ class Planner:
             near = TOOLS[call.tool][0] is server and call.tool != tool.name
             if near and again is not None and same_kind(tool, call.tool, parameter) and self.draw.chance(AGAIN):
                 return again
-        context = self.contexts[server.name]
-        return value(tool, parameter, schema, context, self.draw, self.world, used)
+        context, said = self.contexts[server.name], phrases_for(tool.name).values.get(parameter)
+        return value(tool, parameter, schema, context, self.draw, self.world, used, said.days if said else "soon")
 
     def words(self, tool: Tool, wanted: set[str], wish: Wish) -> dict[str, str]:
         """Return what is said for each slot of a phrase. Raises NothingFits for a value that nobody could say."""
@@ -683,12 +742,15 @@ class Planner:
         reply = self.world.call(name, arguments)
         if not reply.ok:
             raise StepRefused(f"{name}: {reply.text}")
+        after = self.world.fork()
+        if TOOLS[name][1].writes and not changed_rows(TOOLS[name][0].name, before, after):
+            raise NothingFits(f"{name} changes nothing: it is so already.")
         position = len(self.calls)
         fresh = any(
             one.sighting and (one.id not in self.used or one.description.kind == "comparison") for one in referents
         )
         wish, currency = len(self.wishes) - 1, self.currency(referents)
-        self.calls.append(PlannedCall(name, arguments, reply.text, wish, rests_on, before, fresh, currency))
+        self.calls.append(PlannedCall(name, arguments, reply.text, wish, rests_on, before, after, fresh, currency))
         self.note(position, name, reply.data)
         tool = TOOLS[name][1]
         self.used |= {str(one) for parameter in tool.ids for one in listed(arguments.get(parameter))}
@@ -707,22 +769,16 @@ class Planner:
 
     def note(self, position: int, name: str, data: Any) -> None:
         """Note the entities that a result shows, each with all rows of its type there."""
-        rows, fields = list(rows_in(name, data)), dict[str, list[dict[str, Any]]]()
-        found = [(row.type, row.id, row.fields) for row in rows]
-        known = {(type, id) for type, id, _ in found}
-        found += [one for one in holders_in(name, data) if one[:2] not in known]
-        for type, _, row in found:
-            fields.setdefault(type, []).append(row)
-        for type, id, row in found:
-            self.sightings.setdefault(type, {})[id] = Sighting(type, id, position, row, tuple(fields[type]))
-        for one in found_in(name, data):
-            self.sightings.setdefault(one.type, {}).setdefault(one.id, Sighting(one.type, one.id, position))
+        for one in sightings_in(position, name, data):
+            known = self.sightings.setdefault(one.type, {})
+            if one.row is not None or one.id not in known:
+                known[one.id] = one
 
 
-def is_unit(phrases: Phrases, name: str) -> bool:
-    """Return whether a field is called by its unit: nobody says "the metres of the bank are 211 metres"."""
+def unit_of(phrases: Phrases, name: str) -> str:
+    """Return the unit in which a field is said; "" where it has none."""
     said = phrases.values.get(name)
-    return said is not None and said.unit is not None and name in said.unit
+    return said.unit[0] if said and said.unit else ""
 
 
 def ways(edge: dict[str, Any], tool: Tool) -> dict[str, Any]:
@@ -740,18 +796,28 @@ def same_kind(tool: Tool, other: str, parameter: str) -> bool:
     return one == two and one is not None and parameter not in tool.sensitive and parameter not in FREE
 
 
-def holders_in(tool: str, data: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the ids in a result whose type has no rows of its own, each with its type and the row around it."""
-    types = {found.id: found.type for found in found_in(tool, data) if found.type not in types_with_rows()}
+def sightings_in(position: int, tool: str, data: Any) -> Iterator[Sighting]:
+    """Yield the entities that the result of a call shows, those with rows first, each with all rows of its type."""
+    rows, fields = list(rows_in(tool, data)), dict[str, list[dict[str, Any]]]()
+    shown = [(row.type, row.id, row.fields) for row in rows]
+    known, found = {(type, id) for type, id, _ in shown}, found_in(tool, data)
+    held = {one.id: one.type for one in found if one.type not in types_with_rows() and (one.type, one.id) not in known}
+    shown += holders_in(held, data) if held else ()
+    for type, _, row in shown:
+        fields.setdefault(type, []).append(row)
+    for type, id, row in shown:
+        yield Sighting(type, id, position, row, tuple(fields[type]))
+    known = {(type, id) for type, id, _ in shown}
+    yield from (Sighting(one.type, one.id, position) for one in found if (one.type, one.id) not in known)
 
-    def walk(value: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        if isinstance(value, dict):
-            yield from ((types[one], one, value) for name, one in value.items() if name != "id" and text(one) in types)
-        if isinstance(value, dict | list):
-            for inside in value.values() if isinstance(value, dict) else value:
-                yield from walk(inside)
 
-    return walk(data)
+def holders_in(types: Mapping[str, str], value: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield each of some ids that a part of a result holds, with its type and the object around it."""
+    if isinstance(value, dict):
+        yield from ((types[one], one, value) for name, one in value.items() if name != "id" and text(one) in types)
+    if isinstance(value, dict | list):
+        for inside in value.values() if isinstance(value, dict) else value:
+            yield from holders_in(types, inside)
 
 
 def text(value: Any) -> str:
@@ -762,6 +828,11 @@ def rounded(number: float) -> int:
     """Return a number as people choose one: two digits, then noughts."""
     digits = max(0, len(str(int(number))) - 2)
     return int(round(number, -digits))
+
+
+def values_of(arguments: Mapping[str, Any]) -> set[str]:
+    """Return the values of arguments, as texts, those of lists one by one."""
+    return {str(one) for value in arguments.values() for one in listed(value)}
 
 
 def listed(value: Any) -> list[Any]:

@@ -36,17 +36,17 @@ PERSONAS = {
     "courteous": Persona(
         gives=("Of course, it is {value}.", "Ah, sorry: {value}.", "That would be {value}, thank you."),
         leaves=("Thank you, that was all I needed.", "That is everything, thank you so much."),
-        days=("As today is {day}: ", "It is {day} here. "),
+        days=("Today is {day}, just so you know. ", "It is {day} here. "),
     ),
     "chatty": Persona(
         gives=("Oh, did I not say? {value}.", "Silly me, it is {value}.", "Hm, let me look... {value}."),
         leaves=("Great, that was it. Bye!", "You are a star, nothing else for now."),
-        days=("Can you believe it is {day} already? ", "So, {day} today. "),
+        days=("Can you believe it is {day} already? ", "So it is {day} today. "),
     ),
     "formal": Persona(
         gives=("The answer is {value}.", "Please proceed with {value}.", "I confirm: {value}."),
         leaves=("This concludes my request.", "No further action is required."),
-        days=("Date of this request: {day}. ", "As of {day}: "),
+        days=("Date of this request: {day}. ", "For reference, today is {day}. "),
     ),
     "hurried": Persona(
         gives=("{value}!", "{value}, go.", "Sorry, typing too fast: {value}."),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 
+from ..shapes import found_in
 from .referents import Description
 
 Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second", "corrected"]
@@ -26,18 +29,23 @@ class Sighting:
 
 @dataclass(frozen=True)
 class Referent:
-    """What an id argument stands for: its sighting, or None where the user says the id; and the words for it."""
+    """What an id argument stands for: its sighting, or None where the user says the id; and the words for it.
+
+    `name` are the words for it elsewhere, where these say by what it was chosen.
+    """
 
     id: str
     type: str
     description: Description
     sighting: Sighting | None = None
+    name: str = ""
 
 
 @dataclass
 class PlannedCall:
     """A call that was run in the fork: which wish it serves, and which earlier calls show the ids in its arguments;
-    `fresh` if one of these ids was in no call before; `currency` is that of the entities, "" where it is not known."""
+    `fresh` if one of these ids was in no call before; `currency` is that of the entities, "" where it is not known.
+    `proofs` are whether words for an entity of a type that it shows lead to another one in another world."""
 
     tool: str
     arguments: dict[str, Any]
@@ -45,12 +53,28 @@ class PlannedCall:
     wish: int
     rests_on: frozenset[int]
     before: World
+    after: World
     fresh: bool = False
     currency: str = ""
+    proofs: dict[tuple[str, str, str], bool] = field(default_factory=dict)
 
     @property
     def writes(self) -> bool:
         return TOOLS[self.tool][1].writes
+
+    @cached_property
+    def made(self) -> frozenset[str]:
+        """The ids in the result that were nowhere in the world before."""
+        server = TOOLS[self.tool][0].name
+        pairs = [pair for _, _, *pair in changed_rows(server, self.before, self.after)] if self.writes else []
+        shown = {one.id for one in found_in(self.tool, json.loads(self.text))} if pairs else set()
+        tables = self.before.sessions[server].state.tables().values()
+        return frozenset(
+            id
+            for id in shown
+            if not any(id in table for table in tables)
+            and any(id in repr(new) and id not in repr(old) for old, new in pairs)
+        )
 
 
 @dataclass(frozen=True)
@@ -98,3 +122,9 @@ class Plan:
     wishes: list[Wish]
     calls: list[PlannedCall]
     features: set[str] = field(default_factory=set)
+
+
+def changed_rows(server: str, before: World, after: World) -> list[tuple[str, str, Any, Any]]:
+    """Return the table, the id, and the rows before and after, of what differs on a server."""
+    then, now = before.sessions[server].state, after.sessions[server].state
+    return [(table, id, *pair) for table, rows in now.changes_since(then).items() for id, pair in rows.items()]

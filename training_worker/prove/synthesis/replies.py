@@ -11,7 +11,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 from mcp_servers.kit.phrases import Phrases, slots
 
-from ..speech import conjunction, forms, phrases_for
+from ..speech import capitalized, conjunction, forms, phrases_for
 
 MOST_ITEMS = 5  # rows of a list that a text names
 LONGEST = 160  # characters of a field that a text repeats
@@ -28,7 +28,8 @@ PERSONS = (
 )
 PLAIN = ("That is done.", "It worked, that is taken care of.", "All right, that went through.")
 NOTHING = ("Nothing came up.", "There is nothing to show.")
-OPENINGS = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Here it is. ", "Right away. ", "Certainly. ")
+SHOWN = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Here it is. ", "Let me see. ", "Certainly. ")
+DONE = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Done. ", "Very well. ", "Certainly. ")
 CLOSINGS = (
     *[""] * 12,
     " Is there anything else?",
@@ -62,15 +63,22 @@ UNMET = (
 
 
 def report(
-    tool: str, arguments: Mapping[str, Any], words: Mapping[str, str], text: str, draw: Draw, currency: str = ""
+    tool: str,
+    arguments: Mapping[str, Any],
+    words: Mapping[str, str],
+    text: str,
+    draw: Draw,
+    currency: str = "",
+    about: str = "",
 ) -> str:
     """Return a sentence or two that report a result.
 
     `words` are the user's for arguments, `text` is the observation; amounts are in `currency` unless the
-    result names one.
+    result names one. `about` is a parameter that tells several reports apart.
     """
     phrases, data = phrases_for(tool), json.loads(text)
     said = phrases.tools[tool]
+    answers = [one for one in said.answers if about in slots(one)] or said.answers
     if said.item:
         rows = at(data, said.list) if said.list else data
         if not rows:
@@ -81,10 +89,10 @@ def report(
         extra = {"items": items, "count": str(len(rows))}
         if len(rows) > MOST_ITEMS:
             extra["items"] += ", among others"
-        return filled(phrases, said.answers, arguments, words, data, draw, extra, currency)
+        return filled(phrases, answers, arguments, words, data, draw, extra, currency)
     if data in (None, [], {}):
         return filled(phrases, said.none or NOTHING, arguments, words, data, draw, {}, currency)
-    return filled(phrases, said.answers, arguments, words, data, draw, {}, currency)
+    return filled(phrases, answers, arguments, words, data, draw, {}, currency)
 
 
 def filled(
@@ -175,18 +183,17 @@ def addressed(words: str) -> str:
 
 def sentence(text: str) -> str:
     """Return a text that begins with a capital letter and has no second mark at its end."""
-    text = text if text.startswith("http") else text[:1].upper() + text[1:]
-    return re.sub(r"([.!?][\"”]?)\.$", r"\1", text)
+    return re.sub(r"([.!?][\"”]?)\.$", r"\1", capitalized(text))
 
 
-def closing_text(reports: Sequence[str], draw: Draw) -> str:
+def closing_text(reports: Sequence[str], draw: Draw, openings: Sequence[str] = SHOWN) -> str:
     """Return the text that ends a turn: the reports, perhaps with a word before and after."""
-    return draw.choice(OPENINGS) + " ".join(reports) + draw.choice(CLOSINGS)
+    return draw.choice(openings) + " ".join(reports) + draw.choice(CLOSINGS)
 
 
 def declined(label: str, value: str, draw: Draw) -> str:
     """Return what is said where a condition is not met: a field of what was looked at and its value."""
-    return sentence(draw.choice(UNMET).format(it=label, value=value))
+    return sentence(draw.choice(UNMET).format(it=addressed(label), value=value))
 
 
 def decline(tool: str, candidates: Sequence[str], draw: Draw) -> str:

@@ -17,6 +17,7 @@ from mcp_servers.world import World
 from ..shapes import Found, found_in, values_in
 
 CALLS_PER_TOOL = 2
+DAYS = {"soon": (1, 13), "past": (-60, -2), "years": (400, 3_000)}  # from now
 
 
 class StepRefused(Exception):
@@ -113,9 +114,19 @@ def fill(
 
 
 def value(
-    tool: Tool, name: str, part: dict[str, Any], context: Context, draw: Draw, world: World, used: set[str]
+    tool: Tool,
+    name: str,
+    part: dict[str, Any],
+    context: Context,
+    draw: Draw,
+    world: World,
+    used: set[str],
+    days: str = "soon",
 ) -> Any:
-    """A grounded value for one parameter: an id or text the world shows, a choice, an example, a moment to come."""
+    """A grounded value for one parameter: an id or text the world shows, a choice, an example, a day or a moment.
+
+    `days` is where days lie: soon, in the past, or years ahead.
+    """
     part = next((branch for branch in part.get("anyOf", ()) if branch.get("type") != "null"), {}) | part
     if part.get("type") == "array":
         inner = {"anyOf": [part["items"]]}
@@ -133,9 +144,9 @@ def value(
             day = world.now.replace(minute=0) + timedelta(days=draw.integer(1, 13))
             return minute_text(day.replace(hour=draw.integer(8, 17)))
         case {"format": "date"}:
-            return f"{world.now + timedelta(days=draw.integer(1, 13)):%Y-%m-%d}"
+            return f"{world.now + timedelta(days=draw.integer(*DAYS[days])):%Y-%m-%d}"
         case {"type": "integer"}:
-            low = part.get("minimum", 1)
+            low = max(1, part.get("minimum", 1)) if part.get("maximum", 1) > 0 else part["minimum"]
             return draw.integer(low, min(part.get("maximum", low + 20), low + 20))
         case {"type": "boolean"}:
             return draw.chance(0.5)

@@ -1,0 +1,113 @@
+"""Worlds in which two entities have changed places: the proof that words lead to an entity by what the world holds.
+
+A description is used only if the same words and the same look-up lead to another entity where that one fits. So the
+ground truth of a conversation differs between worlds, and an id can only be known from an observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit.server import ids_in
+from mcp_servers.kit.session import Session
+from mcp_servers.kit.state import State
+from mcp_servers.world import World
+
+from ..shapes import hints
+from .plan import PlannedCall, Sighting
+
+PARTS = ("rows", "references", "both")
+OTHER_DIGITS = str.maketrans("0123456789", "1234567890")
+
+
+def find_another(calls: Sequence[PlannedCall], sighting: Sighting, leads_to: Callable[[list[str], str], bool]) -> str:
+    """Return an entity that words name instead where it has the place of the one that was seen; "" where none does.
+
+    `leads_to(texts, id)` says whether the words name this entity alone, by the answers of the calls in such a world.
+    """
+    server = TOOLS[calls[0].tool][0].name
+    state = calls[0].before.sessions[server].state
+    others = list(list_others(state, sighting))
+    for parts in PARTS:
+        for other in others:
+            texts = answer(exchange(calls[0].before, server, (sighting.id, other), parts), calls)
+            if texts and leads_to(texts, other):
+                return other
+    return ""
+
+
+def list_others(state: State, sighting: Sighting) -> Iterator[str]:
+    """Yield other ids of the same kind, each once: two that were seen beside it, two of its table, and a new one."""
+    beside = (str(row["id"]) for row in sighting.rows if row.get("id") not in (None, sighting.id))
+    tables = (table for table in state.tables().values() if sighting.id in table)
+    stored = (str(row.id) for table in tables for row in table if row.id != sighting.id)
+    yield from dict.fromkeys((*islice(beside, 2), *islice(stored, 2), sighting.id.translate(OTHER_DIGITS)))
+
+
+def answer(world: World, calls: Sequence[PlannedCall]) -> list[str]:
+    """Return what some calls show in a world; nothing where one is refused, or fails since no such world can be."""
+    try:
+        replies = [world.call(call.tool, call.arguments) for call in calls]
+    except Exception:  # a post may have become a repost of itself
+        return []
+    return [reply.text for reply in replies] if all(reply.ok for reply in replies) else []
+
+
+def exchange(world: World, server: str, pair: tuple[str, str], parts: str) -> World:
+    """Return a fork in which two entities of a server have changed places.
+
+    By `parts`, their "rows" have each other's contents, or all "references" to them lead to the other one, or "both".
+    """
+    fork = world.fork()
+    session: Session[Any] = fork.sessions[server]
+    state = session.state.draft()
+    if parts in ("references", "both"):
+        exchange_references(state, pair)
+    if parts in ("rows", "both"):
+        exchange_rows(state, pair)
+    session.head = replace(session.head, state=state)
+    return fork
+
+
+def exchange_rows(state: State, pair: tuple[str, str]) -> None:
+    """Give two rows each other's contents, all but the ids; where only one is there, it gets the other id."""
+    one, other = pair
+    for table in state.tables().values():
+        first, second = table.get(one), table.get(other)
+        if first is not None:
+            table.write(one, first, second and replace(second, id=one))
+            table.write(other, second, replace(first, id=other))
+
+
+def exchange_references(state: State, pair: tuple[str, str]) -> None:
+    """Let everything in the rows that refers to one of two entities refer to the other."""
+    instead = dict(zip(pair, reversed(pair), strict=True))
+    for name, kind in state.row_types().items():
+        names, table = fields_with_ids(kind), getattr(state, name)
+        for row in list(table) if names else ():
+            before = {field: getattr(row, field) for field in names}
+            after = {field: substitute(value, instead) for field, value in before.items()}
+            if after != before:
+                table.write(row.id, row, replace(row, **after))
+
+
+def substitute(value: Any, instead: Mapping[str, str]) -> Any:
+    """Return a field's value with other ids in place of some, however deep they are."""
+    if isinstance(value, str):
+        return instead.get(value, value)
+    if isinstance(value, tuple):
+        return tuple(substitute(one, instead) for one in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{one.name: substitute(getattr(value, one.name), instead) for one in fields(value)})
+    return value
+
+
+@cache
+def fields_with_ids(row: type) -> tuple[str, ...]:
+    """Return the fields of a row, other than its own id, in which ids are, however deep."""
+    return tuple(name for name, hint in hints(row).items() if name != "id" and any(ids_in(hint)))
