@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse
 
 from tests.prove.serving import MODEL, Asked, Serve
 from training_worker.prove.benchmarks.bfcl.benchmark import Bfcl
+from training_worker.prove.benchmarks.bfcl.examples import base_examples
 from training_worker.prove.benchmarks.environment import BFCL, NotInstalled, installed
 from training_worker.prove.benchmarks.evaluating import evaluate
 from training_worker.prove.benchmarks.policies import endpoint_policy, silent
@@ -27,6 +28,7 @@ from training_worker.prove.benchmarks.report import Report
 from training_worker.prove.benchmarks.results import REPORT, Results, results_in
 from training_worker.prove.chat import Scripted, write_calls
 from training_worker.prove.synthesis.endpoint import Endpoint
+from training_worker.prove.synthesis.quality import ROWS, measure
 from training_worker.prove.trajectory import ToolCall
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +120,7 @@ def test_killed_half_way_and_resumed_the_command_reports_the_same(bfcl: Bfcl, se
     answer, started = oracle_behind_an_api(bfcl), []
 
     def killing(asked: Asked) -> dict[str, Any]:
-        if len(served.asked) == 25:
+        if len(served.asked) >= 25 and results_in(tmp_path / "killed"):
             started[0].send_signal(signal.SIGKILL)
         return answer(asked)
 
@@ -271,3 +273,10 @@ def test_a_process_of_the_benchmark_that_ends_by_itself_is_no_failure_of_the_mod
     report = run(bfcl, broken, tmp_path, first(bfcl), parallel=1)
     assert not report.failures and list(report.not_run.values()) == ["BFCL's process ended by itself"]
     assert run(bfcl, Policy(model="m", speak=bfcl.oracle), tmp_path, first(bfcl)).categories[0].passed == 1
+
+
+def test_the_column_of_bfcl_beside_the_measures_of_a_data_set_is_that_of_what_is_installed(bfcl: Bfcl) -> None:
+    found = measure(base_examples(bfcl))
+    assert found.conversations == 200
+    for row in ROWS:
+        assert row.bfcl is None or round(found.value(row), 4) == row.bfcl, row.name

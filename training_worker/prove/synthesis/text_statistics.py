@@ -49,7 +49,8 @@ BEFORE_SENTENCE = frozenset(" \t\"'“\u2018(*•-")
 
 @dataclass(frozen=True)
 class QualityRow:
-    """One row of the measure: `name` is its field in Quality, `bfcl` its value for BFCL multi-turn base.
+    """One row of the measure: `name` is its field in Quality, `bfcl` its value for BFCL multi-turn base, as
+    `manage.py quality --bfcl` measures it; None where BFCL's data do not say.
 
     A share or ratio lies in 0..1; `target` is a bound that a good data set keeps.
     """
@@ -90,7 +91,7 @@ TEXT_ROWS: tuple[QualityRow, ...] = (
         "Distinct over all pairs of tokens in 18,000 tokens of shuffled user turns, ids, paths and numbers masked.",
         "ratio",
         (">=", 0.45),
-        0.55,
+        0.5342,
     ),
     QualityRow(
         "distinct_4",
@@ -98,7 +99,7 @@ TEXT_ROWS: tuple[QualityRow, ...] = (
         "Distinct over all groups of four tokens in the same samples.",
         "ratio",
         (">=", 0.80),
-        0.93,
+        0.9278,
     ),
     QualityRow(
         "common_openings",
@@ -106,7 +107,7 @@ TEXT_ROWS: tuple[QualityRow, ...] = (
         "Share of user turns that begin with one of the 20 commonest openings of three words.",
         "share",
         ("<=", 0.25),
-        0.11,
+        0.094,
     ),
 )
 

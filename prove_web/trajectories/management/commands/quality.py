@@ -2,19 +2,25 @@
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
 
 from prove_web.trajectories.management.reading import told_in_a_line
+from training_worker.prove.benchmarks.bfcl.examples import base_examples
+from training_worker.prove.benchmarks.environment import NotInstalled
+from training_worker.prove.benchmarks.known import open_bfcl
+from training_worker.prove.benchmarks.protocol import NotRun
 from training_worker.prove.synthesis import folder
 from training_worker.prove.synthesis.quality import ROWS, Quality, format_target, format_value, measure
 from training_worker.prove.synthesis.shortcuts import SAMPLE, Shortcuts, measure_shortcuts
 from training_worker.terminal import console, table
 
+BFCL = {row.name: row.bfcl for row in ROWS if row.bfcl is not None}
 COLUMNS = ("value", "target", "met", "BFCL")
 MET = {True: "yes", False: "no", None: ""}
 
@@ -33,29 +39,48 @@ class Command(BaseCommand):
             action="store_true",
             help=f"run scripted policies that read no observation on up to {SAMPLE} chains of each split",
         )
+        parser.add_argument(
+            "--bfcl",
+            action="store_true",
+            help="measure the column of BFCL anew, by what is installed; else it is that of the release",
+        )
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: object, **options: object) -> None:
         path, split = Path(str(options["folder"])), options["split"]
         splits = [one for one in folder.SPLITS if split in (None, one)]
+        bfcl = measure_bfcl() if options["bfcl"] else BFCL
         with told_in_a_line():
             measured = {one: measure(folder.examples(path, one)) for one in splits}
             asked = splits if options["shortcuts"] else ()
             shortcuts = {one: measure_shortcuts(folder.examples(path, one)) for one in asked}
         if options["json"]:
-            found = {one: to_json(quality, shortcuts.get(one)) for one, quality in measured.items()}
+            found = {one: to_json(quality, bfcl, shortcuts.get(one)) for one, quality in measured.items()}
             self.stdout.write(json.dumps(found, indent=1))
             return
         out = console(self.stdout)
         for one, quality in measured.items():
-            table(out, [one.replace("_", "-"), *COLUMNS], format_rows(quality))
+            table(out, [one.replace("_", "-"), *COLUMNS], format_rows(quality, bfcl))
             if one in shortcuts:
                 table(out, [f"{one.replace('_', '-')}: shortcuts", *COLUMNS[:3]], format_shortcuts(shortcuts[one]))
 
 
-def to_json(quality: Quality, shortcuts: Shortcuts | None) -> dict[str, Any]:
+def measure_bfcl() -> dict[str, float]:
+    """Return the column of BFCL multi-turn base, measured in its environment. Raises CommandError."""
+    try:
+        with open_bfcl(Path(settings.PROVE_DATA) / "benchmarks", {}) as bfcl:
+            quality = measure(base_examples(bfcl))
+    except (NotInstalled, NotRun) as reason:
+        raise CommandError(str(reason)) from None
+    return {name: quality.value(row) for row in ROWS for name in BFCL if name == row.name}
+
+
+def to_json(quality: Quality, bfcl: Mapping[str, float], shortcuts: Shortcuts | None) -> dict[str, Any]:
     """Return the rows of a measure as JSON, with the size of the n-gram sample, the features and the shortcuts."""
-    rows = [asdict(row) | {"value": quality.value(row), "met": quality.meets(row)} for row in ROWS]
+    rows = [
+        asdict(row) | {"bfcl": bfcl.get(row.name), "value": quality.value(row), "met": quality.meets(row)}
+        for row in ROWS
+    ]
     found = {"rows": rows, "tokens": quality.tokens, "features": quality.features}
     if shortcuts:
         rows = [asdict(row) | {"met": row.meets_target} for row in shortcuts.rows]
@@ -63,7 +88,7 @@ def to_json(quality: Quality, shortcuts: Shortcuts | None) -> dict[str, Any]:
     return found
 
 
-def format_rows(quality: Quality) -> Iterator[list[str]]:
+def format_rows(quality: Quality, bfcl: Mapping[str, float]) -> Iterator[list[str]]:
     """Yield the lines of the table of a measure, then the size of the n-gram sample and the features."""
     for row in ROWS:
         yield [
@@ -71,7 +96,7 @@ def format_rows(quality: Quality) -> Iterator[list[str]]:
             format_value(row, quality.value(row)),
             format_target(row),
             MET[quality.meets(row)],
-            "" if row.bfcl is None else format_value(row, row.bfcl),
+            format_value(row, bfcl[row.name]) if row.name in bfcl else "",
         ]
     yield ["Tokens behind distinct-2 and distinct-4", f"{quality.tokens:,}", "", "", ""]
     for name, count in quality.features.items():
