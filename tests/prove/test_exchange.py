@@ -13,9 +13,8 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from tests.prove.known import known_examples
 from training_worker.prove.shapes import rows_in
-from training_worker.prove.synthesis.dialogue import changed_values
 from training_worker.prove.synthesis.exchange import PARTS, exchange, find_another
-from training_worker.prove.synthesis.plan import PlannedCall, Sighting
+from training_worker.prove.synthesis.plan import PlannedCall, Sighting, changed_values
 from training_worker.prove.synthesis.referents import OPAQUE
 from training_worker.prove.synthesis.resolver import ObservedLeaf, Origin, resolve
 from training_worker.prove.synthesis.shortcuts import replace_leaves

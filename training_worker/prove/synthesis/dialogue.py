@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit.phrases import Situation, load_scenarios, slots
@@ -19,7 +19,7 @@ from .corrections import correct
 from .goals import Planner
 from .language import NO_NOUNS, PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
-from .plan import Plan, PlannedCall, Wish, changed_rows
+from .plan import Plan, PlannedCall, Wish, changed_values
 from .recovery import taken_over
 from .referents import NAMED, OPAQUE
 from .replies import DONE, PLAIN, SHOWN, closing_text, decline, declined, report
@@ -30,7 +30,8 @@ STRAY = 0.2  # of the conversations may have a second goal
 POINTED = 0.6  # of the entities just spoken of are pointed at: "that card"
 IMPOSSIBLE = 0.25  # of the failures are of wishes that have become impossible; the others are slips
 FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of errors that validation allows
-SITUATIONS = 0.8  # of the conversations begin with why the user asks
+SITUATIONS = 0.85  # of the conversations begin with why the user asks
+SITUATIONS_LATER = 0.2  # of the later turns do
 LONGEST_SMALL_WORD = 4  # letters
 ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
 BARE = 0.45  # of the requests follow one another without a word between them
@@ -105,6 +106,7 @@ class Dialogue:
         optional = 0.0 if lesson.task.level == "minimal" else OPTIONAL
         planner = Planner(lesson.world.fork(), lesson.graph, shown, self.draw, self.today, optional)
         self.hidden = -1 if lesson.task.abstains else None  # the position of a wish that no shown tool may serve
+        self.situations: list[str] = []  # that were said
         self.plan = self.draw_plan(planner)
         self.features = set(self.plan.features)
         self.turns = self.abstention() if lesson.task.abstains else self.script()
@@ -376,8 +378,11 @@ class Dialogue:
             parts += self.situation(wishes)
         elif not opening and self.undoes(self.plan.wishes.index(wishes[0])):
             parts.append(self.manner.choice(SECOND_THOUGHTS))
-        elif not opening and wishes[0].link != "corrected" and self.manner.chance(ACKNOWLEDGED):
-            parts.append(self.manner.choice(THANKS))
+        elif not opening and wishes[0].link != "corrected":
+            if self.manner.chance(ACKNOWLEDGED):
+                parts.append(self.manner.choice(THANKS))
+            if wishes[0].link == "second" or self.manner.chance(SITUATIONS_LATER):
+                parts += self.situation(wishes)
         for position, wish in enumerate(wishes):
             own = open if open and self.plan.wishes[open.wish] is wish else None
             parts.append(self.request(wish, position, opening and not parts, own))
@@ -392,11 +397,12 @@ class Dialogue:
             wanted, server = {wish.tool for wish in wishes}, TOOLS[first.tool][0].name
             own = [one for one in phrases_of(server).situations if fits(one, first.tool)]
             fitting = [one for one in own if len(wanted & set(one.tools)) > 1] or own
-        if not fitting:
-            return []
         request = content_words(first.phrase)
-        says = self.manner.shuffled(self.manner.choice(fitting).says)
-        return [min(says, key=lambda one: len(content_words(one) & request))]
+        says = self.manner.shuffled(self.manner.choice(fitting).says) if fitting else []
+        best = [min(says, key=lambda one: len(content_words(one) & request))] if says else []
+        new = [one for one in best if one not in self.situations]
+        self.situations += new
+        return new
 
     def request(self, wish: Wish, position: int, opening: bool, open: OpenValue | None) -> str:
         """Return a wish as a sentence of its own."""
@@ -481,19 +487,6 @@ def steps(plan: Plan, group: Sequence[int]) -> list[list[int]]:
         else:
             found.append([at])
     return found
-
-
-def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], str, str]]:
-    """Yield what a write changes: table, id and field with the value before and after, times left out; for a row that
-    it makes or removes, whether there is one."""
-    for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
-        if old is None or new is None:
-            yield (table, id, ""), str(old is None), str(new is None)
-            continue
-        for name, value in vars(new).items():
-            before = vars(old).get(name)
-            if name[0] != "_" and before != value and not isinstance(value, datetime):
-                yield (table, id, name), repr(before), repr(value)
 
 
 def movable(plan: Plan, at: int, own: Sequence[int]) -> bool:

@@ -26,7 +26,7 @@ from ..shapes import found_in, rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for
 from .comparisons import COMPARED, compare, measures
 from .exchange import find_another
-from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish, changed_rows
+from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish, changed_rows, changed_values
 from .referents import NAMED, OPAQUE, Description, descriptions, word
 from .sampler import Context, NothingFits, StepRefused, value
 
@@ -382,6 +382,8 @@ class Planner:
         if conditional and self.conditional(wish) and not wish.done:
             return
         self.fulfil(wish, wish.arguments, [one for many in referents.values() for one in many])
+        if link == "repeated" and self.overwrites(wish):
+            raise NothingFits(f"{name}: what was just done would be done otherwise.")
         if several and not wish.condition:
             self.widen(wish, tool)
             compare(self, wish)
@@ -393,6 +395,14 @@ class Planner:
         if position < before:
             raise NothingFits(f"What {wish.tool} tells is known already.")
         wish.calls.append(position)
+
+    def overwrites(self, wish: Wish) -> bool:
+        """Return whether a wish sets what a wish for the same tool set before it: somebody would ask for the last."""
+        own = {place for at in wish.calls for place, _, new in changed_values(self.calls[at]) if not new.isdecimal()}
+        earlier = [
+            call for call in self.calls if call.writes and call.tool == wish.tool and call.wish < len(self.wishes) - 1
+        ]
+        return any(place in own for call in earlier for place, _, _ in changed_values(call))
 
     def conditional(self, wish: Wish) -> bool:
         """Make a wish depend on a number that an observation shows of its entity; return whether one fits."""

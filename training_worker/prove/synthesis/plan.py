@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
@@ -128,3 +130,16 @@ def changed_rows(server: str, before: World, after: World) -> list[tuple[str, st
     """Return the table, the id, and the rows before and after, of what differs on a server."""
     then, now = before.sessions[server].state, after.sessions[server].state
     return [(table, id, *pair) for table, rows in now.changes_since(then).items() for id, pair in rows.items()]
+
+
+def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], str, str]]:
+    """Yield what a write changes: table, id and field with the value before and after, times left out; for a row that
+    it makes or removes, whether there is one."""
+    for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
+        if old is None or new is None:
+            yield (table, id, ""), str(old is None), str(new is None)
+            continue
+        for name, value in vars(new).items():
+            before = vars(old).get(name)
+            if name[0] != "_" and before != value and not isinstance(value, datetime):
+                yield (table, id, name), repr(before), repr(value)
