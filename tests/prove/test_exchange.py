@@ -20,7 +20,10 @@ from training_worker.prove.synthesis.resolver import ObservedLeaf, Origin, resol
 from training_worker.prove.synthesis.shortcuts import replace_leaves
 from training_worker.prove.trajectory import Example, Json
 
-CHAINS = [one for one in known_examples(60) if one.kind == "chain" and not one.failures]
+
+@pytest.fixture(scope="module")
+def chains() -> list[Example]:
+    return [one for one in known_examples(60) if one.kind == "chain"]
 
 
 def run(example: Example) -> dict[tuple[int, int], PlannedCall]:
@@ -64,9 +67,9 @@ def leads_to(example: Example, origin: Origin, texts: Sequence[str], id: str) ->
     return any((one.step, one.call, one.parameter, one.path, one.value) == (*place, id) for one in found)
 
 
-def test_in_another_world_the_words_lead_to_another_entity() -> None:
+def test_in_another_world_the_words_lead_to_another_entity(chains: list[Example]) -> None:
     ids = 0
-    for example in CHAINS:
+    for example in chains:
         for origin, call in found_ids(example, run(example)):
             kind = TOOLS[example.steps[origin.step].calls[origin.call].name][1].ids.get(origin.parameter, "")
             rows = tuple(row.fields for row in rows_in(call.tool, shown_by(call)) if row.type == kind)
@@ -96,8 +99,8 @@ def test_words_that_point_at_a_place_in_a_list_lead_to_no_other_entity() -> None
     )
 
 
-def test_no_user_turn_asks_for_something_and_for_taking_it_back() -> None:
-    for example in CHAINS:
+def test_no_user_turn_asks_for_something_and_for_taking_it_back(chains: list[Example]) -> None:
+    for example in chains:
         taken: dict[tuple[int, tuple[str, str, str], str], tuple[str, ...]] = {}
         for (at, nth), call in run(example).items():
             turn, values = example.steps[at].turn, list(changed_values(call)) if call.writes else []

@@ -216,13 +216,29 @@ class Dialogue:
         return self.with_leave(turns)
 
     def draw_groups(self) -> list[list[int]]:
-        """Return the positions of the wishes by user turn; a correction begins one, and so does a change of mind."""
+        """Return the positions of the wishes by user turn. A correction begins one, a change of mind, and what names an
+        entity by what an earlier wish has made of it."""
         size = len(self.plan.wishes)
         count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), size)
-        own = [at for at, wish in enumerate(self.plan.wishes) if wish.link == "corrected" or self.undoes(at)]
+        wishes = self.plan.wishes
+        own = [
+            at
+            for at in range(size)
+            if wishes[at].link == "corrected" or self.undoes(at) or self.is_hindsight(wishes[at])
+        ]
         rest = [at for at in range(1, size) if at not in own]
         cuts = sorted([*own, *self.draw.sample(rest, max(0, count - 1 - len(own)))])
         return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
+
+    def is_hindsight(self, wish: Wish) -> bool:
+        """Return whether a wish names something by what the result of a write shows of it."""
+        seen = [
+            (one.id, self.plan.calls[one.sighting.call])
+            for many in wish.referents.values()
+            for one in many
+            if one.sighting and one.description.kind != "only"
+        ]
+        return any(call.writes and id not in call.made for id, call in seen)
 
     def undoes(self, at: int) -> bool:
         """Return whether a wish gives back to a row what an earlier wish took from it."""
