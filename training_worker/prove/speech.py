@@ -15,7 +15,7 @@ from .provenance import is_date, place, ways_to_say
 NO_PHRASES = ValuePhrases()
 MONEY = re.compile(r"(?<![\w.,-])(-?[\d,]+(?:\.\d\d)?) [A-Z]{3}\b")
 MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
-NAME = re.compile(r"\S*\w[@./_]\w\S*")  # of a file, a site or an address: it keeps its small letter
+IN_A_NAME = re.compile(r"\w[@./_]\w")  # of a file, a site or an address: it keeps its small letter
 DEGREES = {
     "high": ("higher", "highest", "lower", "lowest"),
     "large": ("larger", "largest", "smaller", "smallest"),
@@ -120,7 +120,7 @@ def is_instant(value: str) -> bool:
 
 def capitalized(text: str) -> str:
     """Return a text that begins with a capital letter, unless it begins with the name of a file or an address."""
-    return text if NAME.match(text) else text[:1].upper() + text[1:]
+    return text if IN_A_NAME.search(text.partition(" ")[0]) else text[:1].upper() + text[1:]
 
 
 def conjunction(parts: list[str], word: str = "and") -> str:
