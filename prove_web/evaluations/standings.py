@@ -17,6 +17,7 @@ from .models import Evaluation
 from .relatives import BASELINES, base_among, light
 from .reports import categories_of
 
+GOAL_SUCCESS = "goal_success"  # the column of the share of rollouts that reached the goal, where that was measured
 MOST = 500  # the newest evaluations of a benchmark that are looked at
 
 
@@ -115,6 +116,11 @@ def by_model(found: Sequence[Evaluation]) -> dict[Any, list[Evaluation]]:
 
 def standing(one: Evaluation) -> Standing:
     cells = {each["name"]: cell(each["score"]) for each in one.groups or one.categories or [] if each.get("score")}
+    goals = [
+        (each["goal_success"], each["run"]) for each in one.categories or [] if each.get("goal_success") is not None
+    ]
+    if run := sum(count for _, count in goals):
+        cells[GOAL_SUCCESS] = Cell(round(100 * sum(share * count for share, count in goals) / run, 2))
     if one.scored:
         cells[paper.OVERALL] = cell(one.scored)
     counts = [sum(each[name] for each in one.categories or []) for name in ("asked", "run")]

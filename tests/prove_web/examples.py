@@ -25,7 +25,7 @@ def sequences() -> list[Example]:
 
 
 def chain(steps: int = 2) -> Example:
-    """One with so many steps of one call each, the second of which takes what the first shows; nothing is asked back."""
+    """One with so many steps of one call each, the second of which takes what the first shows; nobody asks back."""
     found = (one for one in sequences() if len(one.steps) >= steps and (0, 1) in one.fed and one.level == "complete")
     return next(one for one in found if one.kind == "chain")
 

@@ -272,6 +272,15 @@ class TestResults:
         assert third.against.value == pytest.approx(3 * 1.3 / 6) and third.against.low > 0
         assert third.against.verdict == "better"
 
+    def test_goal_success_stands_beside_the_reward(self, project: Project, victors: Client) -> None:
+        runs = [trained_run(project, f"Run {n}", 5) for n in range(3)]
+        for run, plays in zip(runs, (wrong_on(0, 1, 2), right), strict=False):
+            leave_held_out(run, plays)
+        rows = finals(asked(project, *runs).runs, runs[0])
+        assert [row.goals for row in rows] == [0.5, 1.0, None]
+        text = victors.get(address(project, *runs, part="finals")).content.decode()
+        assert "Goal success" in text and "50.0" in text and "100.0" in text
+
     def test_what_cannot_be_paired_says_why(self, project: Project, victors: Client) -> None:
         here, gone, working = (trained_run(project, name, 5) for name in ("Here", "Gone", "Working"))
         working.job.state = State.RUNNING

@@ -23,7 +23,7 @@ from prove_web.accounts.models import Project, User
 from prove_web.evaluations.comparing import parting
 from prove_web.evaluations.models import Evaluation
 from prove_web.evaluations.paired import compared, rows_of
-from prove_web.evaluations.standings import boards, ended
+from prove_web.evaluations.standings import Cell, boards, ended
 from prove_web.evaluations.stored import NoConversation, folder_of, result_of
 from prove_web.live.models import State
 from prove_web.trajectories.conversation import of_rollout
@@ -464,6 +464,18 @@ def test_versions_are_never_ranked_together(project: Project, victors: Client) -
         ("2", ["a"]),
     ]
     assert [row.rank for row in shown[0].standings] == [1, 2]
+
+
+def test_a_leaderboard_has_goal_success_where_it_was_measured(project: Project, victors: Client) -> None:
+    wrong = write_calls([ToolCall("read", {"file": "another"})])
+    evaluation_of(project, saying(fails_on(0, 2, 4, by=wrong), "detours"), Aimed())
+    evaluation_of(project, saying(reads, "plain"))
+    shown, headings = board(victors, project).context["boards"][0]
+    assert {row.evaluation.model: row.cells.get("goal_success") for row in shown.standings} == {
+        "plain": None,
+        "detours": Cell(100.0, best=True),
+    }
+    assert [one["title"] for one in headings][-2:] == ["goal success", "overall"]
 
 
 def test_the_best_of_each_model_stands_and_only_the_same_tasks_are_ranked(project: Project) -> None:

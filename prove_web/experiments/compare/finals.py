@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -42,7 +42,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class Final:
-    """A run's held-out reward before and after, its gain, and its difference to the baseline or `why` it has none."""
+    """A run's held-out reward before and after, its gain, and its difference to the baseline or `why` it has none.
+
+    `goals` is the share of its sampled rollouts after training that reached the goal, None where that is not known.
+    """
 
     run: Run
     before: float | None
@@ -50,16 +53,14 @@ class Final:
     gain: Difference | None
     against: Difference | None = None
     why: str = ""
+    goals: float | None = None
 
 
 def finals(runs: Sequence[Run], base: Run | None) -> list[Final]:
     found = [final(run, base) for run in runs]
     ends = [end for one in found for told in (one.gain, one.against) if told for end in (told.low, told.high)]
     scale = Scale.of(ends)
-    return [
-        Final(one.run, one.before, one.after, drawn(one.gain, scale), drawn(one.against, scale), one.why)
-        for one in found
-    ]
+    return [replace(one, gain=drawn(one.gain, scale), against=drawn(one.against, scale)) for one in found]
 
 
 def final(run: Run, base: Run | None) -> Final:
@@ -73,7 +74,16 @@ def final(run: Run, base: Run | None) -> Final:
             against = paired(run, base)
         except NotKept as reason:
             why = str(reason)
-    return Final(run, told.held_before, told.held_after, gain, against, why)
+    return Final(run, told.held_before, told.held_after, gain, against, why, goal_share(run))
+
+
+def goal_share(run: Run) -> float | None:
+    """Return the share of the sampled rollouts after training that reached the goal; None where nobody measured it."""
+    try:
+        found = [one.goal_success for one in shorts(run, "after", "sampled") if one.goal_success is not None]
+    except NotKept:
+        return None
+    return fmean(found) if found else None
 
 
 def paired(run: Run, base: Run) -> Difference:
