@@ -161,7 +161,8 @@ def assemble(
             lacking = {
                 kind: count + (SPARE if kept else -(count // RESERVE)) for kind, count in missing.items() if count
             }
-            tasks = mixed(lacking, report.asked, rare(kept, list(graph)) if kept else [])
+            about = rare(kept, list(graph)) if kept and not barren else []  # after a barren round any tool will do
+            tasks = mixed(lacking, report.asked, about)
             report.asked += len(tasks)
             made += report.take(crew.draw(tasks, tally.of_round(missing, watch)))
             unlike = list(distinct(made))

@@ -19,7 +19,7 @@ from .corrections import correct
 from .goals import Planner
 from .language import NO_NOUNS, PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
-from .plan import Plan, PlannedCall, Wish, changed_values
+from .plan import Plan, PlannedCall, Wish, takes_back
 from .recovery import taken_over
 from .referents import NAMED, OPAQUE
 from .replies import DONE, PLAIN, SHOWN, closing_text, decline, declined, report
@@ -31,7 +31,7 @@ POINTED = 0.6  # of the entities just spoken of are pointed at: "that card"
 IMPOSSIBLE = 0.25  # of the failures are of wishes that have become impossible; the others are slips
 FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of errors that validation allows
 SITUATIONS = 0.85  # of the conversations begin with why the user asks
-SITUATIONS_LATER = 0.35  # of the later turns do
+SITUATIONS_LATER = 0.2  # of the later turns do
 LONGEST_SMALL_WORD = 4  # letters
 ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
 BARE = 0.45  # of the requests follow one another without a word between them
@@ -209,9 +209,8 @@ class Dialogue:
                 turn = ScriptedTurn(capitalized(answer), self.moves_for(later, numbers))
                 turns.append(turn)
             turn.moves.append(Move(text=self.closing(later or now)))
-        if sum(bool(move.calls) for turn in turns for move in turn.moves) > self.knobs.steps - (
-            len(turns) > max(self.knobs.turns)
-        ):
+        extra = max(0, len(turns) - max(self.knobs.turns))
+        if sum(bool(move.calls) for turn in turns for move in turn.moves) > self.knobs.steps - extra:
             raise NothingFits("The wishes take more steps than a rollout may.")
         return self.with_leave(turns)
 
@@ -224,8 +223,10 @@ class Dialogue:
         own = [
             at
             for at in range(size)
-            if wishes[at].link == "corrected" or self.undoes(at) or self.is_hindsight(wishes[at])
+            if wishes[at].link == "corrected" or takes_back(self.plan.calls, at) or self.is_hindsight(wishes[at])
         ]
+        if len(own) >= max(self.knobs.turns):
+            raise NothingFits("The user would change their mind too often.")
         rest = [at for at in range(1, size) if at not in own]
         cuts = sorted([*own, *self.draw.sample(rest, max(0, count - 1 - len(own)))])
         return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
@@ -239,13 +240,6 @@ class Dialogue:
             if one.sighting and one.description.kind != "only"
         ]
         return any(call.writes and id not in call.made for id, call in seen)
-
-    def undoes(self, at: int) -> bool:
-        """Return whether a wish gives back to a row what an earlier wish took from it."""
-        writes = [call for call in self.plan.calls if call.writes and call.wish <= at]
-        found = [(call.wish, one) for call in writes for one in changed_values(call)] if len(writes) > 1 else []
-        taken = {(place, old) for wish, (place, old, _) in found if wish < at}
-        return any(wish == at and (place, new) in taken for wish, (place, _, new) in found)
 
     def with_leave(self, turns: list[ScriptedTurn]) -> list[ScriptedTurn]:
         """Return the turns, with one that takes leave where there are too few."""
@@ -335,9 +329,15 @@ class Dialogue:
             for position in wish.calls:
                 call = self.plan.calls[position]
                 words = wish.words if len(wish.calls) == 1 else wish.words_of(position)
-                words |= {name: one.name for name, many in wish.referents.items() for one in many if one.name}
-                about = next(iter(wish.referents)) if wish.each else ""
-                text = report(call.tool, call.arguments, words, call.text, self.manner, call.currency, about)
+                about = [one for one in call.arguments.values() if isinstance(one, str)]
+                words |= {
+                    name: one.name
+                    for name, many in wish.referents.items()
+                    for one in many
+                    if one.name and name in words and (one.id in about or len(many) == 1)
+                }
+                differing = next(iter(wish.referents)) if wish.each else ""
+                text = report(call.tool, call.arguments, words, call.text, self.manner, call.currency, differing)
                 if text in PLAIN and not call.writes:
                     raise NothingFits(f"{call.tool}: nothing of the result can be said.")
                 texts.append(name_ids(text, wish))
@@ -392,7 +392,7 @@ class Dialogue:
         parts = list[str]()
         if opening and self.task.level != "minimal" and self.manner.chance(SITUATIONS):
             parts += self.situation(wishes)
-        elif not opening and self.undoes(self.plan.wishes.index(wishes[0])):
+        elif not opening and takes_back(self.plan.calls, self.plan.wishes.index(wishes[0])):
             parts.append(self.manner.choice(SECOND_THOUGHTS))
         elif not opening and wishes[0].link != "corrected":
             if self.manner.chance(ACKNOWLEDGED):

@@ -26,9 +26,9 @@ from ..shapes import found_in, rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for
 from .comparisons import COMPARED, compare, measures
 from .exchange import find_another
-from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish, changed_rows, changed_values
+from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish, changed_rows, changed_values, takes_back
 from .referents import NAMED, OPAQUE, Description, descriptions, word
-from .sampler import Context, NothingFits, StepRefused, value
+from .sampler import Context, NothingFits, StepRefused, value, widest
 
 ATTEMPTS = 5  # at a wish, with other entities and words
 OBSERVED = 0.25  # of the reads come after a write that changes what they show
@@ -53,12 +53,21 @@ WIDE = re.compile(
 )
 """Phrases that may be about several things: requests in which nothing stands in the singular."""
 AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again under the same name
+COUNTS = (
+    "more",
+    "count",
+    "files",
+    "total_count",
+)  # fields that say how many rows there are beyond those that are shown
+PLAIN_NAMES = 6  # times as readily an entity is called by words as by a number or a day
+DATED = re.compile(r"\d{4}-\d\d-\d\d")
 LONGEST_NAME = 80  # characters of the words for an entity; longer ones are riddles
 TEXTS = frozenset({"text", "title", "name", "body", "memo", "note", "subject", "description", "content"})
 FREE = TEXTS | {"label", "limit", "query"}
+TAKEN_BACK = 0.2  # of the next wishes that would undo an earlier one
 NEW = 0.7  # of the entities that a call made are "the new draft"
 RAW = 0.06  # of the ids that a look-up could find are said as they are, as somebody copies them from an e-mail
-SUPERLATIVES = 0.35  # of the descriptions, where both kinds fit
+SUPERLATIVES = 0.3  # of the descriptions, where both kinds fit
 
 
 class Planner:
@@ -208,7 +217,8 @@ class Planner:
             mark = self.mark()
             try:
                 self.achieve(name, link)
-                if all(self.depends(position) for position in range(mark[2], len(self.calls))):
+                fits = not takes_back(self.calls, len(self.wishes) - 1) or self.draw.chance(TAKEN_BACK)
+                if fits and all(self.depends(position) for position in range(mark[2], len(self.calls))):
                     return True
             except (NothingFits, StepRefused):
                 pass
@@ -377,6 +387,8 @@ class Planner:
         for parameter in [one for one in arguments if one in tool.ids and one not in referents]:
             referents[parameter] = [self.known(tool.ids[parameter], one) for one in listed(arguments[parameter])]
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
+        if any(not one.done and one.tool == name and one.referents.keys() & referents.keys() for one in self.wishes):
+            raise NothingFits(f"{name} was to be done under a condition that is not met.")
         wish.words = self.words(tool, wanted, wish)
         conditional = tool.writes and not self.single and not named and self.draw.chance(CONDITIONS)
         if conditional and self.conditional(wish) and not wish.done:
@@ -537,14 +549,14 @@ class Planner:
         near = [one for one in known if one.call == latest]
         for sighting in [*self.draw.sample(near, 4), *self.draw.sample(known, 4)]:
             if described := self.describe(sighting):
-                return Referent(sighting.id, id_type, described, sighting)
+                return self.referent(sighting, described)
         raise NothingFits(f"No {id_type} that was shown can be named for {tool.name}.")
 
     def known(self, id_type: str, id: str) -> Referent:
         """Return the referent of an id that an earlier call used. Raises NothingFits."""
         sighting = self.sightings.get(id_type, {}).get(str(id))
         if sighting and (described := self.describe(sighting)):
-            return Referent(str(id), id_type, described, sighting)
+            return self.referent(sighting, described)
         for wish in reversed(self.wishes):
             for many in wish.referents.values():
                 for one in many:
@@ -580,7 +592,7 @@ class Planner:
                             self.back_to(mark)
                             self.features.add("raw_id")
                             return Referent(sighting.id, id_type, Description(sighting.id, "attributes"))
-                        return Referent(sighting.id, id_type, described, sighting)
+                        return self.referent(sighting, described)
             except (NothingFits, StepRefused):
                 pass
             self.back_to(mark)
@@ -607,6 +619,20 @@ class Planner:
         near, far = self.draw.shuffled(own), self.draw.shuffled(others)
         return [*near, *far[:2]] if not near or self.draw.chance(0.85) else [*far[:1], *near]
 
+    def referent(self, sighting: Sighting, described: Description) -> Referent:
+        """Return a referent, with a plain name for answers where the user's words are a riddle."""
+        name = ""
+        if (
+            sighting.row is not None
+            and described.kind != "only"
+            and (described.kind == "superlative" or is_figure(sighting.row, described))
+        ):
+            phrases = phrases_for(self.calls[sighting.call].tool)
+            options = descriptions(phrases, sighting.type, sighting.row, self.all_rows(sighting)[0], self.today)
+            plain = [one.text for one in options if one.kind == "attributes" and not is_figure(sighting.row, one)]
+            name = next((one for one in plain if "(" not in one), "")
+        return Referent(sighting.id, sighting.type, described, sighting, name)
+
     def describe(self, sighting: Sighting, through: Sequence[Referent] = ()) -> Description | None:
         """Return words that single an entity out among all of its type that were shown; None where there are none.
 
@@ -615,8 +641,10 @@ class Planner:
         phrases = phrases_for(self.calls[sighting.call].tool)
         if sighting.row is None:
             return self.describe_part(sighting, through)
-        options = descriptions(phrases, sighting.type, sighting.row, sighting.rows, self.today)
         call = self.calls[sighting.call]
+        rows, is_page = self.all_rows(sighting)
+        options = descriptions(phrases, sighting.type, sighting.row, rows, self.today)
+        options = [one for one in options if one.kind == "attributes" or not is_page]
         alone = bool(through) or (not call.arguments and not call.writes)
         options = [
             one
@@ -632,7 +660,9 @@ class Planner:
             options = [one for one in options if one.kind == "only"] or options
         best = [one for one in options if one.kind == "superlative"]
         rest = [one for one in options if one.kind != "superlative"]
-        chosen = self.draw.choice(best if best and (not rest or self.draw.chance(SUPERLATIVES)) else rest)
+        weights = [1 if is_figure(sighting.row, one) else PLAIN_NAMES for one in rest]
+        plain = not best or (PLAIN_NAMES in weights and not self.draw.chance(SUPERLATIVES))
+        chosen = self.draw.weighted(rest, weights) if rest and plain else self.draw.choice(best)
         if not self.proves(sighting, chosen) or (self.written(sighting.call) and not self.still_fits(sighting, chosen)):
             return None
         if chosen.kind == "superlative":
@@ -643,6 +673,25 @@ class Planner:
             if not any(one and one in inside for one in said):
                 chosen = replace(chosen, text=f"{chosen.text} {phrases.entities[sighting.type].within} {inside}")
         return chosen if len(chosen.text) <= LONGEST_NAME else None
+
+    def all_rows(self, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
+        """Return all rows of an entity's type that its look-up can show, and whether there may be still more."""
+        call = self.calls[sighting.call]
+        if call.writes:
+            return sighting.rows, False
+        if sighting.type not in call.lists:
+            data, rows, most = json.loads(call.text), sighting.rows, widest(TOOLS[call.tool][1])
+            if most and most != call.arguments.get("limit"):
+                reply = call.before.fork().call(call.tool, call.arguments | {"limit": most})
+                data = reply.data if reply.ok else data
+                shown = sightings_in(0, call.tool, data)
+                rows = next((one.rows for one in shown if one.type == sighting.type and one.row), rows)
+            counts = [data.get(name) for name in COUNTS] if isinstance(data, dict) else []
+            is_page = any(isinstance(one, int) and one > len(rows) for one in counts[1:])
+            call.lists[sighting.type] = rows, is_page or bool(counts and counts[0]) or len(rows) == most > 0
+        every, is_page = call.lists[sighting.type]
+        assert sighting.row is not None
+        return [sighting.row, *(row for row in every if row.get("id") != sighting.id)], is_page
 
     def created(self, id_type: str) -> list[Sighting]:
         """Return the entities of a type that calls of this conversation made."""
@@ -838,6 +887,12 @@ def rounded(number: float) -> int:
     """Return a number as people choose one: two digits, then noughts."""
     digits = max(0, len(str(int(number))) - 2)
     return int(round(number, -digits))
+
+
+def is_figure(row: Mapping[str, Any], described: Description) -> bool:
+    """Return whether words name an entity by a number or a day: "the account with 20 euros on it"."""
+    values = [row.get(name) for name in described.fields]
+    return any(isinstance(one, int | float) or (isinstance(one, str) and DATED.match(one)) for one in values)
 
 
 def values_of(arguments: Mapping[str, Any]) -> set[str]:

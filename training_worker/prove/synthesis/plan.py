@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -47,7 +47,8 @@ class Referent:
 class PlannedCall:
     """A call that was run in the fork: which wish it serves, and which earlier calls show the ids in its arguments;
     `fresh` if one of these ids was in no call before; `currency` is that of the entities, "" where it is not known.
-    `proofs` are whether words for an entity of a type that it shows lead to another one in another world."""
+    `proofs` are whether words for an entity of a type that it shows lead to another one in another world, `lists` by
+    type all rows that it can show, and whether there are still more."""
 
     tool: str
     arguments: dict[str, Any]
@@ -59,6 +60,7 @@ class PlannedCall:
     fresh: bool = False
     currency: str = ""
     proofs: dict[tuple[str, str, str], bool] = field(default_factory=dict)
+    lists: dict[str, tuple[Sequence[dict[str, Any]], bool]] = field(default_factory=dict)
 
     @property
     def writes(self) -> bool:
@@ -143,3 +145,11 @@ def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], st
             before = vars(old).get(name)
             if name[0] != "_" and before != value and not isinstance(value, datetime):
                 yield (table, id, name), repr(before), repr(value)
+
+
+def takes_back(calls: Sequence[PlannedCall], wish: int) -> bool:
+    """Return whether the wish at a position gives back to a row what an earlier wish took from it."""
+    writes = [call for call in calls if call.writes and call.wish <= wish]
+    found = [(call.wish, one) for call in writes for one in changed_values(call)] if len(writes) > 1 else []
+    taken = {(place, old) for at, (place, old, _) in found if at < wish}
+    return any(at == wish and (place, new) in taken for at, (place, _, new) in found)

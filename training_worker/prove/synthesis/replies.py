@@ -14,7 +14,7 @@ from mcp_servers.kit.phrases import Phrases, slots
 from ..speech import capitalized, conjunction, forms, phrases_for
 
 MOST_ITEMS = 5  # rows of a list that a text names
-LONGEST = 160  # characters of a field that a text repeats
+LONGEST = 600  # characters of a field that a text repeats
 PERSONS = (
     (re.compile(r"\bmy\b"), "your"),
     (re.compile(r"\bMy\b"), "Your"),
@@ -41,8 +41,8 @@ DECLINES = (
     "I can't {it} with the tools I have.",
     "None of my tools lets me {it}.",
     "I'm sorry, but there is no tool here to {it}.",
-    "To {it} is something I cannot do here.",
-    "I have no way to {it}, so I have left that undone.",
+    "I'm not able to {it} here, I'm afraid.",
+    "I have no way to {it}.",
     "I'd need a tool to {it}, and I don't have one.",
     "That can't be done here: I have nothing to {it}.",
     "Unfortunately I am not able to {it}.",
@@ -79,15 +79,17 @@ def report(
     phrases, data = phrases_for(tool), json.loads(text)
     said = phrases.tools[tool]
     answers = [one for one in said.answers if about in slots(one)] or said.answers
+    if "limit" in arguments:  # what is shown is no count of all
+        answers = [one for one in answers if "count" not in slots(one)] or answers
     if said.item:
         rows = at(data, said.list) if said.list else data
         if not rows:
             return filled(phrases, said.none or NOTHING, arguments, words, data, draw, {}, currency)
-        items = listed(phrases, said.item, rows if isinstance(rows, list) else [rows], currency)
+        items, told = listed(phrases, said.item, rows if isinstance(rows, list) else [rows], currency)
         if not items:
             return draw.choice(PLAIN)
         extra = {"items": items, "count": str(len(rows))}
-        if len(rows) > MOST_ITEMS:
+        if len(rows) > told or left_out(data, len(rows)):
             extra["items"] += ", among others"
         return filled(phrases, answers, arguments, words, data, draw, extra, currency)
     if data in (None, [], {}):
@@ -151,8 +153,14 @@ def shortened(text: str) -> str:
     return line if len(line) <= LONGEST else line[:LONGEST].rsplit(" ", 1)[0] + "..."
 
 
-def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> str:
-    """Return the first rows of a list in words; rows that lack a field of the item are left out."""
+def left_out(data: Any, shown: int) -> bool:
+    """Return whether a result says that there are more rows than it shows."""
+    more, count = (data.get("more"), data.get("count")) if isinstance(data, dict) else (0, 0)
+    return bool(more) or (isinstance(count, int) and count > shown)
+
+
+def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> tuple[str, int]:
+    """Return the first rows of a list in words, and how many; rows that lack a field of the item are left out."""
     texts = []
     for row in rows:
         fields = {"item": row} if not isinstance(row, dict) else row
@@ -162,7 +170,7 @@ def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> s
             texts.append(fill_slots(item, values))
         if len(texts) == MOST_ITEMS:
             break
-    return conjunction(texts)
+    return conjunction(texts), len(texts)
 
 
 def at(data: Any, path: str) -> Any:
@@ -201,15 +209,16 @@ def decline(tool: str, candidates: Sequence[str], draw: Draw) -> str:
     text = draw.choice(DECLINES).format(it=tool_title(tool))
     if candidates and draw.chance(0.7):
         near = [name for name in candidates if TOOLS[name][0] is TOOLS[tool][0]]
-        offers = draw.sample(near or candidates, 2)
-        text += draw.choice(OFFERS).format(*map(tool_title, (offers * 2)[:2]))
+        offers = draw.sample(near, 2)
+        if len(offers) > 1:
+            text += draw.choice(OFFERS).format(*map(tool_title, offers))
     return text
 
 
 def tool_title(tool: str) -> str:
     """Return what a tool does, in the words of its description."""
     description = TOOLS[tool][1].description
-    first = re.split(r"[.;:,(]", description.replace(" in cents", ""))[0].strip()
-    if " " not in first:
-        first = description.split(".")[0]
+    first = re.split(r"[.;:(](?:\s|$)|, (?:with|at most|oldest|newest|such)\b", description.replace(" in cents", ""))[
+        0
+    ].strip()
     return first[:1].lower() + first[1:]

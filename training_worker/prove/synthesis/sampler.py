@@ -127,7 +127,7 @@ def value(
 
     `days` is where days lie: soon, in the past, or years ahead.
     """
-    part = next((branch for branch in part.get("anyOf", ()) if branch.get("type") != "null"), {}) | part
+    part = unwrap(part)
     if part.get("type") == "array":
         inner = {"anyOf": [part["items"]]}
         return [value(tool, name, inner, context, draw, world, used)]
@@ -159,3 +159,14 @@ def pick(options: list[Any], draw: Draw, name: str) -> Any:
     if not options:
         raise NothingFits(f"The world shows nothing for {name}.")
     return draw.choice(options)
+
+
+def widest(tool: Tool) -> int:
+    """Return the largest number of rows that a tool can be told to list; 0 where it has no such parameter."""
+    part = tool.input_schema["properties"].get("limit")
+    return int(unwrap(part).get("maximum", 0)) if part and "limit" not in tool.required and not tool.writes else 0
+
+
+def unwrap(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a parameter without the branch for null."""
+    return next((branch for branch in part.get("anyOf", ()) if branch.get("type") != "null"), {}) | part

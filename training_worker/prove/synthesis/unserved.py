@@ -24,7 +24,7 @@ from ..provenance import instant_of, is_date, single
 from ..shapes import found_in
 from ..trajectory import ToolCall
 from .plan import Plan
-from .sampler import Context, contexts
+from .sampler import Context, contexts, unwrap, widest
 
 BUDGET = 3_000  # calls of one search
 DEPTH = 3  # calls of one path
@@ -492,17 +492,12 @@ class Values:
         names = [name for name in tool.required if name not in fixed]
         width = WIDTHS.get(len(names), 3 if len(names) < 6 else 2)
         options = [list(enumerate(self.options(tool, name)[:width])) for name in names]
-        widest = {"limit": self.widest(tool)} if not tool.writes and self.widest(tool) else {}
+        most = {"limit": widest(tool)} if widest(tool) else {}
         for chosen in sorted(product(*options), key=lambda many: sum(rank for rank, _ in many)):
             arguments = fixed | dict(zip(names, (value for _, value in chosen), strict=True))
             ids = [(tool.ids[name], str(value)) for name, value in arguments.items() if name in tool.ids]
             if len(set(ids)) == len(ids):
-                yield arguments | widest
-
-    def widest(self, tool: Tool) -> int:
-        """Return the largest number of rows that a tool lists; 0 where it has no such parameter."""
-        part = tool.input_schema["properties"].get("limit")
-        return int(unwrap(part).get("maximum", 0)) if part and "limit" not in tool.required else 0
+                yield arguments | most
 
     def optional(self, tool: Tool) -> Iterator[dict[str, Any]]:
         """Yield optional arguments: all that the hidden call determines, then single ones."""
@@ -512,11 +507,6 @@ class Values:
             yield same
         for name in rest:
             yield from ({name: value} for value in self.options(tool, name)[:EXTRAS])
-
-
-def unwrap(part: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a parameter without the branch for null."""
-    return next((branch for branch in part.get("anyOf", ()) if branch.get("type") != "null"), {}) | part
 
 
 def accepts(part: dict[str, Any], value: Any) -> bool:
