@@ -17,6 +17,7 @@ from training_worker.prove.synthesis.exchange import PARTS, exchange, find_anoth
 from training_worker.prove.synthesis.plan import PlannedCall, Sighting, changed_values
 from training_worker.prove.synthesis.referents import OPAQUE
 from training_worker.prove.synthesis.resolver import ObservedLeaf, Origin, resolve
+from training_worker.prove.synthesis.sampler import widest
 from training_worker.prove.synthesis.shortcuts import replace_leaves
 from training_worker.prove.trajectory import Example, Json
 
@@ -108,3 +109,15 @@ def test_no_user_turn_asks_for_something_and_for_taking_it_back(chains: list[Exa
                 said = (call.tool, *map(str, call.arguments.values()))
                 assert taken.get((turn, place, new), said) == said, (example.id, at, nth, place)
             taken |= {(turn, place, old): (call.tool, *map(str, call.arguments.values())) for place, old, _ in values}
+
+
+def test_in_the_whole_list_the_words_still_name_the_entity(chains: list[Example]) -> None:
+    """A superlative of the first page may not be one of all."""
+    wider = 0
+    for example in chains:
+        for origin, call in found_ids(example, run(example)):
+            most = widest(TOOLS[call.tool][1])
+            whole = call.before.fork().call(call.tool, call.arguments | ({"limit": most} if most else {}))
+            assert leads_to(example, origin, [whole.text], str(origin.value)), (example.id, origin)
+            wider += whole.text != call.text
+    assert wider > 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from json import dumps, loads
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 from mcp_servers.kit.phrases import EntityPhrases, Phrases, ValuePhrases
+from mcp_servers.world import World
 from training_worker.prove.speech import forms, phrases_for
 from training_worker.prove.synthesis.referents import descriptions
 from training_worker.prove.synthesis.replies import addressed, decline, report, tool_title
@@ -165,3 +167,21 @@ def test_a_refusal_says_what_cannot_be_done() -> None:
     for name in TOOLS:
         assert tool_title(name) in decline(name, ("list_accounts", "get_account"), Draw(name))
         assert " " in tool_title(name)
+    assert tool_title("switch_smart_device") == "turn a light, plug, thermostat, speaker, camera or sprinkler on or off"
+    assert tool_title("create_archive").endswith("into a new .zip archive")
+
+
+def test_a_refusal_offers_what_is_near_and_nothing_else() -> None:
+    far = {decline("pay_payee", ("read_file", "get_flight"), Draw(seed)) for seed in range(40)}
+    near = {decline("pay_payee", ("list_accounts", "get_account", "read_file"), Draw(seed)) for seed in range(40)}
+    assert not any(tool_title("read_file") in text for text in far | near)
+    assert any(tool_title("list_accounts") in text for text in near)
+
+
+def test_what_is_left_out_of_a_list_is_said_and_a_page_is_not_counted() -> None:
+    deals = {"deals": [], "count": 31, "amount": 310_000, "expected": 100_000}
+    rows = loads(World.open(1, ("crm",), "default").call("list_sales_deals", {}).text)["deals"]
+    text = report("list_sales_deals", {}, {}, dumps(deals | {"deals": rows}), Draw(3))
+    assert "among others" in text
+    accounts = World.open(1, ("banking",), "small").call("list_accounts", {"limit": 2}).text
+    assert not any("2 " in report("list_accounts", {"limit": 2}, {}, accounts, Draw(seed))[:14] for seed in range(20))
