@@ -171,6 +171,15 @@ def test_a_refusal_says_what_cannot_be_done() -> None:
     assert tool_title("create_archive").endswith("into a new .zip archive")
 
 
+def test_a_refusal_says_it_in_the_words_of_a_request() -> None:
+    said = {decline("freeze_card", (), Draw(seed), {"card": "my virtual card"}) for seed in range(20)}
+    assert all("your virtual card" in text for text in said) and len(said) > 8
+
+
+def test_what_somebody_quotes_is_not_turned_to_the_other_person() -> None:
+    assert addressed('my post "our first demo"') == 'your post "our first demo"'
+
+
 def test_a_refusal_offers_what_is_near_and_nothing_else() -> None:
     far = {decline("pay_payee", ("read_file", "get_flight"), Draw(seed)) for seed in range(40)}
     near = {decline("pay_payee", ("list_accounts", "get_account", "read_file"), Draw(seed)) for seed in range(40)}

@@ -28,7 +28,7 @@ from .goals import Planner
 from .knobs import Knobs, Sort
 from .machine import Lesson, Move
 from .plan import Plan, Referent, Wish
-from .replies import closing_text, decline
+from .replies import closing_text
 from .sampler import NothingFits, StepRefused
 
 PLANS = 16  # that are tried in one trial
@@ -129,7 +129,7 @@ class Clarification(Dialogue):
         moves = self.moves_for(served, numbers)
         if at not in group:
             return ScriptedTurn(words, [*moves, Move(text=self.closing(served))])
-        text = decline(self.plan.wishes[at].tool, self.task.candidates, self.manner)
+        text = self.cannot(self.plan.wishes[at])
         if served:
             text = closing_text([self.reports(served), text], self.manner)
         return ScriptedTurn(words, [*moves, Move(text=text)], declines=True)

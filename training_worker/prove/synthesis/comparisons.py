@@ -62,6 +62,7 @@ SUM_ANSWERS = (
     "The sum is {sum}, made up of {items}.", "Added up: {items}, which is {sum} in total.",
     "{sum} in all, with {items}.", "I get {sum} in total: {items}.", "I found {items}. That adds up to {sum}.",
 )  # fmt: skip
+OF_SEVERAL = re.compile("The rest|Otherwise|Next to that")
 WINNER_ANSWERS = (
     "That is {winner}, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",
     "It is {winner} at {value}, compared with {others}.", "{winner}, with {value}. Next to that: {others}.",
@@ -122,7 +123,8 @@ def question(measure: MeasurePhrases, wish: Wish, draw: Draw) -> str:
     if TOOLS[wish.tool][1].ids[parameter] in NAMED:
         frame = re.sub(r"([Ww])hich has", r"\1ho has", frame)
     said = rank(measure, largest, count)
-    return frame.format(rank=said, plural=measure.noun[1], many=measure.degree, all=f"{{{parameter}}}", any="{any}")
+    plural = measure.noun[measure.degree != "much"]
+    return frame.format(rank=said, plural=plural, many=measure.degree, all=f"{{{parameter}}}", any="{any}")
 
 
 def choose_winner(planner: Planner) -> bool:
@@ -205,5 +207,6 @@ def verdict(calls: Sequence[PlannedCall], wish: Wish, draw: Draw) -> str:
     best = numbers.index((max if kind == "most" else min)(numbers))
     others = conjunction([item for at, item in enumerate(items) if at != best])
     ranked = rank(measures(wish.tool)[name], kind == "most", len(numbers))
-    text = draw.choice(WINNER_ANSWERS).format(winner=entities[best], value=said[best], others=others, rank=ranked)
+    ways = [one for one in WINNER_ANSWERS if len(numbers) > 2 or not OF_SEVERAL.search(one)]
+    text = draw.choice(ways).format(winner=entities[best], value=said[best], others=others, rank=ranked)
     return sentence(text)

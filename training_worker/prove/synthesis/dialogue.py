@@ -17,7 +17,7 @@ from ..trajectory import Act, ToolCall
 from .comparisons import choose_winner, verdict
 from .corrections import correct
 from .goals import Planner
-from .language import NO_NOUNS, PERSONAS, given, long_day
+from .language import PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
 from .plan import Plan, PlannedCall, Wish, takes_back
 from .recovery import taken_over
@@ -35,10 +35,11 @@ SITUATIONS_LATER = 0.3  # of the later turns do
 LONGEST_SMALL_WORD = 4  # letters
 ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
 BARE = 0.45  # of the requests follow one another without a word between them
-VAGUE_ENTITIES = ("one of the {1}", "a certain {0}", "one particular {0}")
+VAGUE_ENTITIES = ("one of the {1}", "one of those {1}", "a certain {0}")
 CANNOT = "That cannot be done:"
 ADVICE = re.compile(r"; .*", re.DOTALL)  # what a refusal tells a program to do
 RAW_VALUE = re.compile(rf"\b(?:{OPAQUE.pattern}|\d{{4}}-\d\d-\d\d\S*|[a-z]+_[a-z_]+)\b")
+TWICE = re.compile(r"\b(yet|now|the|of|in|on|to)(?: \1\b)+")
 ON = re.compile(r"\b(?:on|at) (?=(?:today|tomorrow)\b)")
 JOINTS = (
     "Then {}.", "After that, {}.", "Also, {}.", "Next, {}.", "And {}.", "Once that is done, {}.",
@@ -57,18 +58,16 @@ REQUESTS = (
     "I want you to {}.", "Would you please {}?", "I'd appreciate it if you could {}.",
 )  # fmt: skip
 CONDITIONS = (
-    ", but only if {}", ", provided {}", ", as long as {}", " if {}", ", though only if {}", " in case {}", " when {}",
+    ", but only if {}", ", provided {}", ", as long as {}", " if {}", ", though only if {}", ", if {}",
 )  # fmt: skip
 CONDITION_SENTENCES = (
     " Only do that if {}.", " That goes only as long as {}.", " Only if {}, though.",
-    " But check first whether {}; if not, drop it.", " Do so in case {}, else don't.", " It depends: only if {}.",
+    " But check first whether {}; if not, drop it.", " But do it only if {}.",
 )  # fmt: skip
 VAGUE_QUESTIONS = {
     "money": ("How much should it be?", "What amount do you have in mind?", "Which amount exactly?"),
-    "unit": ("How many {noun} should it be?", "How many {noun} do you want?", "What number of {noun}?"),
     "day": ("Which day should it be?", "For which day?", "What date do you have in mind?"),
     "time": ("Which day and time should it be?", "When exactly?", "What day and time do you have in mind?"),
-    "text": ("What exactly should the {noun} be?", "Which {noun} shall I use?", "What should the {noun} say?"),
     "entity": ("Which {noun} do you mean?", "Which {noun} exactly?", "Could you tell me which {noun} you mean?"),
 }
 
@@ -186,7 +185,11 @@ class Dialogue:
         wish = self.plan.wishes[-1]
         self.task = replace(self.task, candidates=self.shortened(self.task.candidates, set()))
         words = self.sentence([wish], opening=True)
-        return [ScriptedTurn(words, [Move(text=decline(wish.tool, self.task.candidates, self.manner))], declines=True)]
+        return [ScriptedTurn(words, [Move(text=self.cannot(wish))], declines=True)]
+
+    def cannot(self, wish: Wish) -> str:
+        """Return the text that refuses a wish for a tool that is not shown."""
+        return ON.sub("", decline(wish.tool, self.task.candidates, self.manner, wish.words))
 
     def script(self) -> list[ScriptedTurn]:
         """Return the turns: which wishes each asks for, the steps that fulfil them and the text that ends it."""
@@ -314,7 +317,7 @@ class Dialogue:
     def closing(self, group: Sequence[int]) -> str:
         first = self.plan.wishes[group[0]]
         openings = DONE if TOOLS[first.tool][1].writes else SHOWN
-        return closing_text([self.reports(group)], self.manner, openings if first.done else ("",))
+        return TWICE.sub(r"\1", closing_text([self.reports(group)], self.manner, openings if first.done else ("",)))
 
     def reports(self, group: Sequence[int]) -> str:
         """Return the reports of some wishes."""
@@ -374,14 +377,10 @@ class Dialogue:
             return None
         if said and said.money:
             return self.opened(at, slot, "a certain amount", "money", noun)
-        if said and said.unit and isinstance(value, int):
-            return self.opened(at, slot, f"some {said.unit[1]}", "unit", said.unit[1])
         if is_date(value):
             return self.opened(at, slot, "a certain day", "day", noun)
         if isinstance(value, str) and is_instant(value):
             return self.opened(at, slot, "a certain day and time", "time", noun)
-        if said and said.quoted and slot not in NO_NOUNS:
-            return self.opened(at, slot, f"a {noun}" if noun[0] not in "aeiou" else f"an {noun}", "text", noun)
         return None
 
     def opened(self, at: int, slot: str, vague: str, kind: str, noun: str) -> OpenValue:
@@ -414,6 +413,7 @@ class Dialogue:
             own = [one for one in phrases_of(server).situations if fits(one, first.tool)]
             fitting = [one for one in own if len(wanted & set(one.tools)) > 1] or own
         request = content_words(first.phrase)
+        fitting = sorted(fitting, key=lambda one: len(one.tools))[: (len(fitting) + 1) // 2]  # those that say most
         says = self.manner.shuffled(self.manner.choice(fitting).says) if fitting else []
         best = [min(says, key=lambda one: len(content_words(one) & request))] if says else []
         new = [one for one in best if one not in self.situations]
@@ -436,7 +436,8 @@ class Dialogue:
             text = frame.format(text)
         elif wish.condition:
             text += self.manner.choice(CONDITION_SENTENCES).format(wish.condition)
-        return re.sub(r"([.!?][\"”]?)[.?]$", r"\1", capitalized(ON.sub("", text)))
+        text = TWICE.sub(r"\1", capitalized(ON.sub("", text)))
+        return re.sub(r"([.!?][\"”]?)[.?]$", r"\1", text)
 
     def pointed(self, wish: Wish) -> dict[str, str]:
         """Return the words for a wish's slots, where "that card" stands for a card that the wish before named."""

@@ -63,6 +63,7 @@ PLAIN_NAMES = 6  # times as readily an entity is called by words as by a number 
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
 LONGEST_NAME = 80  # characters of the words for an entity; longer ones are riddles
 TEXTS = frozenset({"text", "title", "name", "body", "memo", "note", "subject", "description", "content"})
+AMOUNTS = frozenset({"quantity", "units", "count", "bags", "nights", "portions"})
 FREE = TEXTS | {"label", "limit", "query"}
 TAKEN_BACK = 0.2  # of the next wishes that would undo an earlier one
 NEW = 0.7  # of the entities that a call made are "the new draft"
@@ -454,7 +455,7 @@ class Planner:
     def widen(self, wish: Wish, tool: Tool) -> None:
         """Ask for the same with one or two further entities of the same list, where the order makes no difference."""
         singles = [name for name in wish.referents if len(listed(wish.arguments[name])) == 1 and name in tool.required]
-        own_words = TEXTS & wish.arguments.keys()  # nobody gives several things one title
+        own_words = (TEXTS | AMOUNTS) & wish.arguments.keys()  # nobody gives several things one title, or 2 of each
         if (
             not singles
             or len(wish.referents) > 1

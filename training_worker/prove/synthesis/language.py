@@ -10,11 +10,6 @@ from mcp_servers.catalogue import TOOLS
 
 CLOSING = re.compile(r"\{value\}[.,!]")
 WORD, SNAKE = re.compile(r"\w+"), re.compile(r"[a-z][a-z0-9]*+(_[a-z0-9]++)++")
-NO_NOUNS = frozenset(
-    "action arrival at by close_on due expires from kind mark mode new off old on path pattern point power side start "
-    "to until".split()
-)
-"""Parameters whose names do not say what the user would have to tell."""
 
 
 @dataclass(frozen=True)

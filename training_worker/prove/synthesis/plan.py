@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,6 +16,8 @@ from mcp_servers.world import World
 from ..shapes import found_in
 from .referents import Description
 
+ENDS = re.compile(r"(?:cancel|delete|remove|end|stop|withdraw|revoke|close|void|discard)_")
+"""Tools that do away with something."""
 Link = Literal["opening", "fed", "enabled", "observed", "repeated", "second", "corrected"]
 
 
@@ -148,8 +151,14 @@ def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], st
 
 
 def takes_back(calls: Sequence[PlannedCall], wish: int) -> bool:
-    """Return whether the wish at a position gives back to a row what an earlier wish took from it."""
+    """Return whether the wish at a position gives back to a row what an earlier wish took from it, or does away with
+    what one has made."""
     writes = [call for call in calls if call.writes and call.wish <= wish]
+    made = {id for call in writes if call.wish < wish for id in call.made}
+    if any(
+        call.wish == wish and ENDS.match(call.tool) and made & set(map(str, call.arguments.values())) for call in writes
+    ):
+        return True
     found = [(call.wish, one) for call in writes for one in changed_values(call)] if len(writes) > 1 else []
     taken = {(place, old) for at, (place, old, _) in found if at < wish}
     return any(at == wish and (place, new) in taken for at, (place, _, new) in found)

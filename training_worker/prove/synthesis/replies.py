@@ -9,9 +9,10 @@ from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
-from mcp_servers.kit.phrases import Phrases, slots
+from mcp_servers.kit.phrases import OPTIONAL, Phrases, slots
 
 from ..speech import capitalized, conjunction, forms, phrases_for
+from .sampler import widest
 
 MOST_ITEMS = 5  # rows of a list that a text names
 LONGEST = 600  # characters of a field that a text repeats
@@ -26,6 +27,8 @@ PERSONS = (
     (re.compile(r"\bour\b"), "your"),
     (re.compile(r"\bwe\b"), "you"),
 )
+TITLE_END = re.compile(r"[.;:(](?:\s|$)|, (?:with|at most|oldest|newest|such|or none|to)\b")
+QUOTED = re.compile(r"(\"[^\"]*+\"|“[^“”]*+”)")
 PLAIN = ("That is done.", "It worked, that is taken care of.", "All right, that went through.")
 NOTHING = ("Nothing came up.", "There is nothing to show.")
 SHOWN = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Here it is. ", "Let me see. ", "Certainly. ")
@@ -79,7 +82,7 @@ def report(
     phrases, data = phrases_for(tool), json.loads(text)
     said = phrases.tools[tool]
     answers = [one for one in said.answers if about in slots(one)] or said.answers
-    if "limit" in arguments:  # what is shown is no count of all
+    if widest(TOOLS[tool][1]):  # what is shown is no count of all
         answers = [one for one in answers if "count" not in slots(one)] or answers
     if said.item:
         rows = at(data, said.list) if said.list else data
@@ -154,9 +157,9 @@ def shortened(text: str) -> str:
 
 
 def left_out(data: Any, shown: int) -> bool:
-    """Return whether a result says that there are more rows than it shows."""
+    """Return whether a result says that there are more rows than it shows; a short list is no page, whatever counts."""
     more, count = (data.get("more"), data.get("count")) if isinstance(data, dict) else (0, 0)
-    return bool(more) or (isinstance(count, int) and count > shown)
+    return bool(more) or (isinstance(count, int) and count > shown >= MOST_ITEMS)
 
 
 def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> tuple[str, int]:
@@ -184,9 +187,10 @@ def addressed(words: str) -> str:
     """Return the user's words as the assistant says them: "my savings account" becomes "your savings account"."""
     if words[:1] in '"“':
         return words
+    parts = QUOTED.split(words)  # what is quoted stays as it is
     for pattern, other in PERSONS:
-        words = pattern.sub(other, words)
-    return words
+        parts[::2] = [pattern.sub(other, part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def sentence(text: str) -> str:
@@ -204,9 +208,15 @@ def declined(label: str, value: str, draw: Draw) -> str:
     return sentence(draw.choice(UNMET).format(it=addressed(label), value=value))
 
 
-def decline(tool: str, candidates: Sequence[str], draw: Draw) -> str:
-    """Return a refusal: what cannot be done without a tool, and what can be done with one of the candidates."""
-    text = draw.choice(DECLINES).format(it=tool_title(tool))
+def decline(tool: str, candidates: Sequence[str], draw: Draw, words: Mapping[str, str] | None = None) -> str:
+    """Return a refusal: what cannot be done without a tool, and what can be done with one of the candidates.
+
+    With the user's `words` for its slots, it is said as a person would ask for it.
+    """
+    clauses = [OPTIONAL.sub("", one) for one in phrases_for(tool).tools[tool].clauses] if words is not None else []
+    clauses = [one for one in clauses if {*slots(one)} <= (words or {}).keys()]
+    wish = addressed(fill_slots(draw.choice(clauses), words or {})) if clauses else tool_title(tool)
+    text = draw.choice(DECLINES).format(it=wish)
     if candidates and draw.chance(0.7):
         near = [name for name in candidates if TOOLS[name][0] is TOOLS[tool][0]]
         offers = draw.sample(near, 2)
@@ -218,7 +228,5 @@ def decline(tool: str, candidates: Sequence[str], draw: Draw) -> str:
 def tool_title(tool: str) -> str:
     """Return what a tool does, in the words of its description."""
     description = TOOLS[tool][1].description
-    first = re.split(r"[.;:(](?:\s|$)|, (?:with|at most|oldest|newest|such)\b", description.replace(" in cents", ""))[
-        0
-    ].strip()
+    first = TITLE_END.split(description.replace(" in cents", ""))[0].strip()
     return first[:1].lower() + first[1:]
