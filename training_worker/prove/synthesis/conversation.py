@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +13,7 @@ from mcp_servers.kit import Draw
 from mcp_servers.kit.draw import FIRST_HELD_OUT_SEED
 from mcp_servers.world import World
 
+from ..shapes import values_in
 from ..trajectory import Example, Kind, Level, Split, WorldRef
 from .alternatives import find_alternatives
 from .answer_numbers import unproven_numbers
@@ -181,7 +183,14 @@ def require_dependence(example: Example, insist: bool) -> None:
 
 
 def require_unserved(world: World, teacher: Dialogue, graph: nx.DiGraph, position: int) -> None:
-    """Raise Rejected where the shown tools serve the wish whose tool is hidden, or where that cannot be searched."""
+    """Raise Rejected where the shown tools serve the wish whose tool is hidden, where an observation before it has the
+    answer already, or where that cannot be searched."""
+    calls = teacher.plan.calls
+    hidden = next((call for call in calls if call.wish == position % len(teacher.plan.wishes)), None)
+    if hidden and not hidden.writes:
+        told = [{*values_in(json.loads(call.text))} for call in calls[: calls.index(hidden)]]
+        if any({*values_in(json.loads(hidden.text))} <= one for one in told):
+            raise Rejected(f"{SERVED}: an earlier observation.")
     try:
         found = search_for_plan(world, teacher.plan, teacher.task.candidates, graph, position)
     except Unsearchable as reason:

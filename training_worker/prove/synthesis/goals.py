@@ -645,7 +645,8 @@ class Planner:
         call = self.calls[sighting.call]
         rows, is_page = self.all_rows(sighting)
         options = descriptions(phrases, sighting.type, sighting.row, rows, self.today)
-        options = [one for one in options if one.kind == "attributes" or not is_page]
+        is_whole = not is_page and len(rows) == len(sighting.rows)  # only then an observer can tell the largest
+        options = [one for one in options if one.kind == "attributes" or is_whole]
         alone = bool(through) or (not call.arguments and not call.writes)
         options = [
             one

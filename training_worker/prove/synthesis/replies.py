@@ -47,7 +47,7 @@ DECLINES = (
     "I'm not able to {it} here, I'm afraid.",
     "I have no way to {it}.",
     "I'd need a tool to {it}, and I don't have one.",
-    "That can't be done here: I have nothing to {it}.",
+    "That can't be done here: none of my tools can {it}.",
     "Unfortunately I am not able to {it}.",
 )
 OFFERS = (

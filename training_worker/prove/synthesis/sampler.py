@@ -17,6 +17,7 @@ from mcp_servers.world import World
 from ..shapes import Found, found_in, values_in
 
 CALLS_PER_TOOL = 2
+FEWEST_ROWS = 3  # that somebody asks for at most
 DAYS = {"soon": (1, 13), "past": (-60, -2), "years": (400, 3_000)}  # from now
 
 
@@ -146,7 +147,8 @@ def value(
         case {"format": "date"}:
             return f"{world.now + timedelta(days=draw.integer(*DAYS[days])):%Y-%m-%d}"
         case {"type": "integer"}:
-            low = max(1, part.get("minimum", 1)) if part.get("maximum", 1) > 0 else part["minimum"]
+            least = FEWEST_ROWS if name == "limit" else 1
+            low = max(least, part.get("minimum", 1)) if part.get("maximum", 1) > 0 else part["minimum"]
             return draw.integer(low, min(part.get("maximum", low + 20), low + 20))
         case {"type": "boolean"}:
             return draw.chance(0.5)
