@@ -14,6 +14,7 @@ from training_worker.trainer.backends import Name
 from training_worker.trainer.backends.scripted import ScriptedBackend
 from training_worker.trainer.conversation import as_dicts, encode
 from training_worker.trainer.curriculum import full, names, text, values
+from training_worker.trainer.engine import TokenLimits
 from training_worker.trainer.model import tiny_model
 from training_worker.trainer.policy import load_policy
 from training_worker.trainer.sampler import sample
@@ -21,6 +22,7 @@ from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
 
 from .conftest import SMALL
 
+ROOM = TokenLimits(turn=1_024, completion=8_192)  # for a tokenizer of 1,000 tokens
 WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 
 
@@ -50,7 +52,7 @@ def test_the_oracles_words_earn_everything(real: tuple[Example, ...], fitted: Pr
     for example in real:
         script = iter([message.content for message in demonstration(example) if message.role == "assistant"])
         backend = ScriptedBackend(lambda messages, tools, script=script: next(script), fitted)
-        [made] = sample(model, fitted, [example], backend=backend)
+        [made] = sample(model, fitted, [example], backend=backend, limits=ROOM)
         assert made.prompt_ids + made.completion_ids == list(full(fitted, example).ids)
         assert made.rollout.reward is not None
         assert made.rollout.reward.total == pytest.approx(1.0 if example.abstains else 1.3)
