@@ -262,7 +262,9 @@ def test_mending_drops_the_alternatives_of_what_changes(swappable: list[tuple[Ex
         except Rejected as reason:
             assert "that nobody gave" in str(reason)  # words that a person edits are read more strictly
             continue
-        places = {(each.step, each.call) for each in example.alternatives} - {(one.step, one.call)}
+        places = {(each.step, each.call) for each in example.alternatives}
+        if one.other not in [look_up(example, each) for each in example.alternatives]:
+            places -= {(one.step, one.call)}
         assert {(each.step, each.call) for each in made.alternatives} <= places
         validate(made)
         changed += 1
