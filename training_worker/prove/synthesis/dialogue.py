@@ -242,7 +242,7 @@ class Dialogue:
             for one in many
             if one.sighting and one.description.kind != "only"
         ]
-        return any(call.writes and id not in call.made for id, call in seen)
+        return any(call.writes and id not in call.new_ids for id, call in seen)
 
     def with_leave(self, turns: list[ScriptedTurn]) -> list[ScriptedTurn]:
         """Return the turns, with one that takes leave where there are too few."""
@@ -333,7 +333,7 @@ class Dialogue:
                 call = self.plan.calls[position]
                 words = wish.words if len(wish.calls) == 1 else wish.words_of(position)
                 about = [one for one in call.arguments.values() if isinstance(one, str)]
-                words |= {
+                words = words | {
                     name: one.name
                     for name, many in wish.referents.items()
                     for one in many
@@ -391,13 +391,13 @@ class Dialogue:
         parts = list[str]()
         if opening and self.task.level != "minimal" and self.manner.chance(SITUATIONS):
             parts += self.situation(wishes)
-        elif not opening and takes_back(self.plan.calls, self.plan.wishes.index(wishes[0])):
-            parts.append(self.manner.choice(SECOND_THOUGHTS))
         elif not opening and wishes[0].link != "corrected":
-            if self.manner.chance(ACKNOWLEDGED):
-                parts.append(self.manner.choice(THANKS))
-            if wishes[0].link == "second" or self.manner.chance(SITUATIONS_LATER):
-                parts += self.situation(wishes)
+            if takes_back(self.plan.calls, self.plan.wishes.index(wishes[0])):
+                parts.append(self.manner.choice(SECOND_THOUGHTS))
+            else:
+                parts += [self.manner.choice(THANKS)] if self.manner.chance(ACKNOWLEDGED) else []
+                later = wishes[0].link == "second" or self.manner.chance(SITUATIONS_LATER)
+                parts += self.situation(wishes) if later else []
         for position, wish in enumerate(wishes):
             own = open if open and self.plan.wishes[open.wish] is wish else None
             parts.append(self.request(wish, position, opening and not parts, own))

@@ -53,12 +53,7 @@ WIDE = re.compile(
 )
 """Phrases that may be about several things: requests in which nothing stands in the singular."""
 AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again under the same name
-COUNTS = (
-    "more",
-    "count",
-    "files",
-    "total_count",
-)  # fields that say how many rows there are beyond those that are shown
+COUNTS = ("count", "files", "total_count")  # fields of a result that say how many rows there are in all
 PLAIN_NAMES = 6  # times as readily an entity is called by words as by a number or a day
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
 LONGEST_NAME = 80  # characters of the words for an entity; longer ones are riddles
@@ -388,7 +383,7 @@ class Planner:
         for parameter in [one for one in arguments if one in tool.ids and one not in referents]:
             referents[parameter] = [self.known(tool.ids[parameter], one) for one in listed(arguments[parameter])]
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
-        if any(not one.done and one.tool == name and one.referents.keys() & referents.keys() for one in self.wishes):
+        if any(not one.done and one.tool == name for one in self.wishes):
             raise NothingFits(f"{name} was to be done under a condition that is not met.")
         wish.words = self.words(tool, wanted, wish)
         conditional = tool.writes and not self.single and not named and self.draw.chance(CONDITIONS)
@@ -688,9 +683,9 @@ class Planner:
                 data = reply.data if reply.ok else data
                 shown = sightings_in(0, call.tool, data)
                 rows = next((one.rows for one in shown if one.type == sighting.type and one.row), rows)
-            counts = [data.get(name) for name in COUNTS] if isinstance(data, dict) else []
-            is_page = any(isinstance(one, int) and one > len(rows) for one in counts[1:])
-            call.lists[sighting.type] = rows, is_page or bool(counts and counts[0]) or len(rows) == most > 0
+            result = data if isinstance(data, dict) else {}
+            counted = any(isinstance(one := result.get(name), int) and one > len(rows) for name in COUNTS)
+            call.lists[sighting.type] = rows, counted or bool(result.get("more")) or len(rows) == most > 0
         every, is_page = call.lists[sighting.type]
         assert sighting.row is not None
         return [sighting.row, *(row for row in every if row.get("id") != sighting.id)], is_page
@@ -698,7 +693,7 @@ class Planner:
     def created(self, id_type: str) -> list[Sighting]:
         """Return the entities of a type that calls of this conversation made."""
         shown = self.sightings.get(id_type, {}).values()
-        return [one for one in shown if one.id in self.calls[one.call].made]
+        return [one for one in shown if one.id in self.calls[one.call].new_ids]
 
     def describe_part(self, sighting: Sighting, through: Sequence[Referent]) -> Description | None:
         """Return words for an id that is a mere field of what was looked up, "the thread of the message from

@@ -70,7 +70,7 @@ class PlannedCall:
         return TOOLS[self.tool][1].writes
 
     @cached_property
-    def made(self) -> frozenset[str]:
+    def new_ids(self) -> frozenset[str]:
         """The ids in the result that were nowhere in the world before."""
         server = TOOLS[self.tool][0].name
         pairs = [pair for _, _, *pair in changed_rows(server, self.before, self.after)] if self.writes else []
@@ -154,7 +154,7 @@ def takes_back(calls: Sequence[PlannedCall], wish: int) -> bool:
     """Return whether the wish at a position gives back to a row what an earlier wish took from it, or does away with
     what one has made."""
     writes = [call for call in calls if call.writes and call.wish <= wish]
-    made = {id for call in writes if call.wish < wish for id in call.made}
+    made = {id for call in writes if call.wish < wish for id in call.new_ids}
     if any(
         call.wish == wish and ENDS.match(call.tool) and made & set(map(str, call.arguments.values())) for call in writes
     ):

@@ -23,7 +23,7 @@ from mcp_servers.kit.times import minute_text
 
 from ..provenance import instant_of, place, single, ways_to_say, word
 from ..shapes import bare, element_type, hints, parts_with_ids, rows_in
-from ..speech import rank
+from ..speech import MONTH, rank
 from ..trajectory import Example, Json
 
 T = TypeVar("T")
@@ -50,7 +50,6 @@ PLAIN = str.maketrans("\u201c\u201d\u201e\u2018\u2019\n\t\u00a0\u202f", '"""\'\'
 DETERMINER = re.compile(r"(?:the|my|our|your|that|this|these|those|his|her|their|its) ")
 BEHIND_DETERMINER = re.compile(rf"{DETERMINER.pattern}$")
 TOKEN = re.compile(r"\w+")
-MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
 WINNER = "the one with|the one that has|whichever has|the one of the (?:two|three) with"
 
