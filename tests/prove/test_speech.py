@@ -16,7 +16,7 @@ from mcp_servers.kit.phrases import EntityPhrases, Phrases, ValuePhrases
 from mcp_servers.world import World
 from training_worker.prove.speech import forms, phrases_for
 from training_worker.prove.synthesis.referents import descriptions
-from training_worker.prove.synthesis.replies import addressed, decline, report, tool_title
+from training_worker.prove.synthesis.replies import PLAIN, addressed, decline, report, tool_title
 from training_worker.prove.synthesis.resolver import unresolved
 from training_worker.prove.trajectory import Example, Step, ToolCall, WorldRef
 
@@ -194,3 +194,18 @@ def test_what_is_left_out_of_a_list_is_said_and_a_page_is_not_counted() -> None:
     assert "among others" in text
     accounts = World.open(1, ("banking",), "small").call("list_accounts", {"limit": 2}).text
     assert not any("2 " in report("list_accounts", {"limit": 2}, {}, accounts, Draw(seed))[:14] for seed in range(20))
+
+
+def test_a_list_that_may_go_on_is_called_the_first_ones() -> None:
+    world = World.open(1, ("calendar",), "default")
+    page, all_of_few = world.call("list_events", {}).text, dumps(loads(world.call("list_events", {}).text)[:2])
+    assert "(the first 5)" in report("list_events", {}, {}, page, Draw(1))
+    assert "the first" not in report("list_events", {}, {}, all_of_few, Draw(1))
+    assert "the first" not in report("list_events", {"limit": 5}, {}, page, Draw(1)), "the user knows how many"
+
+
+def test_nothing_is_called_empty_that_lists_something_else() -> None:
+    stays = {"flights": [], "stays": [{"id": "STY-1", "hotel": "Nordlys"}], "total": 20_000}
+    assert report("get_itinerary", {}, {}, dumps(stays), Draw(1)) in PLAIN
+    nothing = report("get_itinerary", {}, {}, dumps(stays | {"stays": [], "total": 0}), Draw(1))
+    assert nothing not in PLAIN

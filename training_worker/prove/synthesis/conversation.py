@@ -31,6 +31,7 @@ from .validate import Rejected, validate
 
 FEWEST_STEPS = 2  # of a chain
 TRIES, INSIST = 12, 9  # trials of an index, and those in which some step must need what another shows
+KNOWN = 0.6  # of what a hidden read tells may not stand in one earlier observation
 WORLDS_PER_DATASET = 20_000_000
 LAST_SEED = 40
 SPREAD = 101  # tools from one index to the next, so that few conversations are about many servers
@@ -183,13 +184,14 @@ def require_dependence(example: Example, insist: bool) -> None:
 
 
 def require_unserved(world: World, teacher: Dialogue, graph: nx.DiGraph, position: int) -> None:
-    """Raise Rejected where the shown tools serve the wish whose tool is hidden, where an observation before it has the
-    answer already, or where that cannot be searched."""
+    """Raise Rejected where the shown tools serve the wish whose tool is hidden, where an observation before it has most
+    of the answer, or where that cannot be searched."""
     calls = teacher.plan.calls
     hidden = next((call for call in calls if call.wish == position % len(teacher.plan.wishes)), None)
     if hidden and not hidden.writes:
         told = [{*values_in(json.loads(call.text))} for call in calls[: calls.index(hidden)]]
-        if any({*values_in(json.loads(hidden.text))} <= one for one in told):
+        wanted = {*values_in(json.loads(hidden.text))}
+        if any(len(wanted & one) >= KNOWN * len(wanted) for one in told):
             raise Rejected(f"{SERVED}: an earlier observation.")
     try:
         found = search_for_plan(world, teacher.plan, teacher.task.candidates, graph, position)

@@ -33,9 +33,11 @@ FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of erro
 SITUATIONS = 0.85  # of the conversations begin with why the user asks
 SITUATIONS_LATER = 0.3  # of the later turns do
 LONGEST_SMALL_WORD = 4  # letters
+REASON = re.compile(r"[.;:?!] \S|, (?:so|and I|but)\b|\b(?:because|since I|now that|in case|so that)\b", re.IGNORECASE)
+"""Requests that say why."""
 ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
 BARE = 0.45  # of the requests follow one another without a word between them
-VAGUE_ENTITIES = ("one of the {1}", "a certain {0}")
+VAGUE_ENTITIES = ("one of the {1}", "{0}")
 CANNOT = "That cannot be done:"
 ADVICE = re.compile(r"; .*", re.DOTALL)  # what a refusal tells a program to do
 RAW_VALUE = re.compile(rf"\b(?:{OPAQUE.pattern}|\d{{4}}-\d\d-\d\d\S*|[a-z]+_[a-z_]+)\b")
@@ -262,7 +264,8 @@ class Dialogue:
             return False
         words = f"{self.manner.choice(THANKS)} {self.request(wish, 0, False, None)}"
         call = ToolCall(wish.tool, wish.arguments)
-        self.turns.append(ScriptedTurn(words, [Move((call,)), Move(text=name_ids(f"{CANNOT} {why}", wish))]))
+        text = f"{CANNOT} {why.removesuffix('.')}."
+        self.turns.append(ScriptedTurn(words, [Move((call,)), Move(text=name_ids(text, wish))]))
         return True
 
     def slip(self) -> None:
@@ -370,9 +373,8 @@ class Dialogue:
             entity = phrases.entities.get(TOOLS[wish.tool][1].ids[slot])
             if entity is None or entity.noun[0][:1].isupper():
                 return None
-            return self.opened(
-                at, slot, self.manner.choice(VAGUE_ENTITIES).format(*entity.noun), "entity", entity.noun[0]
-            )
+            vague = self.manner.choice(VAGUE_ENTITIES).format(with_article(entity.noun[0]), entity.noun[1])
+            return self.opened(at, slot, vague, "entity", entity.noun[0])
         if isinstance(value, bool | list | dict):
             return None
         if said and said.money:
@@ -404,14 +406,17 @@ class Dialogue:
         return " ".join(filter(None, parts))
 
     def situation(self, wishes: Sequence[Wish]) -> list[str]:
-        """Return why the user asks, in a sentence of the first wish's server, or of two where the plan has tools of
-        both, that has few words in common with the request; nothing where none fits."""
-        called, first = {call.tool for call in self.plan.calls}, wishes[0]
+        """Return why the user asks: a sentence about the first wish's tool, or about those of two servers where the
+        wishes need both, with few words in common with the request; nothing where the request says why."""
+        first, own = wishes[0], [self.plan.wishes.index(one) for one in wishes]
+        if REASON.search(first.phrase):
+            return []
+        called = {call.tool for call in self.plan.calls if call.wish in own}
         fitting = [one for one in load_scenarios() if first.tool in one.tools and count_servers(one, called) > 1]
         if not fitting:
             wanted, server = {wish.tool for wish in wishes}, TOOLS[first.tool][0].name
-            own = [one for one in phrases_of(server).situations if fits(one, first.tool)]
-            fitting = [one for one in own if len(wanted & set(one.tools)) > 1] or own
+            near = [one for one in phrases_of(server).situations if first.tool in one.tools]
+            fitting = [one for one in near if len(wanted & set(one.tools)) > 1] or near
         request = content_words(first.phrase)
         fitting = sorted(fitting, key=lambda one: len(one.tools))[: (len(fitting) + 1) // 2]  # those that say most
         says = self.manner.shuffled(self.manner.choice(fitting).says) if fitting else []
@@ -443,14 +448,21 @@ class Dialogue:
         """Return the words for a wish's slots, where "that card" stands for a card that the wish before named."""
         words = dict(wish.words)
         at = next((at for at, one in enumerate(self.plan.wishes) if one is wish), 0)
-        before = self.plan.wishes[at - 1] if at else None
-        if before is None:
+        if not at:
             return words
-        spoken = [one for many in before.referents.values() for one in many]
+        before = self.plan.wishes[max(0, at - 2) : at]
+        spoken = [one for wish in before for many in wish.referents.values() for one in many]
         entities = phrases_for(wish.tool).entities
         for slot, referents in wish.referents.items():
             same = [one for one in spoken if one.type == referents[0].type]
-            just_named = len(referents) == 1 and [one.id for one in same] == [referents[0].id] and slot in words
+            beside = [
+                many for name, many in wish.referents.items() if name != slot and many[0].type == referents[0].type
+            ]
+            last = any(one.id == referents[0].id for many in before[-1].referents.values() for one in many)
+            just_named = (
+                last and len(referents) == 1 and {one.id for one in same} == {referents[0].id} and slot in words
+            )
+            just_named = just_named and not beside  # or "that card" might be the other one
             plain = referents[0].type in entities and referents[0].type not in NAMED
             if just_named and plain and self.manner.chance(POINTED):
                 words[slot] = f"that {entities[referents[0].type].noun[0]}"
@@ -480,8 +492,9 @@ def content_words(text: str) -> set[str]:
     return {word for word in re.findall(r"[a-z]+", text.lower()) if len(word) > LONGEST_SMALL_WORD}
 
 
-def fits(situation: Situation, tool: str) -> bool:
-    return tool in situation.tools
+def with_article(noun: str) -> str:
+    """Return "an account" or "a card"."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
 
 
 def count_servers(situation: Situation, called: Collection[str]) -> int:

@@ -23,7 +23,7 @@ from mcp_servers.world import World
 
 from ..pairs import as_taken
 from ..shapes import found_in, rows_in, types_with_rows, values_in
-from ..speech import conjunction, forms, phrases_for
+from ..speech import conjunction, forms, phrases_for, phrases_of
 from .comparisons import COMPARED, compare, measures
 from .exchange import find_another
 from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish, changed_rows, changed_values, takes_back
@@ -61,6 +61,7 @@ TEXTS = frozenset({"text", "title", "name", "body", "memo", "note", "subject", "
 AMOUNTS = frozenset({"quantity", "units", "count", "bags", "nights", "portions"})
 FREE = TEXTS | {"label", "limit", "query"}
 TAKEN_BACK = 0.2  # of the next wishes that would undo an earlier one
+EMPTY = ("[]", "{}", "null")  # results that show nothing
 NEW = 0.7  # of the entities that a call made are "the new draft"
 RAW = 0.06  # of the ids that a look-up could find are said as they are, as somebody copies them from an e-mail
 SUPERLATIVES = 0.3  # of the descriptions, where both kinds fit
@@ -341,16 +342,17 @@ class Planner:
 
     def achieve(self, name: str, link: Link, named: Mapping[str, Referent] | None = None) -> None:
         """Plan a wish for a tool, perhaps about `named` entities, by parameter. Raises NothingFits or StepRefused after
-        some attempts with other entities."""
-        mark = self.mark()
+        some attempts with other entities, or two that failed for one reason."""
+        mark, failed = self.mark(), ""
         for attempt in range(ATTEMPTS):
             try:
                 self.attempt(name, link, self.optional + 0.15 * attempt, named or {})
                 return
-            except (NothingFits, StepRefused):
+            except (NothingFits, StepRefused) as reason:
                 self.back_to(mark)
-                if attempt == ATTEMPTS - 1:
+                if attempt == ATTEMPTS - 1 or str(reason) == failed:
                     raise
+                failed = str(reason)
 
     def attempt(self, name: str, link: Link, wishes: float, named: Mapping[str, Referent]) -> None:
         """Plan a wish once: choose words, bind what they need, run look-ups and the call."""
@@ -385,11 +387,15 @@ class Planner:
         wish.arguments = {one: arguments[one] for one in tool.input_schema["properties"] if one in arguments}
         if any(not one.done and one.tool == name for one in self.wishes):
             raise NothingFits(f"{name} was to be done under a condition that is not met.")
+        if is_circular(referents):
+            raise NothingFits(f"{name}: one of its entities would be named by another of them.")
         wish.words = self.words(tool, wanted, wish)
         conditional = tool.writes and not self.single and not named and self.draw.chance(CONDITIONS)
         if conditional and self.conditional(wish) and not wish.done:
             return
         self.fulfil(wish, wish.arguments, [one for many in referents.values() for one in many])
+        if link == "observed" and self.calls[-1].text in EMPTY:
+            raise NothingFits(f"{name} shows that nothing is left.")
         if link == "repeated" and self.overwrites(wish):
             raise NothingFits(f"{name}: what was just done would be done otherwise.")
         if several and not wish.condition:
@@ -665,7 +671,7 @@ class Planner:
         if chosen.kind == "superlative":
             self.features.add("superlative")
         if through and sighting.type not in NAMED:
-            inside = conjunction([one.description.text for one in through])
+            inside = conjunction([self.spelled_out(one) for one in through])
             said = [word(phrases, sighting.row, name, self.today) for name in chosen.fields]
             if not any(one and one in inside for one in said):
                 chosen = replace(chosen, text=f"{chosen.text} {phrases.entities[sighting.type].within} {inside}")
@@ -690,6 +696,13 @@ class Planner:
         assert sighting.row is not None
         return [sighting.row, *(row for row in every if row.get("id") != sighting.id)], is_page
 
+    def spelled_out(self, referent: Referent) -> str:
+        """Return the words for an entity, with its noun where they are the id alone: "the tag to-print"."""
+        entities = (phrases.entities for phrases in map(phrases_of, self.contexts) if referent.type in phrases.entities)
+        noun = next((each[referent.type].noun[0] for each in entities), "")
+        alone = referent.description.text == referent.id and referent.type not in NAMED and noun
+        return f"the {noun} {referent.id}" if alone else referent.description.text
+
     def created(self, id_type: str) -> list[Sighting]:
         """Return the entities of a type that calls of this conversation made."""
         shown = self.sightings.get(id_type, {}).values()
@@ -702,7 +715,7 @@ class Planner:
         entity = phrases_for(self.calls[sighting.call].tool).entities.get(sighting.type)
         if len(others) != 1 or not through or entity is None or sighting.type in NAMED:
             return None
-        inside = conjunction([one.description.text for one in through])
+        inside = conjunction([self.spelled_out(one) for one in through])
         chosen = Description(f"the {entity.noun[0]} {entity.within} {inside}", "only")
         return chosen if self.proves(sighting, chosen) else None
 
@@ -829,6 +842,18 @@ class Planner:
             known = self.sightings.setdefault(one.type, {})
             if one.row is not None or one.id not in known:
                 known[one.id] = one
+
+
+def is_circular(referents: Mapping[str, Sequence[Referent]]) -> bool:
+    """Return whether words name an entity by another one of the same wish: "take the tag of the plan off the plan"."""
+    texts = {name: [one.description.text for one in many] for name, many in referents.items()}
+    parts = [
+        (name, one.description.text)
+        for name, many in referents.items()
+        for one in many
+        if one.description.kind == "only"
+    ]
+    return any(text in whole for own, whole in parts for name, many in texts.items() if name != own for text in many)
 
 
 def unit_of(phrases: Phrases, name: str) -> str:

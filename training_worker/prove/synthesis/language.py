@@ -39,7 +39,7 @@ PERSONAS = {
         days=("Can you believe it is {day} already? ", "So it is {day} today. "),
     ),
     "formal": Persona(
-        gives=("The answer is {value}.", "Please proceed with {value}.", "I confirm: {value}."),
+        gives=("I mean {value}.", "That would be {value}.", "To be precise: {value}."),
         leaves=("This concludes my request.", "No further action is required."),
         days=("Date of this request: {day}. ", "For reference, today is {day}. "),
     ),
@@ -49,7 +49,7 @@ PERSONAS = {
         days=("It is {day}, I am late. ", "{day} is today. "),
     ),
     "unsure": Persona(
-        gives=("I believe it is {value}.", "Would that be {value}? Yes, {value}.", "I have {value} written down here."),
+        gives=("I think it is {value}.", "{value}, if I'm not mistaken.", "Hm, {value}, I believe."),
         leaves=("I think that is all, thank you.", "No, nothing else, I hope that was right."),
         days=("If I am not mistaken it is {day}. ", "My calendar says {day}. "),
     ),

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit import minute_text
 from mcp_servers.world import World
 
 from ..shapes import found_in
@@ -150,14 +151,44 @@ def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], st
                 yield (table, id, name), repr(before), repr(value)
 
 
+def given_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield table, id, field and value of what a write stores as its arguments give it."""
+    tool = TOOLS[call.tool][1]
+    plain = [value for name, value in call.arguments.items() if name not in tool.ids and isinstance(value, str | int)]
+    for table, id, _, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
+        stored = {name: as_given(value) for name, value in vars(new).items()} if new is not None else {}
+        yield from ((table, id, name, value) for name, value in stored.items() if name != "id" and value in plain)
+
+
+def replaced_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield table, id, field and value of what a write puts something else in the place of."""
+    for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
+        if old is not None and new is not None:
+            before = {name: value for name, value in vars(old).items() if value != vars(new).get(name)}
+            yield from ((table, id, name, as_given(value)) for name, value in before.items())
+
+
+def as_given(value: Any) -> str | int | None:
+    """Return a stored value as an argument gives it; None for what no argument is."""
+    if isinstance(value, datetime):
+        return minute_text(value)
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def ends(call: PlannedCall) -> bool:
+    """Return whether a call does away with something, by its tool or by what it tells the tool to do."""
+    return bool(ENDS.match(call.tool)) or any(ENDS.match(f"{one}_") for one in call.arguments.values())
+
+
 def takes_back(calls: Sequence[PlannedCall], wish: int) -> bool:
-    """Return whether the wish at a position gives back to a row what an earlier wish took from it, or does away with
-    what one has made."""
+    """Return whether the wish at a position gives back to a row what an earlier wish took from it, does away with what
+    one has made, or changes what the user gave for one."""
     writes = [call for call in calls if call.writes and call.wish <= wish]
+    given = {place for call in writes if call.wish < wish for place in given_values(call)}
+    if given and any(given & set(replaced_values(call)) for call in writes if call.wish == wish):
+        return True
     made = {id for call in writes if call.wish < wish for id in call.new_ids}
-    if any(
-        call.wish == wish and ENDS.match(call.tool) and made & set(map(str, call.arguments.values())) for call in writes
-    ):
+    if any(call.wish == wish and ends(call) and made & set(map(str, call.arguments.values())) for call in writes):
         return True
     found = [(call.wish, one) for call in writes for one in changed_values(call)] if len(writes) > 1 else []
     taken = {(place, old) for at, (place, old, _) in found if at < wish}

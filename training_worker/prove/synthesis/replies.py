@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
-from mcp_servers.kit import Draw
+from mcp_servers.kit import Draw, Tool
 from mcp_servers.kit.phrases import OPTIONAL, Phrases, slots
 
 from ..speech import capitalized, conjunction, forms, phrases_for
@@ -29,6 +29,7 @@ PERSONS = (
 )
 TITLE_END = re.compile(r"[.;:(](?:\s|$)|, (?:with|at most|oldest|newest|such|or none|to)\b")
 QUOTED = re.compile(r"(\"[^\"]*+\"|“[^“”]*+”)")
+BY_DEFAULT = re.compile(r"(\d+) by default")
 PLAIN = ("That is done.", "It worked, that is taken care of.", "All right, that went through.")
 NOTHING = ("Nothing came up.", "There is nothing to show.")
 SHOWN = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Here it is. ", "Let me see. ", "Certainly. ")
@@ -41,7 +42,7 @@ CLOSINGS = (
     " Shall I do anything else?",
 )
 DECLINES = (
-    "I can't {it} with the tools I have.",
+    "With the tools I have I can't {it}.",
     "None of my tools lets me {it}.",
     "I'm sorry, but there is no tool here to {it}.",
     "I'm not able to {it} here, I'm afraid.",
@@ -52,14 +53,13 @@ DECLINES = (
 )
 OFFERS = (
     " What I can do: {0}, or {1}.",
-    " I could {0} instead, or {1}.",
     " If it helps, I can {0}.",
     " My tools can {0}, for example.",
     " I am able to {0} and to {1}.",
 )
 UNMET = (
-    "{it} is {value}, so I left everything as it was.",
-    "I looked: {it} is {value}. That does not meet your condition, so nothing was changed.",
+    "{it} is {value}, so I left that alone.",
+    "I looked: {it} is {value}. That does not meet your condition, so I have not done it.",
     "{it} stands at {value}, so I did not go ahead.",
     "Since {it} is {value}, I have not done it.",
 )
@@ -86,6 +86,8 @@ def report(
         answers = [one for one in answers if "count" not in slots(one)] or answers
     if said.item:
         rows = at(data, said.list) if said.list else data
+        if not rows and isinstance(data, dict) and any(one and isinstance(one, list) for one in data.values()):
+            return draw.choice(PLAIN)  # it lists something else
         if not rows:
             return filled(phrases, said.none or NOTHING, arguments, words, data, draw, {}, currency)
         items, told = listed(phrases, said.item, rows if isinstance(rows, list) else [rows], currency)
@@ -94,6 +96,8 @@ def report(
         extra = {"items": items, "count": str(len(rows))}
         if len(rows) > told or left_out(data, len(rows)):
             extra["items"] += ", among others"
+        elif not said.list and 1 < len(rows) == usual_rows(TOOLS[tool][1]) and "limit" not in arguments:
+            extra["items"] += f" (the first {len(rows)})"
         return filled(phrases, answers, arguments, words, data, draw, extra, currency)
     if data in (None, [], {}):
         return filled(phrases, said.none or NOTHING, arguments, words, data, draw, {}, currency)
@@ -162,6 +166,13 @@ def left_out(data: Any, shown: int) -> bool:
     return bool(more) or (isinstance(count, int) and count > shown >= MOST_ITEMS)
 
 
+def usual_rows(tool: Tool) -> int:
+    """Return how many rows a tool lists at most when it is not told how many, by its schema; 0 where it lists all."""
+    limit = tool.input_schema["properties"].get("limit", {})
+    stated = BY_DEFAULT.search(limit.get("description", ""))
+    return int(limit.get("default") or (stated[1] if stated else 0))
+
+
 def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> tuple[str, int]:
     """Return the first rows of a list in words, and how many; rows that lack a field of the item are left out."""
     texts = []
@@ -219,7 +230,8 @@ def decline(tool: str, candidates: Sequence[str], draw: Draw, words: Mapping[str
     text = draw.choice(DECLINES).format(it=wish)
     if candidates and draw.chance(0.7):
         near = [name for name in candidates if TOOLS[name][0] is TOOLS[tool][0]]
-        offers = draw.sample(near, 2)
+        related = [name for name in near if TOOLS[name][1].consumes & TOOLS[tool][1].consumes]
+        offers = draw.sample(related if len(related) > 1 else near, 2)
         if len(offers) > 1:
             text += draw.choice(OFFERS).format(*map(tool_title, offers))
     return text

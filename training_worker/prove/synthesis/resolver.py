@@ -794,7 +794,8 @@ class Conversation:
         values = load_phrases(use.parameter.server).values if use.parameter.server else {}
         for (name, value), ids in groups.items():
             phrases = values.get(name, UNSAID)
-            if ids == used and any(one.find_value(value, phrases) for one in self.turns_until(use.turn)):
+            turns = [one for one in self.turns_until(use.turn) if speaks_of_several(one, nouns[1])]
+            if ids == used and any(one.find_value(value, phrases) for one in turns):
                 return f"all {nouns[1]} with {name} {value}"
         return ""
 
@@ -900,6 +901,13 @@ def select_unique(fits: Iterable[Fit]) -> dict[str, Span]:
         if len(ids) == 1 and all(ids <= others for others in around):
             found.setdefault(next(iter(ids)), span)
     return found
+
+
+def speaks_of_several(utterance: Utterance, plural: str) -> bool:
+    """Return whether a turn speaks of several things: "both drafts to Hugo", but not "one of the drafts"."""
+    return bool(
+        re.search(rf"(?<!\bone of the )\b{re.escape(plural.lower())}\b|\b(?:all|both|each|every)\b", utterance.text)
+    )
 
 
 def has_word(utterance: Utterance, words: Iterable[str]) -> bool:

@@ -1,0 +1,56 @@
+"""What a wish does to what earlier wishes of its conversation did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_servers.world import World
+from training_worker.prove.synthesis.goals import is_circular
+from training_worker.prove.synthesis.plan import PlannedCall, Referent, takes_back
+from training_worker.prove.synthesis.referents import Description
+
+DRAFT = {"to": "amir@acme.example", "subject": "fire drill", "body": "It is on Monday"}
+
+
+def run(world: World, *calls: tuple[str, dict[str, Any]]) -> list[PlannedCall]:
+    """Make calls, each for a wish of its own."""
+    made = []
+    for wish, (tool, arguments) in enumerate(calls):
+        before = world.fork()
+        reply = world.call(tool, arguments)
+        assert reply.ok, reply.text
+        made.append(PlannedCall(tool, arguments, reply.text, wish, frozenset(), before, world.fork()))
+    return made
+
+
+@pytest.fixture
+def mail() -> tuple[World, dict[str, str], str]:
+    """A mailbox, a draft to write, and the id that it will have."""
+    world = World.open(3, ("email",))
+    address = world.fork().call("look_up_address", {"name": "a"}).data[0]["id"]
+    draft = DRAFT | {"to": address}
+    return world, draft, world.fork().call("create_draft", draft).data["id"]
+
+
+def test_a_text_that_was_just_given_is_taken_back_by_another_one(mail: tuple[World, dict[str, str], str]) -> None:
+    world, draft, id = mail
+    calls = run(world, ("create_draft", draft), ("update_draft", {"draft": id, "body": "It is on Friday"}))
+    assert takes_back(calls, 1) and not takes_back(calls, 0)
+
+
+def test_to_send_what_was_written_takes_nothing_back(mail: tuple[World, dict[str, str], str]) -> None:
+    world, draft, id = mail
+    assert not takes_back(run(world, ("create_draft", draft), ("send_draft", {"draft": id})), 1)
+
+
+def test_to_delete_what_was_written_takes_it_back(mail: tuple[World, dict[str, str], str]) -> None:
+    world, draft, id = mail
+    assert takes_back(run(world, ("create_draft", draft), ("delete_draft", {"draft": id})), 1)
+
+
+def test_a_name_that_another_one_of_the_wish_explains_is_circular() -> None:
+    file = Referent("/home/noor/plan.md", "FilePath", Description("the file plan.md", "attributes", ("name",)))
+    tag = Referent("to-print", "Tag", Description("the tag of the file plan.md", "only"))
+    assert is_circular({"file": [file], "tag": [tag]}) and not is_circular({"tag": [tag]})
