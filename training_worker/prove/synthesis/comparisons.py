@@ -64,8 +64,8 @@ SUM_ANSWERS = (
 )  # fmt: skip
 OF_SEVERAL = re.compile("The rest|Otherwise|Next to that")
 WINNER_ANSWERS = (
-    "That is {winner}, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",
-    "It is {winner} at {value}, compared with {others}.", "{winner}, with {value}. Next to that: {others}.",
+    "{winner} it is, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",
+    "The answer is {winner} at {value}, compared with {others}.", "{winner}, with {value}. Next to that: {others}.",
     "With {value}, {winner} has {rank}. The rest: {others}.", "{winner} has {rank}, {value}. Otherwise: {others}.",
     "I see {value} for {winner}, so that has {rank}. Otherwise: {others}.",
 )  # fmt: skip

@@ -476,7 +476,7 @@ class Planner:
         referents = [first]
         for sighting in self.draw.sample(others, self.draw.integer(1, 2)):
             described, mark = self.describe(sighting), self.mark()
-            if described is None or described.kind != "attributes":
+            if described is None or described.kind != "attributes" or "," in described.text:
                 continue
             referent = Referent(sighting.id, first.type, described, sighting)
             try:
@@ -709,11 +709,11 @@ class Planner:
         return [one for one in shown if one.id in self.calls[one.call].new_ids]
 
     def describe_part(self, sighting: Sighting, through: Sequence[Referent]) -> Description | None:
-        """Return words for an id that is a mere field of what was looked up, "the thread of the message from
-        Hana"; None where there are several."""
+        """Return words for an id that is a mere field of what was looked up, "the thread of the message from Hana"; None
+        where there are several, or where it has a name of its own that a look-up shows."""
         others = [one for one in self.sightings[sighting.type].values() if one.call == sighting.call]
         entity = phrases_for(self.calls[sighting.call].tool).entities.get(sighting.type)
-        if len(others) != 1 or not through or entity is None or sighting.type in NAMED:
+        if len(others) != 1 or not through or entity is None or sighting.type in NAMED | types_with_rows():
             return None
         inside = conjunction([self.spelled_out(one) for one in through])
         chosen = Description(f"the {entity.noun[0]} {entity.within} {inside}", "only")
