@@ -23,6 +23,7 @@ from training_worker.prove.graph import load_or_build
 from training_worker.prove.importers.ours import BadRow, read, replayed
 from training_worker.prove.messages import ARRIVED, chat_messages, user_message
 from training_worker.prove.rollout import Attempt, Prompt, demonstration, oracle
+from training_worker.prove.synthesis.answers import Answer
 from training_worker.prove.synthesis.clarification import can_leave_out, draw_sort, has_default, split
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.drift import rerun
@@ -219,7 +220,9 @@ def test_a_wish_is_left_out_only_where_the_rest_stays_the_same() -> None:
         reply = world.call(tool, arguments)
         assert reply.ok, reply.text
         plan.wishes.append(Wish(tool, "", {}, [wish], "opening"))
-        plan.calls.append(PlannedCall(tool, arguments, reply.text, wish, frozenset(), before, world.fork()))
+        plan.calls.append(
+            PlannedCall(tool, arguments, Answer(tool, reply.text), wish, frozenset(), before, world.fork())
+        )
     assert [can_leave_out(plan, at) for at in range(3)] == [True, False, True]
     plan.calls[2].rests_on = frozenset({0})
     assert [can_leave_out(plan, at) for at in range(3)] == [False, False, True]

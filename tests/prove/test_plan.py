@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_servers.world import World
+from training_worker.prove.synthesis.answers import Answer
 from training_worker.prove.synthesis.goals import is_circular
 from training_worker.prove.synthesis.plan import PlannedCall, Referent, takes_back
 from training_worker.prove.synthesis.referents import Description
@@ -21,7 +22,7 @@ def run(world: World, *calls: tuple[str, dict[str, Any]]) -> list[PlannedCall]:
         before = world.fork()
         reply = world.call(tool, arguments)
         assert reply.ok, reply.text
-        made.append(PlannedCall(tool, arguments, reply.text, wish, frozenset(), before, world.fork()))
+        made.append(PlannedCall(tool, arguments, Answer(tool, reply.text), wish, frozenset(), before, world.fork()))
     return made
 
 

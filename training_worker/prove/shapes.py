@@ -5,16 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from string import Formatter
-from typing import Annotated, Any, NewType, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, NewType, get_args, get_origin, get_type_hints
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit.server import ids_in
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """An id that a result gave: its type, and the label of the row it names ("" when the result has none)."""
 
     type: str
@@ -22,8 +21,7 @@ class Found:
     label: str = ""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A row of a result with an id of its own: the id's type, the id and the row's fields.
 
     `group` is the list that the row stands in, of the row alone where it stands in none. `path` are the keys and
@@ -37,58 +35,115 @@ class Row:
     path: tuple[str | int, ...] = ()
 
 
+Place = tuple[str, str, str, dict[str, Any]]
+"""An id's type, the id, the template of its row's label, and the row; "" and nothing for an id that names no row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What a type tells of its values, found out once: `hint` is the type without Annotated around it."""
+
+    hint: Any
+
+    @cached_property
+    def id_type(self) -> str:
+        """The name of the type of an id; "" for any other type."""
+        return self.hint.__name__ if isinstance(self.hint, NewType) else ""
+
+    @cached_property
+    def parts(self) -> tuple[tuple[str, Shape], ...] | None:
+        """The fields of a row that carry ids, however deep; None for a type that is no row."""
+        if not dataclasses.is_dataclass(self.hint):
+            return None
+        return tuple((name, Shape(part)) for name, part in parts_with_ids(self.hint))  # type: ignore[arg-type]
+
+    @cached_property
+    def own_id(self) -> str:
+        """The type of a row's own id; "" where it has none."""
+        return next((part.id_type for name, part in self.parts or () if name == "id"), "")
+
+    @cached_property
+    def label(self) -> str:
+        return getattr(self.hint, "__label__", "")
+
+    @cached_property
+    def element(self) -> Shape:
+        """What a list of this type holds."""
+        return Shape(bare(element_type(self.hint)))
+
+    @cached_property
+    def inside(self) -> Shape | None:
+        """What is in a union with None, or else the first thing that the type is made of."""
+        return next((Shape(bare(part)) for part in get_args(self.hint) if part is not type(None)), None)
+
+    @cached_property
+    def row(self) -> Shape | None:
+        """The first row that the type is made of."""
+        parts = map(bare, get_args(self.hint))
+        return next((Shape(part) for part in parts if dataclasses.is_dataclass(part)), None)
+
+
+@cache
+def shape_of_result(tool: str) -> Shape:
+    return Shape(bare(TOOLS[tool][1].result_type))
+
+
 def found_in(tool: str, result: Any) -> list[Found]:
     """The ids in a tool's result, in the order they stand there, each once."""
-    return list(dict.fromkeys(walk(TOOLS[tool][1].result_type, result)))
+    found = list[Place]()
+    collect_ids(shape_of_result(tool), result, found)
+    return list(dict.fromkeys(Found(type, id, label(template, row)) for type, id, template, row in found))
 
 
-def walk(hint: Any, value: Any) -> Iterator[Found]:
-    hint = bare(hint)
+def ids_shown(tool: str, result: Any) -> list[tuple[str, str]]:
+    """The types of the ids in a tool's result with the ids, in the order they stand there, each once."""
+    found = list[Place]()
+    collect_ids(shape_of_result(tool), result, found)
+    return list(dict.fromkeys(place[:2] for place in found))
+
+
+def collect_ids(shape: Shape, value: Any, found: list[Place]) -> None:
+    """Add the ids in a value of this shape to those that were found."""
     if value is None:
         return
-    if isinstance(hint, NewType):
-        yield Found(hint.__name__, value)
-    elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        for name, part in parts_with_ids(hint):  # type: ignore[arg-type]
-            if name == "id" and isinstance(part, NewType):
-                yield Found(part.__name__, value["id"], label(getattr(hint, "__label__", ""), value))
-            else:
-                yield from walk(part, value.get(name))
+    if shape.id_type:
+        found.append((shape.id_type, value, "", {}))
+    elif shape.parts is not None and isinstance(value, dict):
+        for name, part in shape.parts:
+            if name == "id" and part.id_type:
+                found.append((part.id_type, value["id"], shape.label, value))
+            elif name in value:
+                collect_ids(part, value[name], found)
     elif isinstance(value, list):
         for element in value:
-            yield from walk(element_type(hint), element)
-    else:
-        for part in get_args(hint):
-            if part is not type(None):
-                yield from walk(part, value)
-                break
+            collect_ids(shape.element, element, found)
+    elif shape.inside is not None:
+        collect_ids(shape.inside, value, found)
 
 
-def rows_in(tool: str, result: Any) -> Iterator[Row]:
-    """Yield the rows of a tool's result whose own field `id` has an id type, outer rows before those inside them."""
-    return walk_rows(TOOLS[tool][1].result_type, result, None, ())
+def rows_in(tool: str, result: Any) -> list[Row]:
+    """The rows of a tool's result whose own field `id` has an id type, outer rows before those inside them."""
+    rows = list[Row]()
+    collect_rows(shape_of_result(tool), result, None, (), rows)
+    return rows
 
 
-def walk_rows(hint: Any, value: Any, group: list[Any] | None, path: tuple[str | int, ...]) -> Iterator[Row]:
-    """Yield the rows in a value of this type, which stands in `group` at `path`."""
-    hint = bare(hint)
+def collect_rows(
+    shape: Shape, value: Any, group: list[Any] | None, path: tuple[str | int, ...], rows: list[Row]
+) -> None:
+    """Add the rows in a value of this shape, which stands in `group` at `path`, to those that were found."""
     if isinstance(value, list):
-        inside = element_type(hint)
         for place, element in enumerate(value):
-            yield from walk_rows(inside, element, value, (*path, place))
-    elif isinstance(value, dict) and not dataclasses.is_dataclass(hint):
-        for part in get_args(hint):
-            if dataclasses.is_dataclass(bare(part)):
-                yield from walk_rows(part, value, group, path)
-                break
+            collect_rows(shape.element, element, value, (*path, place), rows)
+    elif isinstance(value, dict) and shape.parts is None:
+        if shape.row is not None:
+            collect_rows(shape.row, value, group, path, rows)
     elif isinstance(value, dict):
-        parts = parts_with_ids(hint)
-        own = next((part for name, part in parts if name == "id" and isinstance(part, NewType)), None)
-        if own is not None and isinstance(value.get("id"), str):
-            yield Row(own.__name__, value["id"], value, group if group is not None else [value], path)
-        for name, part in parts:
+        if shape.own_id and isinstance(value.get("id"), str):
+            rows.append(Row(shape.own_id, value["id"], value, [value] if group is None else group, path))
+        for name, part in shape.parts or ():
             if isinstance(value.get(name), dict | list):
-                yield from walk_rows(part, value[name], None, (*path, name))
+                collect_rows(part, value[name], None, (*path, name), rows)
 
 
 @cache
@@ -133,8 +188,14 @@ hints: Callable[[Any], dict[str, Any]] = cache(partial(get_type_hints, include_e
 
 def label(template: str, row: dict[str, Any]) -> str:
     """The words for a row; "" when it lacks a field they need."""
-    names = [name for _, name, _, _ in Formatter().parse(template) if name]
+    names = names_in(template)
     return template.format(**row) if names and all(row.get(name) not in (None, "") for name in names) else ""
+
+
+@cache
+def names_in(template: str) -> tuple[str, ...]:
+    """The names of the fields that a label needs."""
+    return tuple(name for _, name, _, _ in Formatter().parse(template) if name)
 
 
 def fields_in(hint: Any) -> frozenset[str]:

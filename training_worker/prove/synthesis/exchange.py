@@ -6,7 +6,7 @@ ground truth of a conversation differs between worlds, and an id can only be kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from itertools import islice
@@ -30,15 +30,17 @@ def find_another(calls: Sequence[PlannedCall], sighting: Sighting, leads_to: Cal
 
     `leads_to(texts, id)` says whether the words name this entity alone, by the answers of the calls in such a world.
     """
-    server = TOOLS[calls[0].tool][0].name
-    state = calls[0].before.sessions[server].state
-    others = list(list_others(state, sighting))
+    return next((other for other, texts in answers_elsewhere(calls, sighting) if leads_to(texts, other)), "")
+
+
+def answers_elsewhere(calls: Sequence[PlannedCall], sighting: Sighting) -> Iterator[tuple[str, list[str]]]:
+    """Yield what calls answer in worlds in which another entity, which comes first, has the place of one."""
+    server, before = TOOLS[calls[0].tool][0].name, calls[0].before
+    others = list(list_others(before.sessions[server].state, sighting))
     for parts in PARTS:
         for other in others:
-            texts = answer(exchange(calls[0].before, server, (sighting.id, other), parts), calls)
-            if texts and leads_to(texts, other):
-                return other
-    return ""
+            if texts := answer(exchange(before, server, (sighting.id, other), parts), calls):
+                yield other, texts
 
 
 def list_others(state: State, sighting: Sighting) -> Iterator[str]:
@@ -89,11 +91,20 @@ def exchange_references(state: State, pair: tuple[str, str]) -> None:
     instead = dict(zip(pair, reversed(pair), strict=True))
     for name, kind in state.row_types().items():
         names, table = fields_with_ids(kind), getattr(state, name)
-        for row in list(table) if names else ():
-            before = {field: getattr(row, field) for field in names}
-            after = {field: substitute(value, instead) for field, value in before.items()}
-            if after != before:
-                table.write(row.id, row, replace(row, **after))
+        found = {row.id: row for one in names for row in table if refers(getattr(row, one), instead)}
+        for id, row in found.items():
+            table.write(id, row, replace(row, **{one: substitute(getattr(row, one), instead) for one in names}))
+
+
+def refers(value: Any, ids: Collection[str]) -> bool:
+    """Return whether some of the ids are in a field's value, however deep."""
+    if isinstance(value, str):
+        return value in ids
+    if isinstance(value, tuple):
+        return any(refers(one, ids) for one in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return any(refers(getattr(value, one.name), ids) for one in fields(value))
+    return False
 
 
 def substitute(value: Any, instead: Mapping[str, str]) -> Any:

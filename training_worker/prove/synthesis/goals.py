@@ -7,11 +7,10 @@ fork of the world before its words are written.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, tee
 from typing import Any
 
 import networkx as nx
@@ -22,12 +21,13 @@ from mcp_servers.kit.phrases import OPTIONAL, Phrases, slots
 from mcp_servers.world import World
 
 from ..pairs import as_taken
-from ..shapes import found_in, rows_in, types_with_rows, values_in
+from ..shapes import rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for, phrases_of
+from .answers import Answer, Answers
 from .comparisons import COMPARED, compare, measures
-from .exchange import find_another
+from .exchange import answers_elsewhere
 from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish, changed_rows, changed_values, takes_back
-from .referents import NAMED, OPAQUE, Description, descriptions, word
+from .referents import NAMED, OPAQUE, Description, are_said, descriptions, word
 from .sampler import Context, NothingFits, StepRefused, value, widest
 
 ATTEMPTS = 5  # at a wish, with other entities and words
@@ -54,6 +54,7 @@ WIDE = re.compile(
 """Phrases that may be about several things: requests in which nothing stands in the singular."""
 AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again under the same name
 COUNTS = ("count", "files", "total_count")  # fields of a result that say how many rows there are in all
+PAGES = ("latest", "newest_comments", "largest", "reviews")  # fields of a result that list a few of many
 PLAIN_NAMES = 6  # times as readily an entity is called by words as by a number or a day
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
 LONGEST_NAME = 80  # characters of the words for an entity; longer ones are riddles
@@ -87,6 +88,8 @@ class Planner:
         self.optional = optional
         self.wishes: list[Wish] = []
         self.calls: list[PlannedCall] = []
+        self.answers = Answers()
+        self.elsewhere: dict[tuple[Answer, str], Iterator[tuple[str, Answer]]] = {}  # by what shows an entity
         self.sightings: dict[str, dict[str, Sighting]] = {}
         self.used: set[str] = set()
         self.features: set[str] = set()
@@ -314,20 +317,18 @@ class Planner:
             if earlier.writes:
                 without = earlier.before.fork()
                 without.now = call.before.now
-                if without.call(call.tool, call.arguments).text != call.text:
+                if self.answers.ask(without, call.tool, call.arguments)[0].text != call.text:
                     return True
         return False
 
     def mark(self) -> tuple[Any, ...]:
-        """Return what `back_to` needs to undo what is planned from here on."""
-        shown = {type: dict(known) for type, known in self.sightings.items()}
-        return self.world.fork(), len(self.wishes), len(self.calls), shown, set(self.used), set(self.features)
+        """Return what `back_to` needs to undo what is planned from here on: the world, the sightings and what is used
+        are never changed, but replaced."""
+        return self.world, len(self.wishes), len(self.calls), self.sightings, self.used, set(self.features)
 
     def back_to(self, mark: tuple[Any, ...]) -> None:
-        world, wishes, calls, self.sightings, self.used, self.features = mark
-        self.world = world.fork()
-        self.sightings = {type: dict(known) for type, known in self.sightings.items()}
-        self.used, self.features = set(self.used), set(self.features)
+        self.world, wishes, calls, self.sightings, self.used, features = mark
+        self.features = set(features)
         del self.wishes[wishes:], self.calls[calls:]
         for wish in self.wishes:
             wish.calls = [position for position in wish.calls if position < calls]
@@ -373,9 +374,8 @@ class Planner:
             parameter = self.fed_parameter(tool)
             referents[parameter] = [self.seen(tool, parameter, arguments, fresh=True)]
             arguments[parameter] = as_taken(tool, parameter, referents[parameter][0].id)
-        for parameter in tool.input_schema["properties"]:
-            if parameter in arguments or parameter not in {*tool.required, *wanted}:
-                continue
+        needed = {*tool.required, *wanted} - arguments.keys()
+        for parameter in [one for one in tool.input_schema["properties"] if one in needed]:
             if parameter in tool.ids:
                 found = self.refer(tool, parameter, arguments)
                 referents[parameter] = [found]
@@ -629,9 +629,11 @@ class Planner:
             and described.kind != "only"
             and (described.kind == "superlative" or is_figure(sighting.row, described))
         ):
-            phrases = phrases_for(self.calls[sighting.call].tool)
-            options = descriptions(phrases, sighting.type, sighting.row, self.all_rows(sighting)[0], self.today)
-            plain = [one.text for one in options if one.kind == "attributes" and not is_figure(sighting.row, one)]
+            plain = [
+                one.text
+                for one in self.ways_to_describe(sighting)
+                if one.kind == "attributes" and not is_figure(sighting.row, one)
+            ]
             name = next((one for one in plain if "(" not in one), "")
         return Referent(sighting.id, sighting.type, described, sighting, name)
 
@@ -645,14 +647,15 @@ class Planner:
             return self.describe_part(sighting, through)
         call = self.calls[sighting.call]
         rows, is_page = self.all_rows(sighting)
-        options = descriptions(phrases, sighting.type, sighting.row, rows, self.today)
+        options = self.ways_to_describe(sighting)
         is_whole = not is_page and len(rows) == len(sighting.rows)  # only then an observer can tell the largest
         options = [one for one in options if one.kind == "attributes" or is_whole]
+        others = [one for one in self.sightings.get(sighting.type, {}).values() if one.id != sighting.id and one.row]
         alone = bool(through) or (not call.arguments and not call.writes)
         options = [
             one
             for one in options
-            if self.unambiguous(one, sighting) and (one.kind != "only" or (alone and sighting.type not in NAMED))
+            if is_unambiguous(one, sighting, others) and (one.kind != "only" or (alone and sighting.type not in NAMED))
         ]
         if not options:
             return None
@@ -677,22 +680,33 @@ class Planner:
                 chosen = replace(chosen, text=f"{chosen.text} {phrases.entities[sighting.type].within} {inside}")
         return chosen if len(chosen.text) <= LONGEST_NAME else None
 
+    def ways_to_describe(self, sighting: Sighting) -> list[Description]:
+        """Return the ways to describe an entity among all rows that its look-up can show."""
+        known, key = self.calls[sighting.call].answer.ways, (sighting.type, sighting.id)
+        if key not in known:
+            phrases, rows = phrases_for(self.calls[sighting.call].tool), self.all_rows(sighting)[0]
+            known[key] = descriptions(phrases, sighting.type, sighting.row or {}, rows, self.today)
+        return known[key]
+
     def all_rows(self, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
         """Return all rows of an entity's type that its look-up can show, and whether there may be still more."""
         call = self.calls[sighting.call]
         if call.writes:
             return sighting.rows, False
-        if sighting.type not in call.lists:
-            data, rows, most = json.loads(call.text), sighting.rows, widest(TOOLS[call.tool][1])
+        lists = call.answer.lists
+        if sighting.type not in lists:
+            data, rows, most = call.answer.data, sighting.rows, widest(TOOLS[call.tool][1])
             if most and most != call.arguments.get("limit"):
-                reply = call.before.fork().call(call.tool, call.arguments | {"limit": most})
-                data = reply.data if reply.ok else data
-                shown = sightings_in(0, call.tool, data)
+                whole, _ = self.answers.ask(call.before, call.tool, call.arguments | {"limit": most})
+                data = whole.data if whole.ok else data
+                shown = whole.shown if whole.ok else call.answer.shown
                 rows = next((one.rows for one in shown if one.type == sighting.type and one.row), rows)
             result = data if isinstance(data, dict) else {}
             counted = any(isinstance(one := result.get(name), int) and one > len(rows) for name in COUNTS)
-            call.lists[sighting.type] = rows, counted or bool(result.get("more")) or len(rows) == most > 0
-        every, is_page = call.lists[sighting.type]
+            paths = [row.path for row in rows_in(call.tool, call.answer.data) if row.type == sighting.type]
+            counted = counted or any(part in PAGES for path in paths for part in path)
+            lists[sighting.type] = rows, counted or bool(result.get("more")) or len(rows) == most > 0
+        every, is_page = lists[sighting.type]
         assert sighting.row is not None
         return [sighting.row, *(row for row in every if row.get("id") != sighting.id)], is_page
 
@@ -709,11 +723,14 @@ class Planner:
         return [one for one in shown if one.id in self.calls[one.call].new_ids]
 
     def describe_part(self, sighting: Sighting, through: Sequence[Referent]) -> Description | None:
-        """Return words for an id that is a mere field of what was looked up, "the thread of the message from Hana"; None
-        where there are several, or where it has a name of its own that a look-up shows."""
-        others = [one for one in self.sightings[sighting.type].values() if one.call == sighting.call]
+        """Return words for an id that is a mere field of what was looked up, "the thread of the message from Hana".
+
+        None where there are several, or where it has a name of its own that a look-up shows.
+        """
         entity = phrases_for(self.calls[sighting.call].tool).entities.get(sighting.type)
-        if len(others) != 1 or not through or entity is None or sighting.type in NAMED | types_with_rows():
+        if not through or entity is None or sighting.type in NAMED | types_with_rows():
+            return None
+        if sum(one.call == sighting.call for one in self.sightings[sighting.type].values()) != 1:
             return None
         inside = conjunction([self.spelled_out(one) for one in through])
         chosen = Description(f"the {entity.noun[0]} {entity.within} {inside}", "only")
@@ -730,40 +747,38 @@ class Planner:
         if not OPAQUE.fullmatch(sighting.id) or call.writes or known:
             return True
         key = (sighting.type, sighting.id, chosen.text)
-        if key not in call.proofs:
-            call.proofs[key] = bool(
-                find_another(
-                    [call], sighting, lambda texts, id: self.singles_out(call, sighting.type, id, chosen, texts[0])
-                )
-            )
-        return call.proofs[key]
+        proofs = call.answer.proofs
+        if key not in proofs:
+            tried = self.answers_elsewhere(call, sighting)
+            proofs[key] = any(self.singles_out(answer, sighting.type, id, chosen) for id, answer in tried)
+        return proofs[key]
+
+    def answers_elsewhere(self, call: PlannedCall, sighting: Sighting) -> Iterator[tuple[str, Answer]]:
+        """Yield other entities, each with what a call answers in a world in which it has the place of one."""
+        key = call.answer, sighting.id
+        found = self.elsewhere.get(key) or (
+            (id, Answer(call.tool, texts[0])) for id, texts in answers_elsewhere([call], sighting)
+        )
+        self.elsewhere[key], again = tee(found)
+        return again
 
     def still_fits(self, sighting: Sighting, chosen: Description) -> bool:
         """Return whether the same look-up would show now, after a write, that words name an entity."""
         call = self.calls[sighting.call]
-        reply = self.world.fork().call(call.tool, call.arguments) if not call.writes else None
-        return reply is None or (reply.ok and self.singles_out(call, sighting.type, sighting.id, chosen, reply.text))
+        if call.writes:
+            return True
+        now, _ = self.answers.ask(self.world, call.tool, call.arguments)
+        return now.ok and self.singles_out(now, sighting.type, sighting.id, chosen)
 
-    def singles_out(self, call: PlannedCall, id_type: str, id: str, chosen: Description, text: str) -> bool:
-        """Return whether words name an entity alone in a result of a call."""
-        shown = {one.id: one for one in sightings_in(0, call.tool, json.loads(text)) if one.type == id_type}
+    def singles_out(self, answer: Answer, id_type: str, id: str, chosen: Description) -> bool:
+        """Return whether words name an entity alone in an answer."""
+        if OPAQUE.fullmatch(id) and id not in answer.text:
+            return False
+        shown = {one.id: one for one in answer.shown if one.type == id_type}
         one = shown.get(id)
         if one is None or one.row is None:
             return one is not None and len(shown) == 1
-        ways = descriptions(phrases_for(call.tool), id_type, one.row, one.rows, self.today)
-        return any((way.kind, way.text) == (chosen.kind, chosen.text) for way in ways)
-
-    def unambiguous(self, described: Description, sighting: Sighting) -> bool:
-        """Return whether a description fits no other entity of the type that another list showed."""
-        others = [one for one in self.sightings.get(sighting.type, {}).values() if one.id != sighting.id and one.row]
-        if described.kind != "attributes":
-            return all(one.call == sighting.call for one in others)
-        row = sighting.row or {}
-        return not any(
-            all((one.row or {}).get(name) == row.get(name) for name in described.fields)
-            for one in others
-            if one.call != sighting.call
-        )
+        return are_said(chosen, phrases_for(answer.tool), id_type, one.row, one.rows, self.today)
 
     def plain(self, tool: Tool, parameter: str, arguments: dict[str, Any]) -> Any:
         """Return a value for a parameter that is no id: what the entities' own rows show, else one of its server."""
@@ -773,7 +788,7 @@ class Planner:
                 shown
                 for call in reversed(self.calls)
                 if TOOLS[call.tool][0] is TOOLS[tool.name][0]
-                for name, shown in values_in(json.loads(call.text))
+                for name, shown in values_in(call.answer.data)
                 if name == tool.seen[parameter]
             ]
             if shown_near:
@@ -807,22 +822,21 @@ class Planner:
         for position, call in enumerate(self.calls):
             if call.tool == name and call.arguments == arguments and not call.writes and not self.written(position):
                 return position
-        before = self.world.fork()
-        reply = self.world.call(name, arguments)
-        if not reply.ok:
-            raise StepRefused(f"{name}: {reply.text}")
-        after = self.world.fork()
+        before = self.world
+        answer, after = self.answers.ask(before, name, arguments)
+        if not answer.ok:
+            raise StepRefused(f"{name}: {answer.text}")
         if TOOLS[name][1].writes and not changed_rows(TOOLS[name][0].name, before, after):
             raise NothingFits(f"{name} changes nothing: it is so already.")
-        position = len(self.calls)
+        self.world, position = after, len(self.calls)
         fresh = any(
             one.sighting and (one.id not in self.used or one.description.kind == "comparison") for one in referents
         )
         wish, currency = len(self.wishes) - 1, self.currency(referents)
-        self.calls.append(PlannedCall(name, arguments, reply.text, wish, rests_on, before, after, fresh, currency))
-        self.note(position, name, reply.data)
+        self.calls.append(PlannedCall(name, arguments, answer, wish, rests_on, before, after, fresh, currency))
+        self.note(position, answer)
         tool = TOOLS[name][1]
-        self.used |= {str(one) for parameter in tool.ids for one in listed(arguments.get(parameter))}
+        self.used = self.used | {str(one) for parameter in tool.ids for one in listed(arguments.get(parameter))}
         return position
 
     def currency(self, referents: Sequence[Referent]) -> str:
@@ -836,12 +850,25 @@ class Planner:
         """Return whether something was written after a call."""
         return any(call.writes for call in self.calls[position + 1 :])
 
-    def note(self, position: int, name: str, data: Any) -> None:
+    def note(self, position: int, answer: Answer) -> None:
         """Note the entities that a result shows, each with all rows of its type there."""
-        for one in sightings_in(position, name, data):
-            known = self.sightings.setdefault(one.type, {})
-            if one.row is not None or one.id not in known:
-                known[one.id] = one
+        fresh = {type: dict(self.sightings.get(type, {})) for type in dict.fromkeys(one.type for one in answer.shown)}
+        for one in answer.shown:
+            if one.row is not None or one.id not in fresh[one.type]:
+                fresh[one.type][one.id] = Sighting(one.type, one.id, position, one.row, one.rows)
+        self.sightings = self.sightings | fresh
+
+
+def is_unambiguous(described: Description, sighting: Sighting, others: Sequence[Sighting]) -> bool:
+    """Return whether a description of an entity fits none of the others of its type that another list showed."""
+    if described.kind != "attributes":
+        return all(one.call == sighting.call for one in others)
+    row = sighting.row or {}
+    return not any(
+        all((one.row or {}).get(name) == row.get(name) for name in described.fields)
+        for one in others
+        if one.call != sighting.call
+    )
 
 
 def is_circular(referents: Mapping[str, Sequence[Referent]]) -> bool:
@@ -875,34 +902,6 @@ def same_kind(tool: Tool, other: str, parameter: str) -> bool:
     """Return whether two tools take the same sort of day, number or choice under one name."""
     one, two = (each.input_schema["properties"].get(parameter) for each in (tool, TOOLS[other][1]))
     return one == two and one is not None and parameter not in tool.sensitive and parameter not in FREE
-
-
-def sightings_in(position: int, tool: str, data: Any) -> Iterator[Sighting]:
-    """Yield the entities that the result of a call shows, those with rows first, each with all rows of its type."""
-    rows, fields = list(rows_in(tool, data)), dict[str, list[dict[str, Any]]]()
-    shown = [(row.type, row.id, row.fields) for row in rows]
-    known, found = {(type, id) for type, id, _ in shown}, found_in(tool, data)
-    held = {one.id: one.type for one in found if one.type not in types_with_rows() and (one.type, one.id) not in known}
-    shown += holders_in(held, data) if held else ()
-    for type, _, row in shown:
-        fields.setdefault(type, []).append(row)
-    for type, id, row in shown:
-        yield Sighting(type, id, position, row, tuple(fields[type]))
-    known = {(type, id) for type, id, _ in shown}
-    yield from (Sighting(one.type, one.id, position) for one in found if (one.type, one.id) not in known)
-
-
-def holders_in(types: Mapping[str, str], value: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield each of some ids that a part of a result holds, with its type and the object around it."""
-    if isinstance(value, dict):
-        yield from ((types[one], one, value) for name, one in value.items() if name != "id" and text(one) in types)
-    if isinstance(value, dict | list):
-        for inside in value.values() if isinstance(value, dict) else value:
-            yield from holders_in(types, inside)
-
-
-def text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def rounded(number: float) -> int:

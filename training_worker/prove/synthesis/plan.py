@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,8 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import minute_text
 from mcp_servers.world import World
 
-from ..shapes import found_in
+from ..shapes import ids_shown
+from .answers import Answer
 from .referents import Description
 
 ENDS = re.compile(r"(?:cancel|delete|remove|end|stop|withdraw|revoke|close|void|discard)_")
@@ -50,21 +50,21 @@ class Referent:
 @dataclass
 class PlannedCall:
     """A call that was run in the fork: which wish it serves, and which earlier calls show the ids in its arguments;
-    `fresh` if one of these ids was in no call before; `currency` is that of the entities, "" where it is not known.
-    `proofs` are whether words for an entity of a type that it shows lead to another one in another world, `lists` by
-    type all rows that it can show, and whether there are still more."""
+    `fresh` if one of these ids was in no call before; `currency` is that of the entities, "" where it is not known."""
 
     tool: str
     arguments: dict[str, Any]
-    text: str
+    answer: Answer
     wish: int
     rests_on: frozenset[int]
     before: World
     after: World
     fresh: bool = False
     currency: str = ""
-    proofs: dict[tuple[str, str, str], bool] = field(default_factory=dict)
-    lists: dict[str, tuple[Sequence[dict[str, Any]], bool]] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        return self.answer.text
 
     @property
     def writes(self) -> bool:
@@ -75,7 +75,7 @@ class PlannedCall:
         """The ids in the result that were nowhere in the world before."""
         server = TOOLS[self.tool][0].name
         pairs = [pair for _, _, *pair in changed_rows(server, self.before, self.after)] if self.writes else []
-        shown = {one.id for one in found_in(self.tool, json.loads(self.text))} if pairs else set()
+        shown = {id for _, id in ids_shown(self.tool, self.answer.data)} if pairs else set()
         tables = self.before.sessions[server].state.tables().values()
         return frozenset(
             id

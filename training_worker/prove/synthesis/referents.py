@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from mcp_servers.kit.phrases import EntityPhrases, Phrases, slots
@@ -14,6 +15,7 @@ from ..speech import forms
 OPAQUE = re.compile(r"[A-Z]{2,6}-?\d[\w-]*|[A-Z0-9]{6}")
 NAMED = frozenset({"EmailAddress"})  # whose names say enough, wherever they were looked up
 LONGEST = 60  # characters of a field that somebody says
+fields_of = cache(slots)  # of one of the few names that a server has for an entity
 Kind = Literal["attributes", "superlative", "only", "comparison"]
 
 
@@ -42,18 +44,55 @@ def descriptions(
     return found
 
 
+def are_said(
+    chosen: Description,
+    phrases: Phrases,
+    id_type: str,
+    row: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    today: str = "",
+) -> bool:
+    """Return whether the words of a description are among the ways to describe one of the rows."""
+    said = phrases.entities.get(id_type)
+    if said is None:
+        return False
+    if chosen.kind == "attributes":
+        return any(attributes(phrases, said, row, rows, today, chosen.text))
+    if chosen.kind == "superlative":
+        return any(one.text == chosen.text for one in superlatives(said, row, rows))
+    return chosen.kind == "only" and len(rows) == 1 and chosen.text == f"the {said.noun[0]}"
+
+
 def attributes(
-    phrases: Phrases, said: EntityPhrases, row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], today: str
+    phrases: Phrases,
+    said: EntityPhrases,
+    row: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    today: str,
+    wanted: str = "",
 ) -> Iterator[Description]:
-    """Yield the names whose fields, as they are said, have these values in no other row."""
+    """Yield the names whose fields, as they are said, have these values in no other row; only the `wanted` words, if
+    any."""
+    words = dict[str, str]()
     for template in said.names:
-        names = slots(template)
-        words = [word(phrases, row, name, today) for name in names]
-        if not all(words):
+        names = fields_of(template)
+        for name in names:
+            if name not in words:
+                words[name] = word(phrases, row, name, today)
+        if not all(words[name] for name in names):
             continue
-        others = (one for one in rows if one is not row)
-        if not any(all(same(one.get(name), row.get(name)) for name in names) for one in others):
-            yield Description(template.format(**dict(zip(names, words, strict=True))), "attributes", names)
+        text = template.format(**words)
+        if (not wanted or text == wanted) and is_alone(row, rows, names):
+            yield Description(text, "attributes", names)
+
+
+def is_alone(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bool:
+    """Return whether no other row has the same in all of some fields."""
+    others = [one for one in rows if one is not row]
+    for name in names:
+        value = row.get(name)
+        others = [one for one in others if same(one.get(name), value)]
+    return not others
 
 
 def word(phrases: Phrases, row: Mapping[str, Any], name: str, today: str) -> str:
@@ -78,13 +117,15 @@ def superlatives(
     said: EntityPhrases, row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> Iterator[Description]:
     """Yield the superlatives that name this row and no other."""
+    if len(rows) < 2:
+        return
     for named, best in ((said.most, max), (said.least, min), (said.first, min), (said.last, max)):
         for field, phrases in named.items():
+            value = row.get(field)
+            if not isinstance(value, int | float | str) or isinstance(value, bool):
+                continue
             values = [one.get(field) for one in rows]
-            if len(rows) < 2 or not all(type(value) is type(row.get(field)) for value in values):
+            if not all(type(one) is type(value) for one in values):
                 continue
-            if not isinstance(row.get(field), int | float | str) or isinstance(row.get(field), bool):
-                continue
-            extreme = best(values)  # type: ignore[type-var]
-            if row.get(field) == extreme and values.count(extreme) == 1:
+            if value == best(values) and values.count(value) == 1:  # type: ignore[type-var]
                 yield from (Description(phrase, "superlative", (field,)) for phrase in phrases)

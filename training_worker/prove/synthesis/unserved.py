@@ -260,8 +260,10 @@ def index_result(data: Any, owners: Iterable[str]) -> Shown:
     """Return what a result shows; what is in no row with an id is about each of the `owners` and about nothing."""
     keys, values, others = set[Key](), set[str](), ("", *owners)
     for owner, name, value in walk_leaves(data):
-        keys.update(make_key(one, name, value) for one in ((owner, "") if owner else others))
-        if isinstance(value, str) and is_telling(value):
+        telling = is_telling(value)
+        word = "" if telling else last_word(name)
+        keys.update([(one, word, value) for one in ((owner, "") if owner else others)])
+        if telling and isinstance(value, str):
             values.add(value)
     return Shown(frozenset(keys), frozenset(values))
 

@@ -1,0 +1,99 @@
+"""What tools answer, and the entities that an answer shows: each is worked out once for a plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from mcp_servers.catalogue import TOOLS
+from mcp_servers.kit.state import State
+from mcp_servers.world import World
+
+from ..shapes import ids_shown, rows_in, types_with_rows
+from .referents import Description
+
+
+class Shown(NamedTuple):
+    """An entity that an answer shows: its row, and all rows of its type there."""
+
+    type: str
+    id: str
+    row: dict[str, Any] | None = None
+    rows: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(eq=False)
+class Answer:
+    """What a tool answers in one state of the world, and what was found out about it.
+
+    `proofs` are whether words for an entity of a type lead to another one in another world, `lists` by type all rows
+    that the same call can show, and whether there are still more; `ways` are those to describe an entity among them.
+    """
+
+    tool: str
+    text: str
+    ok: bool = True
+    proofs: dict[tuple[str, str, str], bool] = field(default_factory=dict)
+    lists: dict[str, tuple[Sequence[dict[str, Any]], bool]] = field(default_factory=dict)
+    ways: dict[tuple[str, str], list[Description]] = field(default_factory=dict)
+
+    @cached_property
+    def data(self) -> Any:
+        return json.loads(self.text)
+
+    @cached_property
+    def shown(self) -> tuple[Shown, ...]:
+        """The entities that it shows, those with rows first."""
+        return tuple(entities_in(self.tool, self.data))
+
+
+class Answers:
+    """The answers of tools in the states that a plan leads through: none is asked for twice."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[tuple[State, ...], datetime, str, str], tuple[Answer, World]] = {}
+
+    def ask(self, world: World, name: str, arguments: Mapping[str, Any]) -> tuple[Answer, World]:
+        """Return what a tool answers in a world, and the world after that: another one where something is written."""
+        server, tool = TOOLS[name]
+        sessions = world.sessions.values() if tool.writes else (world.sessions[server.name],)
+        key = tuple(one.state for one in sessions), world.now, name, json.dumps(arguments, sort_keys=True)
+        if key not in self.known:
+            after = world.fork()
+            reply = after.call(name, dict(arguments))
+            self.known[key] = Answer(name, reply.text, reply.ok), after if tool.writes and reply.ok else world
+        answer, after = self.known[key]
+        return answer, after if tool.writes else world
+
+
+def entities_in(tool: str, data: Any) -> Iterator[Shown]:
+    """Yield the entities that a result shows, those with rows first, each with all rows of its type."""
+    rows, fields = rows_in(tool, data), dict[str, list[dict[str, Any]]]()
+    shown = [(row.type, row.id, row.fields) for row in rows]
+    known, found = {(type, id) for type, id, _ in shown}, ids_shown(tool, data)
+    held = {id: type for type, id in found if type not in types_with_rows() and (type, id) not in known}
+    shown += holders_in(held, data) if held else ()
+    for type, _, row in shown:
+        fields.setdefault(type, []).append(row)
+    lists = {type: tuple(rows) for type, rows in fields.items()}
+    for type, id, row in shown:
+        yield Shown(type, id, row, lists[type])
+    known = {(type, id) for type, id, _ in shown}
+    yield from (Shown(*one) for one in found if one not in known)
+
+
+def holders_in(types: Mapping[str, str], value: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield each of some ids that a part of a result holds, with its type and the object around it."""
+    if isinstance(value, dict):
+        yield from ((types[one], one, value) for name, one in value.items() if name != "id" and text(one) in types)
+    if isinstance(value, dict | list):
+        for inside in value.values() if isinstance(value, dict) else value:
+            yield from holders_in(types, inside)
+
+
+def text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
