@@ -46,7 +46,8 @@ class ToolPhrases:
 
     `clauses` are requests without a subject that can be joined ("freeze {card}"), `sentences` are whole ones ("I can't
     find my wallet, so {card} has to be blocked."). `answers` report a result, `none` an empty one; `item` words one row
-    of the list at `list` in the result ("" where the result itself is the list). `measures` are numbers of its result.
+    of the list at `list` in the result ("" where the result itself is the list), `also` rows of further lists, by where
+    they are. `measures` are numbers of its result.
     """
 
     __pydantic_config__ = STRICT
@@ -56,6 +57,7 @@ class ToolPhrases:
     none: tuple[str, ...] = ()
     item: str = ""
     list: str = ""
+    also: Mapping[str, str] = field(default_factory=dict)
     measures: Mapping[str, MeasurePhrases] = field(default_factory=dict)
 
 

@@ -30,7 +30,7 @@ from ..kit.phrases import (
 )
 from ..kit.server import Server, Tool, ids_in
 
-FEWEST = {"clauses": 7, "sentences": 7, "answers": 3, "none": 2, "names": 3, "situations": 10, "says": 2, "words": 2}
+FEWEST = {"clauses": 7, "sentences": 7, "answers": 3, "none": 2, "names": 2, "situations": 10, "says": 2, "words": 2}
 LONGEST = 220  # characters of a phrase
 ALIKE = 2  # phrases of one tool that may begin with the same three words
 SNAKE = re.compile(r"\b[a-z0-9]+_[a-z0-9_]+\b")
@@ -119,12 +119,10 @@ def answer_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
         yield f"list = {said.list!r} names no list in the result"
     if get_origin(bare(tool.result_type)) in (tuple, list) and not said.item:
         yield "gives a list, and needs an item"
+    for path, item in said.also.items():
+        yield from item_faults(f"also.{path}", item, element(at(tool.result_type, path)))
     if said.item:
-        if row is None:
-            yield "has an item, but its result is no list; name the list in it with list = "
-        for name in slots(said.item):
-            if name != "item" and at(row, name) is None:
-                yield f"item: the rows have no field {name!r}; they have {', '.join(fields(row))}"
+        yield from item_faults("item", said.item, row)
         if len(said.none) < FEWEST["none"]:
             yield f"gives a list, and has {len(said.none)} phrases in none, for an empty one, not {FEWEST['none']}"
     allowed = {"count", "items"} if said.item else set()
@@ -137,6 +135,16 @@ def answer_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
                 has = ", ".join((*fields(tool.result_type), *allowed))
                 yield f"answer {phrase!r}: {name!r} is neither a field of the result ({has}) nor a parameter"
     yield from alike(said.answers, 1)
+
+
+def item_faults(place: str, item: str, row: Any) -> Iterator[str]:
+    """What is wrong with the words for one row of a list."""
+    if row is None:
+        yield f"has {place}, but its result is no list; name the list in it with list = "
+        return
+    for name in slots(item):
+        if name != "item" and at(row, name) is None:
+            yield f"{place}: the rows have no field {name!r}; they have {', '.join(fields(row))}"
 
 
 def measure_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 from mcp_servers.world import World
 from training_worker.prove.synthesis.answers import Answer
 from training_worker.prove.synthesis.goals import is_circular
-from training_worker.prove.synthesis.plan import PlannedCall, Referent, takes_back
+from training_worker.prove.synthesis.plan import Plan, PlannedCall, Referent, Wish, outdates, takes_back
 from training_worker.prove.synthesis.referents import Description
 
 DRAFT = {"to": "amir@acme.example", "subject": "fire drill", "body": "It is on Monday"}
@@ -55,3 +55,21 @@ def test_a_name_that_another_one_of_the_wish_explains_is_circular() -> None:
     file = Referent("/home/noor/plan.md", "FilePath", Description("the file plan.md", "attributes", ("name",)))
     tag = Referent("to-print", "Tag", Description("the tag of the file plan.md", "only"))
     assert is_circular({"file": [file], "tag": [tag]}) and not is_circular({"tag": [tag]})
+
+
+def plan_of(calls: list[PlannedCall]) -> Plan:
+    return Plan([Wish(call.tool, "", {}, [at], "opening") for at, call in enumerate(calls)], calls)
+
+
+def test_what_is_sent_is_unsent_no_more_and_what_is_listed_is_another_list(
+    mail: tuple[World, dict[str, str], str],
+) -> None:
+    world, draft, id = mail
+    plan = plan_of(run(world, ("create_draft", draft), ("list_drafts", {}), ("send_draft", {"draft": id})))
+    assert outdates(plan, 2, [0]) and outdates(plan, 2, [1]) and not outdates(plan, 1, [0])
+
+
+def test_a_write_leaves_the_reports_on_other_things_true(mail: tuple[World, dict[str, str], str]) -> None:
+    world, draft, id = mail
+    plan = plan_of(run(world, ("list_labels", {}), ("create_draft", draft), ("delete_draft", {"draft": id})))
+    assert not outdates(plan, 1, [0]) and not outdates(plan, 2, [0]) and outdates(plan, 2, [1])

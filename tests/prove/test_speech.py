@@ -209,3 +209,17 @@ def test_nothing_is_called_empty_that_lists_something_else() -> None:
     assert report("get_itinerary", {}, {}, dumps(stays), Draw(1)) in PLAIN
     nothing = report("get_itinerary", {}, {}, dumps(stays | {"stays": [], "total": 0}), Draw(1))
     assert nothing not in PLAIN
+
+
+def test_all_lists_of_a_result_are_told() -> None:
+    flight = {"number": "MK 1", "to_city": "Rome", "name": "Ana Roy", "departs": "2026-03-05T09:30:00Z"}
+    stay = {"hotel_name": "Nordlys", "city": "Rome", "name": "Ana Roy", "arrival": "2026-03-05"}
+    for flights, stays in (([flight], [stay]), ([], [stay]), ([flight], [])):
+        text = report("get_itinerary", {}, {}, dumps({"flights": flights, "stays": stays, "total": 2_000}), Draw(1))
+        assert ("flight MK 1" in text) == bool(flights) and ("Nordlys" in text) == bool(stays)
+
+
+def test_a_report_says_what_the_user_said_beyond_what_is_needed() -> None:
+    result = dumps({"side": "buy", "symbol": "SELO", "quantity": 6, "filled": 0, "status": "open"})
+    arguments, words = {"order": "SOR-1", "price": 3600}, {"order": "my SELO order", "price": "€36"}
+    assert all("€36" in report("replace_stock_order", arguments, words, result, Draw(seed)) for seed in range(9))

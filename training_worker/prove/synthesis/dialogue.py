@@ -19,10 +19,10 @@ from .corrections import correct
 from .goals import Planner
 from .language import PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
-from .plan import Plan, PlannedCall, Wish, takes_back
+from .plan import Plan, PlannedCall, Wish, outdates, takes_back
 from .recovery import taken_over
 from .referents import NAMED, OPAQUE
-from .replies import DONE, PLAIN, SHOWN, closing_text, decline, declined, report
+from .replies import DONE, PLAIN, SHOWN, addressed, closing_text, decline, declined, report
 from .sampler import NothingFits, contexts
 
 OPTIONAL = 0.25  # of the optional parts of a request are said
@@ -220,16 +220,15 @@ class Dialogue:
         return self.with_leave(turns)
 
     def draw_groups(self) -> list[list[int]]:
-        """Return the positions of the wishes by user turn. A correction begins one, a change of mind, and what names an
-        entity by what an earlier wish has made of it."""
+        """Return the positions of the wishes by user turn. A correction begins one, a change of mind, what names an
+        entity by what an earlier wish has made of it, and what makes an earlier report of its turn untrue."""
         size = len(self.plan.wishes)
         count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), size)
-        wishes = self.plan.wishes
-        own = [
-            at
-            for at in range(size)
-            if wishes[at].link == "corrected" or takes_back(self.plan.calls, at) or self.is_hindsight(wishes[at])
-        ]
+        wishes, own = self.plan.wishes, list[int]()
+        for at in range(size):
+            begins = wishes[at].link == "corrected" or takes_back(self.plan.calls, at) or self.is_hindsight(wishes[at])
+            if begins or outdates(self.plan, at, range(max(own, default=0), at)):
+                own.append(at)
         if len(own) >= max(self.knobs.turns):
             raise NothingFits("The user would change their mind too often.")
         rest = [at for at in range(1, size) if at not in own]
@@ -366,6 +365,8 @@ class Dialogue:
         said, noun = phrases.values.get(slot), slot.replace("_", " ")
         if slot in wish.referents:
             first = wish.referents[slot][0]
+            if any(many[0].type == first.type for name, many in wish.referents.items() if name != slot):
+                return None
             if first.description.kind in ("only", "comparison"):
                 return None
             if first.sighting and len(first.sighting.rows) == 1:
@@ -473,7 +474,7 @@ def name_ids(text: str, wish: Wish) -> str:
     """Return a text with the names of a wish's entities in place of their ids, where the user did not say the id."""
     for one in [one for many in wish.referents.values() for one in many]:
         if OPAQUE.fullmatch(one.id):
-            text = text.replace(one.id, one.name or one.description.text)
+            text = text.replace(one.id, addressed(one.name or one.description.text))
     return text
 
 

@@ -64,6 +64,7 @@ FREE = TEXTS | {"label", "limit", "query"}
 TAKEN_BACK = 0.2  # of the next wishes that would undo an earlier one
 EMPTY = ("[]", "{}", "null")  # results that show nothing
 NEW = 0.7  # of the entities that a call made are "the new draft"
+PARTS = 0.3  # of the entities with names of their own that a field shows are named by what they are part of
 RAW = 0.06  # of the ids that a look-up could find are said as they are, as somebody copies them from an e-mail
 SUPERLATIVES = 0.3  # of the descriptions, where both kinds fit
 
@@ -725,10 +726,12 @@ class Planner:
     def describe_part(self, sighting: Sighting, through: Sequence[Referent]) -> Description | None:
         """Return words for an id that is a mere field of what was looked up, "the thread of the message from Hana".
 
-        None where there are several, or where it has a name of its own that a look-up shows.
+        None where there are several, and mostly where it has a name of its own that a look-up shows.
         """
         entity = phrases_for(self.calls[sighting.call].tool).entities.get(sighting.type)
-        if not through or entity is None or sighting.type in NAMED | types_with_rows():
+        if not through or entity is None or sighting.type in NAMED:
+            return None
+        if sighting.type in types_with_rows() and not self.unsaid and not self.draw.chance(PARTS):
             return None
         if sum(one.call == sighting.call for one in self.sightings[sighting.type].values()) != 1:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -173,6 +173,24 @@ def as_given(value: Any) -> str | int | None:
     if isinstance(value, datetime):
         return minute_text(value)
     return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def outdates(plan: Plan, at: int, earlier: Iterable[int]) -> bool:
+    """Return whether the wish at a position makes untrue what some earlier ones have reported: a read would answer
+    otherwise now, or what a write has made is changed or gone."""
+    calls = [plan.calls[one] for one in plan.wishes[at].calls]
+    if not any(call.writes for call in calls):
+        return False
+    replaced = {place[:3] for call in calls for place in replaced_values(call) if place[3] not in (None, "", 0)}
+    replaced |= {place for call in calls for place, old, _ in changed_values(call) if not place[2] and old == "False"}
+    for call in [plan.calls[one] for wish in earlier for one in plan.wishes[wish].calls]:
+        if call.writes and any(id in call.new_ids for _, id, _ in replaced):
+            return True
+        if not call.writes:
+            then, now = (world.fork().call(call.tool, call.arguments) for world in (calls[0].before, calls[-1].after))
+            if then.text != now.text:
+                return True
+    return False
 
 
 def ends(call: PlannedCall) -> bool:

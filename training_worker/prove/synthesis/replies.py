@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
-from mcp_servers.kit.phrases import OPTIONAL, Phrases, slots
+from mcp_servers.kit.phrases import OPTIONAL, Phrases, ToolPhrases, slots
 
 from ..speech import capitalized, conjunction, forms, phrases_for
 from .sampler import widest
@@ -79,29 +79,46 @@ def report(
     `words` are the user's for arguments, `text` is the observation; amounts are in `currency` unless the
     result names one. `about` is a parameter that tells several reports apart.
     """
-    phrases, data = phrases_for(tool), json.loads(text)
-    said = phrases.tools[tool]
+    phrases, data, own = phrases_for(tool), json.loads(text), TOOLS[tool][1]
+    said, extra = phrases.tools[tool], dict[str, str]()
     answers = [one for one in said.answers if about in slots(one)] or said.answers
-    if widest(TOOLS[tool][1]):  # what is shown is no count of all
+    if widest(own):  # what is shown is no count of all
         answers = [one for one in answers if "count" not in slots(one)] or answers
-    if said.item:
-        rows = at(data, said.list) if said.list else data
-        if not rows and isinstance(data, dict) and any(one and isinstance(one, list) for one in data.values()):
+    lists = shown_lists(said, data)
+    if data in (None, [], {}) or (said.item and not lists):
+        if isinstance(data, dict) and any(one and isinstance(one, list) for one in data.values()):
             return draw.choice(PLAIN)  # it lists something else
-        if not rows:
-            return filled(phrases, said.none or NOTHING, arguments, words, data, draw, {}, currency)
-        items, told = listed(phrases, said.item, rows if isinstance(rows, list) else [rows], currency)
-        if not items:
+        answers = said.none or NOTHING
+    elif said.item:
+        extra = list_in_words(own, phrases, lists, data, "limit" in arguments, currency)
+        if not extra:
             return draw.choice(PLAIN)
-        extra = {"items": items, "count": str(len(rows))}
-        if len(rows) > told or left_out(data, len(rows)):
-            extra["items"] += ", among others"
-        elif not said.list and 1 < len(rows) == usual_rows(TOOLS[tool][1]) and "limit" not in arguments:
-            extra["items"] += f" (the first {len(rows)})"
-        return filled(phrases, answers, arguments, words, data, draw, extra, currency)
-    if data in (None, [], {}):
-        return filled(phrases, said.none or NOTHING, arguments, words, data, draw, {}, currency)
-    return filled(phrases, answers, arguments, words, data, draw, {}, currency)
+    optional = {name for name in words if name in own.taken and name not in own.required}
+    return filled(phrases, answers, arguments, words, data, draw, extra, currency, optional)
+
+
+def shown_lists(said: ToolPhrases, data: Any) -> list[tuple[str, list[Any]]]:
+    """Return the lists of a result that are not empty, each with the words for one of its rows."""
+    places = {said.list: said.item} | dict(said.also) if said.item else {}
+    found = [(item, at(data, path) if path else data) for path, item in places.items()]
+    return [(item, rows if isinstance(rows, list) else [rows]) for item, rows in found if rows]
+
+
+def list_in_words(
+    tool: Tool, phrases: Phrases, lists: Sequence[tuple[str, list[Any]]], data: Any, limited: bool, currency: str
+) -> dict[str, str]:
+    """Return the rows of some lists in words and how many there are; nothing where none can be said.
+
+    `limited` is whether the user said how many to list at most.
+    """
+    texts = [one for item, rows in lists for one in listed(phrases, item, rows, currency)]
+    sizes, usual = [len(rows) for _, rows in lists], usual_rows(tool)
+    words, count = conjunction(texts), sum(sizes)
+    if count > len(texts) or left_out(data, count):
+        words += ", among others"
+    elif usual in sizes and usual > 1 and not limited and (data is lists[0][1] or len(sizes) > 1):
+        words += f" (the first {usual}{' of each kind' if len(sizes) > 1 else ''})"
+    return {"items": words, "count": str(count)} if texts else {}
 
 
 def filled(
@@ -113,10 +130,12 @@ def filled(
     draw: Draw,
     extra: Mapping[str, str],
     currency: str,
+    optional: Collection[str],
 ) -> str:
-    """Return one of the answers whose slots all have a value, filled; a plain one where none has."""
+    """Return one of the answers whose slots all have a value, filled, that says most of the `optional` arguments; a
+    plain one where none has."""
     currency = str(data.get("currency") or currency) if isinstance(data, dict) else currency
-    for answer in draw.shuffled(answers):
+    for answer in sorted(draw.shuffled(answers), key=lambda one: -len({*slots(one)}.intersection(optional))):
         values = {}
         for name in slots(answer):
             values[name] = (
@@ -173,8 +192,8 @@ def usual_rows(tool: Tool) -> int:
     return int(limit.get("default") or (stated[1] if stated else 0))
 
 
-def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> tuple[str, int]:
-    """Return the first rows of a list in words, and how many; rows that lack a field of the item are left out."""
+def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> list[str]:
+    """Return the first rows of a list in words; rows that lack a field of the item are left out."""
     texts = []
     for row in rows:
         fields = {"item": row} if not isinstance(row, dict) else row
@@ -184,7 +203,7 @@ def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> t
             texts.append(fill_slots(item, values))
         if len(texts) == MOST_ITEMS:
             break
-    return conjunction(texts), len(texts)
+    return texts
 
 
 def at(data: Any, path: str) -> Any:

@@ -139,7 +139,9 @@ def value(
     if name in tool.sensitive and not part.get("examples"):
         return pick([secret for (id, of), secret in context.secrets.items() if of == name and id in used], draw, name)
     if part.get("enum") or part.get("examples"):
-        return draw.choice(part.get("enum") or part["examples"])
+        options = part.get("enum") or part["examples"]
+        few = [one for one in options if name != "limit" or one >= FEWEST_ROWS]
+        return draw.choice(few or options)
     match part:
         case {"format": "date-time"}:
             day = world.now.replace(minute=0) + timedelta(days=draw.integer(1, 13))
