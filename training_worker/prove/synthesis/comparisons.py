@@ -62,10 +62,10 @@ SUM_ANSWERS = (
     "The sum is {sum}, made up of {items}.", "Added up: {items}, which is {sum} in total.",
     "{sum} in all, with {items}.", "I get {sum} in total: {items}.", "I found {items}. That adds up to {sum}.",
 )  # fmt: skip
-OF_SEVERAL = re.compile("The rest|Otherwise|Next to that")
+OF_SEVERAL = re.compile("The rest|Otherwise")
 WINNER_ANSWERS = (
     "{winner} it is, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",
-    "The answer is {winner} at {value}, compared with {others}.", "{winner}, with {value}. Next to that: {others}.",
+    "The answer is {winner} at {value}, compared with {others}.",
     "With {value}, {winner} has {rank}. The rest: {others}.", "{winner} has {rank}, {value}. Otherwise: {others}.",
     "I see {value} for {winner}, so that has {rank}. Otherwise: {others}.",
 )  # fmt: skip

@@ -38,6 +38,7 @@ REASON = re.compile(r"[.;:?!] \S|, (?:so|and I|but)\b|\b(?:because|since I|now t
 ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
 BARE = 0.45  # of the requests follow one another without a word between them
 VAGUE_ENTITIES = ("one of the {1}", "{0}")
+OPEN_ENTITIES = 0.8  # of the values that are left open are entities, where there are some: "an account"
 CANNOT = "That cannot be done:"
 ADVICE = re.compile(r"; .*", re.DOTALL)  # what a refusal tells a program to do
 RAW_VALUE = re.compile(rf"\b(?:{OPAQUE.pattern}|\d{{4}}-\d\d-\d\d\S*|[a-z]+_[a-z_]+)\b")
@@ -196,7 +197,7 @@ class Dialogue:
     def script(self) -> list[ScriptedTurn]:
         """Return the turns: which wishes each asks for, the steps that fulfil them and the text that ends it."""
         wishes, groups = self.plan.wishes, self.draw_groups()
-        open = self.open_value(groups) if self.task.level == "missing" else None
+        open = self.open_value() if self.task.level == "missing" else None
         turns, numbers = list[ScriptedTurn](), dict[int, int]()
         for number, group in enumerate(groups):
             words = self.sentence(
@@ -348,15 +349,22 @@ class Dialogue:
                 texts.append(name_ids(text, wish))
         return ON.sub("", " ".join(dict.fromkeys(texts)))
 
-    def open_value(self, groups: Sequence[Sequence[int]]) -> OpenValue:
+    def open_value(self) -> OpenValue:
         """Return a value that the user can leave open. Raises NothingFits where there is none."""
-        for at in self.draw.shuffled(range(len(self.plan.wishes))):
-            wish = self.plan.wishes[at]
-            if not wish.done or wish.condition or len(wish.calls) > 1 or wish.link == "corrected":
-                continue
-            for slot in self.draw.shuffled([one for one in slots(wish.phrase) if one in TOOLS[wish.tool][1].required]):
-                if found := self.vague(at, wish, slot):
-                    return found
+        options = [
+            (at, slot)
+            for at, wish in enumerate(self.plan.wishes)
+            if wish.done and not wish.condition and len(wish.calls) == 1 and wish.link != "corrected"
+            for slot in slots(wish.phrase)
+            if slot in TOOLS[wish.tool][1].required
+        ]
+        things_first = self.draw.chance(OPEN_ENTITIES)
+        for at, slot in sorted(
+            self.draw.shuffled(options),
+            key=lambda one: things_first and one[1] not in self.plan.wishes[one[0]].referents,
+        ):
+            if found := self.vague(at, self.plan.wishes[at], slot):
+                return found
         raise NothingFits("There is nothing that the user could leave open.")
 
     def vague(self, at: int, wish: Wish, slot: str) -> OpenValue | None:

@@ -261,6 +261,8 @@ class Planner:
             try:
                 plain = [name for name in tool.required if name not in ids]
                 wish.arguments = ids | {name: self.plain(tool, name, ids) for name in plain}
+                if any(call.tool == tool.name and call.arguments == wish.arguments for call in self.calls):
+                    continue
                 reply = self.world.fork().call(tool.name, wish.arguments)
                 if reply.ok or reply.data["error"] in NOT_OF_THE_STATE:
                     continue

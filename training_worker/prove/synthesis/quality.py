@@ -261,10 +261,12 @@ def find_feeds(example: Example) -> Iterator[tuple[int, int, int]]:
 def find_corrections(example: Example) -> set[int]:
     """Return the steps that repeat the last step before their turn but for one argument, as a correction does."""
     found = set()
-    for g in range(1, len(example.steps)) if "correction" in example.features else ():
-        before, step = example.steps[g - 1 : g + 1]
+    for g, step in enumerate(example.steps) if "correction" in example.features else ():
+        before = next((one for one in reversed(example.steps[:g]) if one.turn < step.turn), None)
+        if before is None:
+            continue
         one, other = before.calls[0], step.calls[0]
-        if len(before.calls) == len(step.calls) == 1 and one.name == other.name and before.turn < step.turn:
+        if len(before.calls) == len(step.calls) == 1 and one.name == other.name:
             old, new = one.arguments or {}, other.arguments or {}
             if len([name for name in {**old, **new} if old.get(name) != new.get(name)]) == 1:
                 found.add(g)

@@ -30,7 +30,7 @@ PERSONS = (
 TITLE_END = re.compile(r"[.;:(](?:\s|$)|, (?:with|at most|oldest|newest|such|or none|to)\b")
 QUOTED = re.compile(r"(\"[^\"]*+\"|“[^“”]*+”)")
 BY_DEFAULT = re.compile(r"(\d+) by default")
-PLAIN = ("That is done.", "It worked, that is taken care of.", "All right, that went through.")
+PLAIN = ("That is done.", "It worked, that is taken care of.", "That went through.")
 NOTHING = ("Nothing came up.", "There is nothing to show.")
 SHOWN = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Here it is. ", "Let me see. ", "Certainly. ")
 DONE = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Done. ", "Very well. ", "Certainly. ")
@@ -94,7 +94,10 @@ def report(
         if not extra:
             return draw.choice(PLAIN)
     optional = {name for name in words if name in own.taken and name not in own.required}
-    return filled(phrases, answers, arguments, words, data, draw, extra, currency, optional)
+    told = filled(phrases, answers, arguments, words, data, draw, extra, currency, optional)
+    if not about or told in PLAIN or any(about in slots(one) for one in answers):
+        return told
+    return f"{capitalized(addressed(words[about]))}: {told}"
 
 
 def shown_lists(said: ToolPhrases, data: Any) -> list[tuple[str, list[Any]]]:
