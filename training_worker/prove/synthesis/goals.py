@@ -694,24 +694,30 @@ class Planner:
     def all_rows(self, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
         """Return all rows of an entity's type that its look-up can show, and whether there may be still more."""
         call = self.calls[sighting.call]
+        if sighting.type not in call.answer.lists:
+            call.answer.lists[sighting.type] = self.list_rows(call, sighting)
+        every, is_page = call.answer.lists[sighting.type]
         if call.writes:
-            return sighting.rows, False
-        lists = call.answer.lists
-        if sighting.type not in lists:
-            data, rows, most = call.answer.data, sighting.rows, widest(TOOLS[call.tool][1])
-            if most and most != call.arguments.get("limit"):
-                whole, _ = self.answers.ask(call.before, call.tool, call.arguments | {"limit": most})
-                data = whole.data if whole.ok else data
-                shown = whole.shown if whole.ok else call.answer.shown
-                rows = next((one.rows for one in shown if one.type == sighting.type and one.row), rows)
-            result = data if isinstance(data, dict) else {}
-            counted = any(isinstance(one := result.get(name), int) and one > len(rows) for name in COUNTS)
-            paths = [row.path for row in rows_in(call.tool, call.answer.data) if row.type == sighting.type]
-            counted = counted or any(part in PAGES for path in paths for part in path)
-            lists[sighting.type] = rows, counted or bool(result.get("more")) or len(rows) == most > 0
-        every, is_page = lists[sighting.type]
+            return sighting.rows, is_page
         assert sighting.row is not None
         return [sighting.row, *(row for row in every if row.get("id") != sighting.id)], is_page
+
+    def list_rows(self, call: PlannedCall, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
+        """Return the rows of an entity's type that a call shows when told to show as many as it can, and whether there
+        may be still more."""
+        paths = [row.path for row in rows_in(call.tool, call.answer.data) if row.type == sighting.type]
+        is_page = any(part in PAGES for path in paths for part in path)
+        if call.writes:
+            return sighting.rows, is_page
+        data, rows, most = call.answer.data, sighting.rows, widest(TOOLS[call.tool][1])
+        if most and most != call.arguments.get("limit"):
+            whole, _ = self.answers.ask(call.before, call.tool, call.arguments | {"limit": most})
+            data = whole.data if whole.ok else data
+            shown = whole.shown if whole.ok else call.answer.shown
+            rows = next((one.rows for one in shown if one.type == sighting.type and one.row), rows)
+        result = data if isinstance(data, dict) else {}
+        counted = any(isinstance(one := result.get(name), int) and one > len(rows) for name in COUNTS)
+        return rows, is_page or counted or bool(result.get("more")) or len(rows) == most > 0
 
     def spelled_out(self, referent: Referent) -> str:
         """Return the words for an entity, with its noun where they are the id alone: "the tag to-print"."""

@@ -95,7 +95,7 @@ def report(
             return draw.choice(PLAIN)
     optional = {name for name in words if name in own.taken and name not in own.required}
     told = filled(phrases, answers, arguments, words, data, draw, extra, currency, optional)
-    if not about or told in PLAIN or any(about in slots(one) for one in answers):
+    if not about or told in PLAIN or max(words[about].split(), key=len) in told:
         return told
     return f"{capitalized(addressed(words[about]))}: {told}"
 
