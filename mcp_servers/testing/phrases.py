@@ -119,6 +119,8 @@ def answer_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
         yield f"list = {said.list!r} names no list in the result"
     if get_origin(bare(tool.result_type)) in (tuple, list) and not said.item:
         yield "gives a list, and needs an item"
+    if said.also and not said.item:
+        yield "has also, for further lists, but no item for the first"
     for path, item in said.also.items():
         yield from item_faults(f"also.{path}", item, element(at(tool.result_type, path)))
     if said.item:
@@ -140,7 +142,8 @@ def answer_faults(tool: Tool, said: ToolPhrases) -> Iterator[str]:
 def item_faults(place: str, item: str, row: Any) -> Iterator[str]:
     """What is wrong with the words for one row of a list."""
     if row is None:
-        yield f"has {place}, but its result is no list; name the list in it with list = "
+        remedy = "name the list in it with list =" if place == "item" else "give the place of one"
+        yield f"has {place}, but its result is no list; {remedy}"
         return
     for name in slots(item):
         if name != "item" and at(row, name) is None:

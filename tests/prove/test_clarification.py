@@ -23,7 +23,6 @@ from training_worker.prove.graph import load_or_build
 from training_worker.prove.importers.ours import BadRow, read, replayed
 from training_worker.prove.messages import ARRIVED, chat_messages, user_message
 from training_worker.prove.rollout import Attempt, Prompt, demonstration, oracle
-from training_worker.prove.synthesis.answers import Answer
 from training_worker.prove.synthesis.clarification import can_leave_out, draw_sort, has_default, split
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.drift import rerun
@@ -34,6 +33,7 @@ from training_worker.prove.synthesis.mending import as_it_is, mended
 from training_worker.prove.synthesis.replay import drift_of, unusable
 from training_worker.prove.synthesis.replies import DECLINES
 from training_worker.prove.synthesis.resolver import unresolved
+from training_worker.prove.synthesis.tool_results import ToolResult
 from training_worker.prove.synthesis.unserved import EXHAUSTED, SERVED
 from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Act, Arrival, Example, dumps, loads
@@ -221,7 +221,7 @@ def test_a_wish_is_left_out_only_where_the_rest_stays_the_same() -> None:
         assert reply.ok, reply.text
         plan.wishes.append(Wish(tool, "", {}, [wish], "opening"))
         plan.calls.append(
-            PlannedCall(tool, arguments, Answer(tool, reply.text), wish, frozenset(), before, world.fork())
+            PlannedCall(tool, arguments, ToolResult(tool, reply.text), wish, frozenset(), before, world.fork())
         )
     assert [can_leave_out(plan, at) for at in range(3)] == [True, False, True]
     plan.calls[2].rests_on = frozenset({0})

@@ -13,13 +13,13 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.world import World
 from tests.prove.known import known_examples
 from training_worker.prove.shapes import rows_in
-from training_worker.prove.synthesis.answers import Answer
 from training_worker.prove.synthesis.exchange import PARTS, exchange, find_another
 from training_worker.prove.synthesis.plan import PlannedCall, Sighting, changed_values
 from training_worker.prove.synthesis.referents import OPAQUE
 from training_worker.prove.synthesis.resolver import ObservedLeaf, Origin, resolve
 from training_worker.prove.synthesis.sampler import widest
 from training_worker.prove.synthesis.shortcuts import replace_leaves
+from training_worker.prove.synthesis.tool_results import ToolResult
 from training_worker.prove.trajectory import Example, Json
 
 
@@ -35,7 +35,7 @@ def run(example: Example) -> dict[tuple[int, int], PlannedCall]:
     for at, step in enumerate(example.steps):
         for nth, call in enumerate(step.calls):
             before, arguments = world.fork(), dict(call.arguments or {})
-            answer = Answer(call.name, world.call(call.name, arguments).text)
+            answer = ToolResult(call.name, world.call(call.name, arguments).text)
             calls[at, nth] = PlannedCall(call.name, arguments, answer, step.turn, frozenset(), before, world.fork())
     return calls
 
@@ -93,7 +93,7 @@ def test_an_exchange_changes_no_world_but_its_own_and_twice_it_changes_nothing(p
 
 def test_words_that_point_at_a_place_in_a_list_lead_to_no_other_entity() -> None:
     world = World.open(3, ("banking",), "small")
-    call = PlannedCall("list_accounts", {}, Answer("list_accounts", ""), 0, frozenset(), world, world)
+    call = PlannedCall("list_accounts", {}, ToolResult("list_accounts", ""), 0, frozenset(), world, world)
     rows = world.fork().call("list_accounts", {}).data
     first = Sighting("AccountId", rows[0]["id"], 0, rows[0], tuple(rows))
     assert not find_another(

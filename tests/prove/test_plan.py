@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from mcp_servers.world import World
-from training_worker.prove.synthesis.answers import Answer
 from training_worker.prove.synthesis.goals import is_circular
 from training_worker.prove.synthesis.plan import Plan, PlannedCall, Referent, Wish, outdates, takes_back
 from training_worker.prove.synthesis.referents import Description
+from training_worker.prove.synthesis.tool_results import ToolResult
 
 DRAFT = {"to": "amir@acme.example", "subject": "fire drill", "body": "It is on Monday"}
 
@@ -22,7 +23,7 @@ def run(world: World, *calls: tuple[str, dict[str, Any]]) -> list[PlannedCall]:
         before = world.fork()
         reply = world.call(tool, arguments)
         assert reply.ok, reply.text
-        made.append(PlannedCall(tool, arguments, Answer(tool, reply.text), wish, frozenset(), before, world.fork()))
+        made.append(PlannedCall(tool, arguments, ToolResult(tool, reply.text), wish, frozenset(), before, world.fork()))
     return made
 
 
@@ -73,3 +74,16 @@ def test_a_write_leaves_the_reports_on_other_things_true(mail: tuple[World, dict
     world, draft, id = mail
     plan = plan_of(run(world, ("list_labels", {}), ("create_draft", draft), ("delete_draft", {"draft": id})))
     assert not outdates(plan, 1, [0]) and not outdates(plan, 2, [0]) and outdates(plan, 2, [1])
+
+
+def test_a_day_that_was_just_given_is_taken_back_by_another_one() -> None:
+    world = World.open(1, ("travel_booking",))
+    first, second = (f"{world.now + timedelta(days=ahead):%Y-%m-%d}" for ahead in (20, 25))
+    shown = world.fork().call("get_itinerary", {}).data["stays"][0]
+    hotel = next(one["id"] for one in world.fork().call("search_hotels", {"city": shown["city"]}).data)
+    room = world.fork().call("list_free_rooms", {"hotel": hotel, "arrival": first, "nights": 1}).data[0]["id"]
+    booking = {"room": room, "traveller": shown["traveller"], "arrival": first, "nights": 1}
+    stay = world.fork().call("book_hotel_room", booking).data["id"]
+    change = {"stay": stay, "arrival": second, "nights": 1}
+    calls = run(world, ("book_hotel_room", booking), ("change_hotel_stay", change))
+    assert takes_back(calls, 1) and outdates(plan_of(calls), 1, [0])

@@ -265,6 +265,7 @@ def test_an_id_that_an_earlier_call_used_is_known() -> None:
 def test_all_rows_or_all_with_a_value_are_used_together() -> None:
     assert unresolved(cards("Freeze them all.", "CRD-11", "CRD-12", "CRD-13", "CRD-14")) == []
     assert unresolved(cards("Freeze all virtual ones.", "CRD-13", "CRD-14")) == []
+    assert unresolved(cards("First of all, freeze one of the cards, a virtual one.", "CRD-13", "CRD-14"))
     assert len(unresolved(cards("Freeze all of them.", "CRD-11", "CRD-12"))) == 2
 
 

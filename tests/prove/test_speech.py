@@ -15,8 +15,9 @@ from mcp_servers.kit import Draw
 from mcp_servers.kit.phrases import EntityPhrases, Phrases, ValuePhrases
 from mcp_servers.world import World
 from training_worker.prove.speech import forms, phrases_for
+from training_worker.prove.synthesis.dialogue import gives_reason
 from training_worker.prove.synthesis.referents import descriptions
-from training_worker.prove.synthesis.replies import PLAIN, addressed, decline, report, tool_title
+from training_worker.prove.synthesis.replies import addressed, decline, report, tool_title
 from training_worker.prove.synthesis.resolver import unresolved
 from training_worker.prove.trajectory import Example, Step, ToolCall, WorldRef
 
@@ -204,11 +205,17 @@ def test_a_list_that_may_go_on_is_called_the_first_ones() -> None:
     assert "the first" not in report("list_events", {"limit": 5}, {}, page, Draw(1)), "the user knows how many"
 
 
-def test_nothing_is_called_empty_that_lists_something_else() -> None:
-    stays = {"flights": [], "stays": [{"id": "STY-1", "hotel": "Nordlys"}], "total": 20_000}
-    assert report("get_itinerary", {}, {}, dumps(stays), Draw(1)) in PLAIN
-    nothing = report("get_itinerary", {}, {}, dumps(stays | {"stays": [], "total": 0}), Draw(1))
-    assert nothing not in PLAIN
+def test_a_list_that_may_go_on_is_marked_among_several() -> None:
+    stays = [{"hotel_name": f"Inn {at}", "city": "Rome", "name": "Ana Roy", "arrival": "2026-03-05"} for at in range(5)]
+    flight = {"number": "MK 1", "to_city": "Rome", "name": "Ana Roy", "departs": "2026-03-05T09:30:00Z"}
+    text = report("get_itinerary", {}, {}, dumps({"flights": [flight], "stays": stays, "total": 2_000}), Draw(1))
+    assert "Inn 4 in Rome for Ana Roy from 5 March 2026 (the first 5)" in text and text.count("first") == 1
+
+
+def test_columns_that_hold_shortened_lists_are_all_there_are() -> None:
+    columns = [{"status": f"column {at}", "count": 1, "issues": [{"id": "ISS-1"}]} for at in range(5)]
+    board = {"id": "SPRT-1", "name": "GAM 28", "end": "2026-05-10", "points": 53, "done": 14, "capacity": 61}
+    assert "the first" not in report("view_sprint_board", {}, {}, dumps(board | {"columns": columns}), Draw(1))
 
 
 def test_all_lists_of_a_result_are_told() -> None:
@@ -223,3 +230,18 @@ def test_a_report_says_what_the_user_said_beyond_what_is_needed() -> None:
     result = dumps({"side": "buy", "symbol": "SELO", "quantity": 6, "filled": 0, "status": "open"})
     arguments, words = {"order": "SOR-1", "price": 3600}, {"order": "my SELO order", "price": "€36"}
     assert all("€36" in report("replace_stock_order", arguments, words, result, Draw(seed)) for seed in range(9))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "says_why"),
+    [
+        ("I lost my wallet. Block {card}.", True),
+        ("My pockets are empty, so block {card}.", True),
+        ("block {card} because it is gone", True),
+        ("Block {card}. The code is {code}.", False),
+        ("My bid on {listing}: {amount}.", False),
+        ("write {text} so that everybody sees it", False),
+    ],
+)
+def test_a_request_says_why_in_a_clause_or_a_sentence_of_its_own(phrase: str, says_why: bool) -> None:
+    assert gives_reason(phrase) == says_why

@@ -103,7 +103,9 @@ class Clarification(Dialogue):
         wishes, numbers, turns = self.plan.wishes, dict[int, int](), list[ScriptedTurn]()
         at = self.hide(range(len(wishes)))
         count = self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values()))
-        cuts = sorted(self.draw.sample(range(1, len(wishes)), max(count - 2, len(wishes) > MOST_WISHES)))
+        own = self.required_cuts()
+        rest = [cut for cut in range(1, len(wishes)) if cut not in own]
+        cuts = sorted([*own, *self.draw.sample(rest, max(0, max(count - 2, len(wishes) > MOST_WISHES) - len(own)))])
         for group in split(0, at + 1, cuts):
             turns.append(self.turn_without(at, group, not turns, numbers))
         arrival = Arrival(len(turns), (wishes[at].tool,))

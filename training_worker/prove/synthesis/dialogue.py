@@ -19,9 +19,9 @@ from .corrections import correct
 from .goals import Planner
 from .language import PERSONAS, given, long_day
 from .machine import USER_TURNS, Lesson, Move, Talk
-from .plan import Plan, PlannedCall, Wish, outdates, takes_back
+from .plan import Plan, PlannedCall, Referent, Wish, outdates, takes_back
 from .recovery import taken_over
-from .referents import NAMED, OPAQUE
+from .referents import NAMED, OPAQUE, word
 from .replies import DONE, PLAIN, SHOWN, addressed, closing_text, decline, declined, report
 from .sampler import NothingFits, contexts
 
@@ -31,10 +31,10 @@ POINTED = 0.6  # of the entities just spoken of are pointed at: "that card"
 IMPOSSIBLE = 0.25  # of the failures are of wishes that have become impossible; the others are slips
 FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of errors that validation allows
 SITUATIONS = 0.85  # of the conversations begin with why the user asks
-SITUATIONS_LATER = 0.3  # of the later turns do
+SITUATIONS_LATER = 0.45  # of the later turns do
 LONGEST_SMALL_WORD = 4  # letters
-REASON = re.compile(r"[.;:?!] \S|, (?:so|and I|but)\b|\b(?:because|since I|now that|in case|so that)\b", re.IGNORECASE)
-"""Requests that say why."""
+REASON = re.compile(r", (?:so|and I|but)\b|\b(?:because|since I|now that|in case)\b", re.IGNORECASE)
+SENTENCE_END = re.compile(r"[.;?!] ")
 ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
 BARE = 0.45  # of the requests follow one another without a word between them
 VAGUE_ENTITIES = ("one of the {1}", "{0}")
@@ -221,20 +221,24 @@ class Dialogue:
         return self.with_leave(turns)
 
     def draw_groups(self) -> list[list[int]]:
-        """Return the positions of the wishes by user turn. A correction begins one, a change of mind, what names an
-        entity by what an earlier wish has made of it, and what makes an earlier report of its turn untrue."""
-        size = len(self.plan.wishes)
+        """Return the positions of the wishes by user turn."""
+        size, own = len(self.plan.wishes), self.required_cuts()
         count = min(self.draw.weighted(tuple(self.knobs.turns), tuple(self.knobs.turns.values())), size)
+        rest = [at for at in range(1, size) if at not in own]
+        cuts = sorted([*own, *self.draw.sample(rest, max(0, count - 1 - len(own)))])
+        return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
+
+    def required_cuts(self) -> list[int]:
+        """Return the wishes that begin a turn: a correction, a change of mind, what names an entity by what an earlier
+        wish has made of it, and what makes an earlier report of its turn untrue. Raises NothingFits."""
         wishes, own = self.plan.wishes, list[int]()
-        for at in range(size):
+        for at in range(1, len(wishes)):
             begins = wishes[at].link == "corrected" or takes_back(self.plan.calls, at) or self.is_hindsight(wishes[at])
             if begins or outdates(self.plan, at, range(max(own, default=0), at)):
                 own.append(at)
         if len(own) >= max(self.knobs.turns):
             raise NothingFits("The user would change their mind too often.")
-        rest = [at for at in range(1, size) if at not in own]
-        cuts = sorted([*own, *self.draw.sample(rest, max(0, count - 1 - len(own)))])
-        return [list(range(a, b)) for a, b in zip([0, *cuts], [*cuts, size], strict=True)]
+        return own
 
     def is_hindsight(self, wish: Wish) -> bool:
         """Return whether a wish names something by what the result of a write shows of it."""
@@ -346,8 +350,18 @@ class Dialogue:
                 text = report(call.tool, call.arguments, words, call.text, self.manner, call.currency, differing)
                 if text in PLAIN and not call.writes:
                     raise NothingFits(f"{call.tool}: nothing of the result can be said.")
+                if wish.each and text not in PLAIN and not self.names_entity(text, wish.each[position]):
+                    text = f"{capitalized(addressed(words[differing]))}: {text}"
                 texts.append(name_ids(text, wish))
         return ON.sub("", " ".join(dict.fromkeys(texts)))
+
+    def names_entity(self, text: str, one: Referent) -> bool:
+        """Return whether a report says a value by which the user has named an entity."""
+        row, phrases = (one.sighting and one.sighting.row) or {}, phrases_for(self.plan.calls[0].tool)
+        if one.sighting:
+            phrases = phrases_for(self.plan.calls[one.sighting.call].tool)
+        said = [word(phrases, row, name, self.today) for name in one.description.fields]
+        return any(value and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) for value in (*said, one.id))
 
     def open_value(self) -> OpenValue:
         """Return a value that the user can leave open. Raises NothingFits where there is none."""
@@ -418,7 +432,7 @@ class Dialogue:
         """Return why the user asks: a sentence about the first wish's tool, or about those of two servers where the
         wishes need both, with few words in common with the request; nothing where the request says why."""
         first, own = wishes[0], [self.plan.wishes.index(one) for one in wishes]
-        if REASON.search(first.phrase):
+        if gives_reason(first.phrase):
             return []
         called = {call.tool for call in self.plan.calls if call.wish in own}
         fitting = [one for one in load_scenarios() if first.tool in one.tools and count_servers(one, called) > 1]
@@ -499,6 +513,12 @@ SECOND_THOUGHTS = (
 def content_words(text: str) -> set[str]:
     """Return the words of a text that are not small ones."""
     return {word for word in re.findall(r"[a-z]+", text.lower()) if len(word) > LONGEST_SMALL_WORD}
+
+
+def gives_reason(phrase: str) -> bool:
+    """Return whether a request says why: in a clause, or in a sentence beside the one that asks for something."""
+    sentences = SENTENCE_END.split(phrase)
+    return bool(REASON.search(phrase)) or (len(sentences) > 1 and any("{" not in one for one in sentences))
 
 
 def with_article(noun: str) -> str:

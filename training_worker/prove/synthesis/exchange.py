@@ -30,10 +30,10 @@ def find_another(calls: Sequence[PlannedCall], sighting: Sighting, leads_to: Cal
 
     `leads_to(texts, id)` says whether the words name this entity alone, by the answers of the calls in such a world.
     """
-    return next((other for other, texts in answers_elsewhere(calls, sighting) if leads_to(texts, other)), "")
+    return next((other for other, texts in results_elsewhere(calls, sighting) if leads_to(texts, other)), "")
 
 
-def answers_elsewhere(calls: Sequence[PlannedCall], sighting: Sighting) -> Iterator[tuple[str, list[str]]]:
+def results_elsewhere(calls: Sequence[PlannedCall], sighting: Sighting) -> Iterator[tuple[str, list[str]]]:
     """Yield what calls answer in worlds in which another entity, which comes first, has the place of one."""
     server, before = TOOLS[calls[0].tool][0].name, calls[0].before
     others = list(list_others(before.sessions[server].state, sighting))

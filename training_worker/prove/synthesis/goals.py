@@ -23,12 +23,12 @@ from mcp_servers.world import World
 from ..pairs import as_taken
 from ..shapes import rows_in, types_with_rows, values_in
 from ..speech import conjunction, forms, phrases_for, phrases_of
-from .answers import Answer, Answers
 from .comparisons import COMPARED, compare, measures
-from .exchange import answers_elsewhere
+from .exchange import results_elsewhere
 from .plan import Link, Plan, PlannedCall, Referent, Sighting, Wish, changed_rows, changed_values, takes_back
 from .referents import NAMED, OPAQUE, Description, are_said, descriptions, word
 from .sampler import Context, NothingFits, StepRefused, value, widest
+from .tool_results import ResultCache, ToolResult
 
 ATTEMPTS = 5  # at a wish, with other entities and words
 OBSERVED = 0.25  # of the reads come after a write that changes what they show
@@ -89,8 +89,8 @@ class Planner:
         self.optional = optional
         self.wishes: list[Wish] = []
         self.calls: list[PlannedCall] = []
-        self.answers = Answers()
-        self.elsewhere: dict[tuple[Answer, str], Iterator[tuple[str, Answer]]] = {}  # by what shows an entity
+        self.results = ResultCache()
+        self.elsewhere: dict[tuple[ToolResult, str], Iterator[tuple[str, ToolResult]]] = {}  # by what shows an entity
         self.sightings: dict[str, dict[str, Sighting]] = {}
         self.used: set[str] = set()
         self.features: set[str] = set()
@@ -320,7 +320,7 @@ class Planner:
             if earlier.writes:
                 without = earlier.before.fork()
                 without.now = call.before.now
-                if self.answers.ask(without, call.tool, call.arguments)[0].text != call.text:
+                if self.results.ask(without, call.tool, call.arguments)[0].text != call.text:
                     return True
         return False
 
@@ -469,7 +469,7 @@ class Planner:
         ):
             return
         name, first = singles[0], wish.referents[singles[0]][0]
-        if first.sighting is None or isinstance(wish.arguments[name], list):
+        if first.sighting is None or isinstance(wish.arguments[name], list) or "," in first.description.text:
             return
         others = [
             one
@@ -685,7 +685,7 @@ class Planner:
 
     def ways_to_describe(self, sighting: Sighting) -> list[Description]:
         """Return the ways to describe an entity among all rows that its look-up can show."""
-        known, key = self.calls[sighting.call].answer.ways, (sighting.type, sighting.id)
+        known, key = self.calls[sighting.call].result.ways, (sighting.type, sighting.id)
         if key not in known:
             phrases, rows = phrases_for(self.calls[sighting.call].tool), self.all_rows(sighting)[0]
             known[key] = descriptions(phrases, sighting.type, sighting.row or {}, rows, self.today)
@@ -694,9 +694,9 @@ class Planner:
     def all_rows(self, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
         """Return all rows of an entity's type that its look-up can show, and whether there may be still more."""
         call = self.calls[sighting.call]
-        if sighting.type not in call.answer.lists:
-            call.answer.lists[sighting.type] = self.list_rows(call, sighting)
-        every, is_page = call.answer.lists[sighting.type]
+        if sighting.type not in call.result.lists:
+            call.result.lists[sighting.type] = self.list_rows(call, sighting)
+        every, is_page = call.result.lists[sighting.type]
         if call.writes:
             return sighting.rows, is_page
         assert sighting.row is not None
@@ -705,15 +705,15 @@ class Planner:
     def list_rows(self, call: PlannedCall, sighting: Sighting) -> tuple[Sequence[dict[str, Any]], bool]:
         """Return the rows of an entity's type that a call shows when told to show as many as it can, and whether there
         may be still more."""
-        paths = [row.path for row in rows_in(call.tool, call.answer.data) if row.type == sighting.type]
+        paths = [row.path for row in rows_in(call.tool, call.result.data) if row.type == sighting.type]
         is_page = any(part in PAGES for path in paths for part in path)
         if call.writes:
             return sighting.rows, is_page
-        data, rows, most = call.answer.data, sighting.rows, widest(TOOLS[call.tool][1])
+        data, rows, most = call.result.data, sighting.rows, widest(TOOLS[call.tool][1])
         if most and most != call.arguments.get("limit"):
-            whole, _ = self.answers.ask(call.before, call.tool, call.arguments | {"limit": most})
+            whole, _ = self.results.ask(call.before, call.tool, call.arguments | {"limit": most})
             data = whole.data if whole.ok else data
-            shown = whole.shown if whole.ok else call.answer.shown
+            shown = whole.shown if whole.ok else call.result.shown
             rows = next((one.rows for one in shown if one.type == sighting.type and one.row), rows)
         result = data if isinstance(data, dict) else {}
         counted = any(isinstance(one := result.get(name), int) and one > len(rows) for name in COUNTS)
@@ -758,17 +758,17 @@ class Planner:
         if not OPAQUE.fullmatch(sighting.id) or call.writes or known:
             return True
         key = (sighting.type, sighting.id, chosen.text)
-        proofs = call.answer.proofs
+        proofs = call.result.proofs
         if key not in proofs:
-            tried = self.answers_elsewhere(call, sighting)
-            proofs[key] = any(self.singles_out(answer, sighting.type, id, chosen) for id, answer in tried)
+            tried = self.results_elsewhere(call, sighting)
+            proofs[key] = any(self.singles_out(result, sighting.type, id, chosen) for id, result in tried)
         return proofs[key]
 
-    def answers_elsewhere(self, call: PlannedCall, sighting: Sighting) -> Iterator[tuple[str, Answer]]:
+    def results_elsewhere(self, call: PlannedCall, sighting: Sighting) -> Iterator[tuple[str, ToolResult]]:
         """Yield other entities, each with what a call answers in a world in which it has the place of one."""
-        key = call.answer, sighting.id
+        key = call.result, sighting.id
         found = self.elsewhere.get(key) or (
-            (id, Answer(call.tool, texts[0])) for id, texts in answers_elsewhere([call], sighting)
+            (id, ToolResult(call.tool, texts[0])) for id, texts in results_elsewhere([call], sighting)
         )
         self.elsewhere[key], again = tee(found)
         return again
@@ -778,18 +778,18 @@ class Planner:
         call = self.calls[sighting.call]
         if call.writes:
             return True
-        now, _ = self.answers.ask(self.world, call.tool, call.arguments)
+        now, _ = self.results.ask(self.world, call.tool, call.arguments)
         return now.ok and self.singles_out(now, sighting.type, sighting.id, chosen)
 
-    def singles_out(self, answer: Answer, id_type: str, id: str, chosen: Description) -> bool:
+    def singles_out(self, result: ToolResult, id_type: str, id: str, chosen: Description) -> bool:
         """Return whether words name an entity alone in an answer."""
-        if OPAQUE.fullmatch(id) and id not in answer.text:
+        if OPAQUE.fullmatch(id) and id not in result.text:
             return False
-        shown = {one.id: one for one in answer.shown if one.type == id_type}
+        shown = {one.id: one for one in result.shown if one.type == id_type}
         one = shown.get(id)
         if one is None or one.row is None:
             return one is not None and len(shown) == 1
-        return are_said(chosen, phrases_for(answer.tool), id_type, one.row, one.rows, self.today)
+        return are_said(chosen, phrases_for(result.tool), id_type, one.row, one.rows, self.today)
 
     def plain(self, tool: Tool, parameter: str, arguments: dict[str, Any]) -> Any:
         """Return a value for a parameter that is no id: what the entities' own rows show, else one of its server."""
@@ -799,7 +799,7 @@ class Planner:
                 shown
                 for call in reversed(self.calls)
                 if TOOLS[call.tool][0] is TOOLS[tool.name][0]
-                for name, shown in values_in(call.answer.data)
+                for name, shown in values_in(call.result.data)
                 if name == tool.seen[parameter]
             ]
             if shown_near:
@@ -834,9 +834,9 @@ class Planner:
             if call.tool == name and call.arguments == arguments and not call.writes and not self.written(position):
                 return position
         before = self.world
-        answer, after = self.answers.ask(before, name, arguments)
-        if not answer.ok:
-            raise StepRefused(f"{name}: {answer.text}")
+        result, after = self.results.ask(before, name, arguments)
+        if not result.ok:
+            raise StepRefused(f"{name}: {result.text}")
         if TOOLS[name][1].writes and not changed_rows(TOOLS[name][0].name, before, after):
             raise NothingFits(f"{name} changes nothing: it is so already.")
         self.world, position = after, len(self.calls)
@@ -844,8 +844,8 @@ class Planner:
             one.sighting and (one.id not in self.used or one.description.kind == "comparison") for one in referents
         )
         wish, currency = len(self.wishes) - 1, self.currency(referents)
-        self.calls.append(PlannedCall(name, arguments, answer, wish, rests_on, before, after, fresh, currency))
-        self.note(position, answer)
+        self.calls.append(PlannedCall(name, arguments, result, wish, rests_on, before, after, fresh, currency))
+        self.note(position, result)
         tool = TOOLS[name][1]
         self.used = self.used | {str(one) for parameter in tool.ids for one in listed(arguments.get(parameter))}
         return position
@@ -861,10 +861,10 @@ class Planner:
         """Return whether something was written after a call."""
         return any(call.writes for call in self.calls[position + 1 :])
 
-    def note(self, position: int, answer: Answer) -> None:
+    def note(self, position: int, result: ToolResult) -> None:
         """Note the entities that a result shows, each with all rows of its type there."""
-        fresh = {type: dict(self.sightings.get(type, {})) for type in dict.fromkeys(one.type for one in answer.shown)}
-        for one in answer.shown:
+        fresh = {type: dict(self.sightings.get(type, {})) for type in dict.fromkeys(one.type for one in result.shown)}
+        for one in result.shown:
             if one.row is not None or one.id not in fresh[one.type]:
                 fresh[one.type][one.id] = Sighting(one.type, one.id, position, one.row, one.rows)
         self.sightings = self.sightings | fresh

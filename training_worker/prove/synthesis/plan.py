@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,8 +14,8 @@ from mcp_servers.kit import minute_text
 from mcp_servers.world import World
 
 from ..shapes import ids_shown
-from .answers import Answer
 from .referents import Description
+from .tool_results import ToolResult
 
 ENDS = re.compile(r"(?:cancel|delete|remove|end|stop|withdraw|revoke|close|void|discard)_")
 """Tools that do away with something."""
@@ -54,7 +54,7 @@ class PlannedCall:
 
     tool: str
     arguments: dict[str, Any]
-    answer: Answer
+    result: ToolResult
     wish: int
     rests_on: frozenset[int]
     before: World
@@ -64,7 +64,7 @@ class PlannedCall:
 
     @property
     def text(self) -> str:
-        return self.answer.text
+        return self.result.text
 
     @property
     def writes(self) -> bool:
@@ -75,7 +75,7 @@ class PlannedCall:
         """The ids in the result that were nowhere in the world before."""
         server = TOOLS[self.tool][0].name
         pairs = [pair for _, _, *pair in changed_rows(server, self.before, self.after)] if self.writes else []
-        shown = {id for _, id in ids_shown(self.tool, self.answer.data)} if pairs else set()
+        shown = {id for _, id in ids_shown(self.tool, self.result.data)} if pairs else set()
         tables = self.before.sessions[server].state.tables().values()
         return frozenset(
             id
@@ -154,24 +154,29 @@ def changed_values(call: PlannedCall) -> Iterator[tuple[tuple[str, str, str], st
 def given_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
     """Yield table, id, field and value of what a write stores as its arguments give it."""
     tool = TOOLS[call.tool][1]
-    plain = [value for name, value in call.arguments.items() if name not in tool.ids and isinstance(value, str | int)]
-    for table, id, _, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
-        stored = {name: as_given(value) for name, value in vars(new).items()} if new is not None else {}
-        yield from ((table, id, name, value) for name, value in stored.items() if name != "id" and value in plain)
+    given = {as_given(value) for name, value in call.arguments.items() if name not in tool.ids} - {None}
+    for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
+        then, now = (vars(row) if row is not None else {} for row in (old, new))
+        stored = {name: as_given(value) for name, value in now.items() if name != "id" and value != then.get(name)}
+        yield from ((table, id, name, value) for name, value in stored.items() if value in given)
 
 
 def replaced_values(call: PlannedCall) -> Iterator[tuple[str, str, str, Any]]:
-    """Yield table, id, field and value of what a write puts something else in the place of."""
+    """Yield table, id, field and value of what a write puts something else in the place of; all of a row that it
+    removes."""
     for table, id, old, new in changed_rows(TOOLS[call.tool][0].name, call.before, call.after):
-        if old is not None and new is not None:
-            before = {name: value for name, value in vars(old).items() if value != vars(new).get(name)}
-            yield from ((table, id, name, as_given(value)) for name, value in before.items())
+        if old is not None:
+            now = vars(new) if new is not None else {}
+            before = {name: value for name, value in vars(old).items() if name[0] != "_" and value != now.get(name)}
+            yield from ((table, id, name, value) for name, value in before.items())
 
 
 def as_given(value: Any) -> str | int | None:
-    """Return a stored value as an argument gives it; None for what no argument is."""
+    """Return a stored value as an argument gives it; None for what is no text, number, day or moment."""
     if isinstance(value, datetime):
         return minute_text(value)
+    if isinstance(value, date):
+        return value.isoformat()
     return value if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
@@ -181,10 +186,9 @@ def outdates(plan: Plan, at: int, earlier: Iterable[int]) -> bool:
     calls = [plan.calls[one] for one in plan.wishes[at].calls]
     if not any(call.writes for call in calls):
         return False
-    replaced = {place[:3] for call in calls for place in replaced_values(call) if place[3] not in (None, "", 0)}
-    replaced |= {place for call in calls for place, old, _ in changed_values(call) if not place[2] and old == "False"}
+    replaced = {id for call in calls for _, id, _, old in replaced_values(call) if old not in (None, "", ())}
     for call in [plan.calls[one] for wish in earlier for one in plan.wishes[wish].calls]:
-        if call.writes and any(id in call.new_ids for _, id, _ in replaced):
+        if call.writes and replaced & call.new_ids:
             return True
         if not call.writes:
             then, now = (world.fork().call(call.tool, call.arguments) for world in (calls[0].before, calls[-1].after))
@@ -193,7 +197,7 @@ def outdates(plan: Plan, at: int, earlier: Iterable[int]) -> bool:
     return False
 
 
-def ends(call: PlannedCall) -> bool:
+def removes_something(call: PlannedCall) -> bool:
     """Return whether a call does away with something, by its tool or by what it tells the tool to do."""
     return bool(ENDS.match(call.tool)) or any(ENDS.match(f"{one}_") for one in call.arguments.values())
 
@@ -203,10 +207,14 @@ def takes_back(calls: Sequence[PlannedCall], wish: int) -> bool:
     one has made, or changes what the user gave for one."""
     writes = [call for call in calls if call.writes and call.wish <= wish]
     given = {place for call in writes if call.wish < wish for place in given_values(call)}
-    if given and any(given & set(replaced_values(call)) for call in writes if call.wish == wish):
+    replaced = (one for call in writes if given and call.wish == wish for one in replaced_values(call))
+    if any((*place, as_given(old)) in given for *place, old in replaced):
         return True
     made = {id for call in writes if call.wish < wish for id in call.new_ids}
-    if any(call.wish == wish and ends(call) and made & set(map(str, call.arguments.values())) for call in writes):
+    if any(
+        call.wish == wish and removes_something(call) and made & set(map(str, call.arguments.values()))
+        for call in writes
+    ):
         return True
     found = [(call.wish, one) for call in writes for one in changed_values(call)] if len(writes) > 1 else []
     taken = {(place, old) for at, (place, old, _) in found if at < wish}

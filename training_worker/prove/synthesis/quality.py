@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 
 from mcp_servers.catalogue import TOOLS
 
@@ -259,18 +260,21 @@ def find_feeds(example: Example) -> Iterator[tuple[int, int, int]]:
 
 
 def find_corrections(example: Example) -> set[int]:
-    """Return the steps that repeat the last step before their turn but for one argument, as a correction does."""
+    """Return the steps that repeat the write before but for one argument, in a later turn, as a correction does."""
     found = set()
-    for g, step in enumerate(example.steps) if "correction" in example.features else ():
-        before = next((one for one in reversed(example.steps[:g]) if one.turn < step.turn), None)
-        if before is None:
-            continue
+    writes = [(g, step) for g, step in enumerate(example.steps) if is_write(step.calls[0].name)]
+    for (_, before), (g, step) in pairwise(writes) if "correction" in example.features else ():
         one, other = before.calls[0], step.calls[0]
-        if len(before.calls) == len(step.calls) == 1 and one.name == other.name:
+        if len(before.calls) == len(step.calls) == 1 and one.name == other.name and before.turn < step.turn:
             old, new = one.arguments or {}, other.arguments or {}
             if len([name for name in {**old, **new} if old.get(name) != new.get(name)]) == 1:
                 found.add(g)
     return found
+
+
+def is_write(tool: str) -> bool:
+    """Return whether a tool writes; one of others, of which that is not known, counts as one that may."""
+    return tool not in TOOLS or TOOLS[tool][1].writes
 
 
 def find_values(value: Json) -> Iterator[Value]:

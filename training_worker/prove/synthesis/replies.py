@@ -86,18 +86,13 @@ def report(
         answers = [one for one in answers if "count" not in slots(one)] or answers
     lists = shown_lists(said, data)
     if data in (None, [], {}) or (said.item and not lists):
-        if isinstance(data, dict) and any(one and isinstance(one, list) for one in data.values()):
-            return draw.choice(PLAIN)  # it lists something else
         answers = said.none or NOTHING
     elif said.item:
-        extra = list_in_words(own, phrases, lists, data, "limit" in arguments, currency)
+        extra = list_in_words(lists, phrases, data, 0 if "limit" in arguments else usual_rows(own), currency)
         if not extra:
             return draw.choice(PLAIN)
     optional = {name for name in words if name in own.taken and name not in own.required}
-    told = filled(phrases, answers, arguments, words, data, draw, extra, currency, optional)
-    if not about or told in PLAIN or max(words[about].split(), key=len) in told:
-        return told
-    return f"{capitalized(addressed(words[about]))}: {told}"
+    return filled(phrases, answers, arguments, words, data, draw, extra, currency, optional)
 
 
 def shown_lists(said: ToolPhrases, data: Any) -> list[tuple[str, list[Any]]]:
@@ -108,20 +103,23 @@ def shown_lists(said: ToolPhrases, data: Any) -> list[tuple[str, list[Any]]]:
 
 
 def list_in_words(
-    tool: Tool, phrases: Phrases, lists: Sequence[tuple[str, list[Any]]], data: Any, limited: bool, currency: str
+    lists: Sequence[tuple[str, list[Any]]], phrases: Phrases, data: Any, usual: int, currency: str
 ) -> dict[str, str]:
     """Return the rows of some lists in words and how many there are; nothing where none can be said.
 
-    `limited` is whether the user said how many to list at most.
+    `usual` is how many rows the tool lists at most of its own accord: a list of that length may go on. Rows that have
+    lists in them are not shortened, but these are.
     """
-    texts = [one for item, rows in lists for one in listed(phrases, item, rows, currency)]
-    sizes, usual = [len(rows) for _, rows in lists], usual_rows(tool)
-    words, count = conjunction(texts), sum(sizes)
-    if count > len(texts) or left_out(data, count):
-        words += ", among others"
-    elif usual in sizes and usual > 1 and not limited and (data is lists[0][1] or len(sizes) > 1):
-        words += f" (the first {usual}{' of each kind' if len(sizes) > 1 else ''})"
-    return {"items": words, "count": str(count)} if texts else {}
+    parts, told = list[str](), 0
+    for item, rows in lists:
+        texts = listed(phrases, item, rows, currency)
+        outer = isinstance(rows[0], dict) and any(one and isinstance(one, list) for one in rows[0].values())
+        mark = f" (the first {usual})" if len(texts) == len(rows) == usual > 1 and not outer else ""
+        parts += [conjunction(texts) + mark] if texts else []
+        told += len(texts)
+    count = sum(len(rows) for _, rows in lists)
+    more = ", among others" if count > told or left_out(data, count) else ""
+    return {"items": "; ".join(parts) + more, "count": str(count)} if parts else {}
 
 
 def filled(

@@ -794,7 +794,7 @@ class Conversation:
         values = load_phrases(use.parameter.server).values if use.parameter.server else {}
         for (name, value), ids in groups.items():
             phrases = values.get(name, UNSAID)
-            turns = [one for one in self.turns_until(use.turn) if speaks_of_several(one, nouns[1])]
+            turns = [one for one in self.turns_until(use.turn) if speaks_of_several(one, nouns)]
             if ids == used and any(one.find_value(value, phrases) for one in turns):
                 return f"all {nouns[1]} with {name} {value}"
         return ""
@@ -903,11 +903,11 @@ def select_unique(fits: Iterable[Fit]) -> dict[str, Span]:
     return found
 
 
-def speaks_of_several(utterance: Utterance, plural: str) -> bool:
-    """Return whether a turn speaks of several things: "both drafts to Hugo", but not "one of the drafts"."""
-    return bool(
-        re.search(rf"(?<!\bone of the )\b{re.escape(plural.lower())}\b|\b(?:all|both|each|every)\b", utterance.text)
-    )
+def speaks_of_several(utterance: Utterance, nouns: tuple[str, str]) -> bool:
+    """Return whether a turn speaks of several things of a kind: "both drafts to Hugo", but not "one of the drafts"."""
+    one, several = (re.escape(noun.lower()) for noun in nouns)
+    plural = rf"(?<!\bone of the )(?<!\bone of my )(?<!\bone of our )(?<!\bone of your )\b{several}\b"
+    return bool(re.search(rf"{plural}|\b(?:all|both|each|every) (?:\w+ ){{0,3}}(?:{one}|ones?)\b", utterance.text))
 
 
 def has_word(utterance: Utterance, words: Iterable[str]) -> bool:

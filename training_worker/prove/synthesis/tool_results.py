@@ -1,4 +1,4 @@
-"""What tools answer, and the entities that an answer shows: each is worked out once for a plan."""
+"""Results of tools in the states that a plan leads through, and the entities that they show, each worked out once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..shapes import ids_shown, rows_in, types_with_rows
 from .referents import Description
 
 
-class Shown(NamedTuple):
-    """An entity that an answer shows: its row, and all rows of its type there."""
+class ShownEntity(NamedTuple):
+    """An entity that a result shows: its row, and all rows of its type there."""
 
     type: str
     id: str
@@ -27,8 +27,8 @@ class Shown(NamedTuple):
 
 
 @dataclass(eq=False)
-class Answer:
-    """What a tool answers in one state of the world, and what was found out about it.
+class ToolResult:
+    """The result of a tool in one state of the world, and what was found out about it.
 
     `proofs` are whether words for an entity of a type lead to another one in another world, `lists` by type all rows
     that the same call can show, and whether there are still more; `ways` are those to describe an entity among them.
@@ -46,18 +46,18 @@ class Answer:
         return json.loads(self.text)
 
     @cached_property
-    def shown(self) -> tuple[Shown, ...]:
+    def shown(self) -> tuple[ShownEntity, ...]:
         """The entities that it shows, those with rows first."""
         return tuple(entities_in(self.tool, self.data))
 
 
-class Answers:
-    """The answers of tools in the states that a plan leads through: none is asked for twice."""
+class ResultCache:
+    """The results of tools in the states that a plan leads through: no call is run twice in one state."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[tuple[State, ...], datetime, str, str], tuple[Answer, World]] = {}
+        self.known: dict[tuple[tuple[State, ...], datetime, str, str], tuple[ToolResult, World]] = {}
 
-    def ask(self, world: World, name: str, arguments: Mapping[str, Any]) -> tuple[Answer, World]:
+    def ask(self, world: World, name: str, arguments: Mapping[str, Any]) -> tuple[ToolResult, World]:
         """Return what a tool answers in a world, and the world after that: another one where something is written."""
         server, tool = TOOLS[name]
         sessions = world.sessions.values() if tool.writes else (world.sessions[server.name],)
@@ -65,12 +65,12 @@ class Answers:
         if key not in self.known:
             after = world.fork()
             reply = after.call(name, dict(arguments))
-            self.known[key] = Answer(name, reply.text, reply.ok), after if tool.writes and reply.ok else world
-        answer, after = self.known[key]
-        return answer, after if tool.writes else world
+            self.known[key] = ToolResult(name, reply.text, reply.ok), after if tool.writes and reply.ok else world
+        result, after = self.known[key]
+        return result, after if tool.writes else world
 
 
-def entities_in(tool: str, data: Any) -> Iterator[Shown]:
+def entities_in(tool: str, data: Any) -> Iterator[ShownEntity]:
     """Yield the entities that a result shows, those with rows first, each with all rows of its type."""
     rows, fields = rows_in(tool, data), dict[str, list[dict[str, Any]]]()
     shown = [(row.type, row.id, row.fields) for row in rows]
@@ -81,19 +81,16 @@ def entities_in(tool: str, data: Any) -> Iterator[Shown]:
         fields.setdefault(type, []).append(row)
     lists = {type: tuple(rows) for type, rows in fields.items()}
     for type, id, row in shown:
-        yield Shown(type, id, row, lists[type])
+        yield ShownEntity(type, id, row, lists[type])
     known = {(type, id) for type, id, _ in shown}
-    yield from (Shown(*one) for one in found if one not in known)
+    yield from (ShownEntity(*one) for one in found if one not in known)
 
 
 def holders_in(types: Mapping[str, str], value: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield each of some ids that a part of a result holds, with its type and the object around it."""
     if isinstance(value, dict):
-        yield from ((types[one], one, value) for name, one in value.items() if name != "id" and text(one) in types)
+        texts = [one for name, one in value.items() if name != "id" and isinstance(one, str)]
+        yield from ((types[one], one, value) for one in texts if one in types)
     if isinstance(value, dict | list):
         for inside in value.values() if isinstance(value, dict) else value:
             yield from holders_in(types, inside)
-
-
-def text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
