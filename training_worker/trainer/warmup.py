@@ -41,18 +41,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     stages = warmup_stages(tokenizer, training, options.longest, options.seed)
     model = tiny_model(tokenizer, options.seed)
     say(event="start", examples=len(training), vocabulary=len(tokenizer), parameters=model.num_parameters())
+    digest = file_digest(options.data)
     run = SFTRun(
         minutes=options.minutes,
         steps=options.steps,
         seed=options.seed,
-        state=options.out / "state.pt",
+        state=own_state(options.out, digest, options.seed),
         threads=options.threads,
     )
     reporter = Reporter(model, tokenizer, development, options.evaluate_every)
     progress = fit(model, stages, run, reporter)
     card = {
         "made_by": "warmup",
-        "data": {"file": options.data.name, "sha256": file_digest(options.data), "examples": len(training)},
+        "data": {"file": options.data.name, "sha256": digest, "examples": len(training)},
         "left_out_as_too_long": len(training) - len(stages[-1].data),
         "seed": options.seed,
         "minutes": round(progress.seconds / 60, 2),
@@ -70,7 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="training_worker.trainer.warmup", description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="examples, one JSON line each")
-    parser.add_argument("--out", type=Path, required=True, help="the policy's folder; a run that was cut goes on there")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="the policy's folder; a run on the same data goes on there"
+    )
     parser.add_argument("--minutes", type=float, default=20.0, help="minutes of training")
     parser.add_argument("--steps", type=int, default=SFTRun.steps, help="a budget that makes the same weights again")
     parser.add_argument("--seed", type=int, default=0)
@@ -79,6 +82,15 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--evaluate-every", type=float, default=120.0, help="seconds of training between evaluations")
     parser.add_argument("--threads", type=int, default=2)
     return parser
+
+
+def own_state(folder: Path, digest: str, seed: int) -> Path:
+    """Return where a run on some data keeps its state, and remove that of runs on other data."""
+    own = folder / f"state-{digest[:12]}-{seed}.pt"
+    for other in folder.glob("state*.pt"):
+        if other != own:
+            other.unlink()
+    return own
 
 
 def tokenizer_for(examples: Sequence[Example]) -> PreTrainedTokenizerFast:
