@@ -40,6 +40,7 @@ BARE = 0.45  # of the requests follow one another without a word between them
 VAGUE_ENTITIES = ("one of the {1}", "{0}")
 OPEN_ENTITIES = 0.8  # of the values that are left open are entities, where there are some: "an account"
 CANNOT = "That cannot be done:"
+SMALL_WORD = re.compile(r"^(?:You|Your|The|This|That|It|There|No|A|An)\b")
 ADVICE = re.compile(r"; .*", re.DOTALL)  # what a refusal tells a program to do
 RAW_VALUE = re.compile(rf"\b(?:{OPAQUE.pattern}|\d{{4}}-\d\d-\d\d\S*|[a-z]+_[a-z_]+)\b")
 TWICE = re.compile(r"\b(yet|now|the|of|in|on|to)(?: \1\b)+")
@@ -263,7 +264,7 @@ class Dialogue:
         if found is None or len(self.turns) >= USER_TURNS or taken >= self.knobs.steps + max(self.knobs.turns):
             return False
         wish, why = found
-        why = ADVICE.sub("", why)
+        why = SMALL_WORD.sub(lambda found: found[0].lower(), ADVICE.sub("", why))
         if RAW_VALUE.search(name_ids(why, wish)):
             return False
         words = f"{self.manner.choice(THANKS)} {self.request(wish, 0, False, None)}"
