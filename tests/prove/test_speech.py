@@ -14,7 +14,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw
 from mcp_servers.kit.phrases import EntityPhrases, Phrases, ValuePhrases
 from mcp_servers.world import World
-from training_worker.prove.speech import forms, phrases_for
+from training_worker.prove.speech import content_words, forms, phrases_for
 from training_worker.prove.synthesis.dialogue import gives_reason
 from training_worker.prove.synthesis.referents import descriptions
 from training_worker.prove.synthesis.replies import addressed, decline, report, tool_title
@@ -245,3 +245,19 @@ def test_a_report_says_what_the_user_said_beyond_what_is_needed() -> None:
 )
 def test_a_request_says_why_in_a_clause_or_a_sentence_of_its_own(phrase: str, says_why: bool) -> None:
     assert gives_reason(phrase) == says_why
+
+
+def test_an_empty_result_is_not_told_of_more_than_was_looked_for() -> None:
+    words = {"hashtag": "baking", "author": "hugo@delta.example"}
+    arguments = dict(words)
+    wide = {report("search_posts", {"hashtag": "baking"}, {"hashtag": "baking"}, "[]", Draw(seed)) for seed in range(9)}
+    narrow = {report("search_posts", arguments, words, "[]", Draw(seed)) for seed in range(9)}
+    assert any("baking" in text for text in wide) and all("hugo" in text or "baking" not in text for text in narrow)
+
+
+def test_a_refusal_is_in_words_of_the_request() -> None:
+    words = {"invoice": "the Workshop invoice"}
+    for clause in phrases_for("get_customer_invoice").tools["get_customer_invoice"].clauses:
+        request = clause.split("[")[0].strip()
+        said = {decline("get_customer_invoice", (), Draw(seed), words, request) for seed in range(9)}
+        assert all(content_words(request) & content_words(text) for text in said), (request, said)

@@ -16,6 +16,7 @@ NO_PHRASES = ValuePhrases()
 MONEY = re.compile(r"(?<![\w.,-])(-?[\d,]+(?:\.\d\d)?) [A-Z]{3}\b")
 MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 IN_A_NAME = re.compile(r"\w[@./_]\w")  # of a file, a site or an address: it keeps its small letter
+LONGEST_SMALL_WORD = 4  # letters
 DEGREES = {
     "high": ("higher", "highest", "lower", "lowest"),
     "large": ("larger", "largest", "smaller", "smallest"),
@@ -121,6 +122,11 @@ def is_instant(value: str) -> bool:
 def capitalized(text: str) -> str:
     """Return a text that begins with a capital letter, unless it begins with the name of a file or an address."""
     return text if IN_A_NAME.search(text.partition(" ")[0]) else text[:1].upper() + text[1:]
+
+
+def content_words(text: str) -> set[str]:
+    """Return the words of a text that are not small ones."""
+    return {word for word in re.findall(r"[a-z]+", text.lower()) if len(word) > LONGEST_SMALL_WORD}
 
 
 def conjunction(parts: list[str], word: str = "and") -> str:

@@ -12,7 +12,7 @@ from mcp_servers.kit.phrases import Situation, load_scenarios, slots
 from mcp_servers.world import World
 
 from ..provenance import is_date
-from ..speech import capitalized, is_instant, phrases_for, phrases_of
+from ..speech import capitalized, content_words, is_instant, phrases_for, phrases_of
 from ..trajectory import Act, ToolCall
 from .comparisons import choose_winner, verdict
 from .corrections import correct
@@ -32,7 +32,6 @@ IMPOSSIBLE = 0.25  # of the failures are of wishes that have become impossible; 
 FEWEST_TO_FAIL = 3  # calls, or one failure would be more than the share of errors that validation allows
 SITUATIONS = 0.85  # of the conversations begin with why the user asks
 SITUATIONS_LATER = 0.45  # of the later turns do
-LONGEST_SMALL_WORD = 4  # letters
 REASON = re.compile(r", (?:so|and I|but)\b|\b(?:because|since I|now that|in case)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;?!] ")
 ACKNOWLEDGED = 0.25  # of the later turns begin with a word on the answer before
@@ -193,7 +192,7 @@ class Dialogue:
 
     def cannot(self, wish: Wish) -> str:
         """Return the text that refuses a wish for a tool that is not shown."""
-        return ON.sub("", decline(wish.tool, self.task.candidates, self.manner, wish.words))
+        return ON.sub("", decline(wish.tool, self.task.candidates, self.manner, wish.words, wish.phrase))
 
     def script(self) -> list[ScriptedTurn]:
         """Return the turns: which wishes each asks for, the steps that fulfil them and the text that ends it."""
@@ -509,11 +508,6 @@ SECOND_THOUGHTS = (
     "I've changed my mind.", "Plans have changed.", "Something has come up since.", "Things look different now.",
     "Back to that once more.", "One more word on that.", "I've thought about it again.", "A change of plan.", "", "",
 )  # fmt: skip
-
-
-def content_words(text: str) -> set[str]:
-    """Return the words of a text that are not small ones."""
-    return {word for word in re.findall(r"[a-z]+", text.lower()) if len(word) > LONGEST_SMALL_WORD}
 
 
 def gives_reason(phrase: str) -> bool:

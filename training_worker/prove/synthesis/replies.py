@@ -11,7 +11,7 @@ from mcp_servers.catalogue import TOOLS
 from mcp_servers.kit import Draw, Tool
 from mcp_servers.kit.phrases import OPTIONAL, Phrases, ToolPhrases, slots
 
-from ..speech import capitalized, conjunction, forms, phrases_for
+from ..speech import capitalized, conjunction, content_words, forms, phrases_for
 from .sampler import widest
 
 MOST_ITEMS = 5  # rows of a list that a text names
@@ -85,13 +85,14 @@ def report(
     if widest(own):  # what is shown is no count of all
         answers = [one for one in answers if "count" not in slots(one)] or answers
     lists = shown_lists(said, data)
+    optional = {name for name in words if name in own.taken and name not in own.required}
     if data in (None, [], {}) or (said.item and not lists):
-        answers = said.none or NOTHING
+        filters = optional - {"limit"}
+        answers = [one for one in said.none or NOTHING if filters <= {*slots(one)}] or NOTHING
     elif said.item:
         extra = list_in_words(lists, phrases, data, 0 if "limit" in arguments else usual_rows(own), currency)
         if not extra:
             return draw.choice(PLAIN)
-    optional = {name for name in words if name in own.taken and name not in own.required}
     return filled(phrases, answers, arguments, words, data, draw, extra, currency, optional)
 
 
@@ -110,16 +111,19 @@ def list_in_words(
     `usual` is how many rows the tool lists at most of its own accord: a list of that length may go on. Rows that have
     lists in them are not shortened, but these are.
     """
-    parts, told = list[str](), 0
-    for item, rows in lists:
-        texts = listed(phrases, item, rows, currency)
-        outer = isinstance(rows[0], dict) and any(one and isinstance(one, list) for one in rows[0].values())
-        mark = f" (the first {usual})" if len(texts) == len(rows) == usual > 1 and not outer else ""
-        parts += [conjunction(texts) + mark] if texts else []
-        told += len(texts)
+    texts = [listed(phrases, item, rows, currency) for item, rows in lists]
     count = sum(len(rows) for _, rows in lists)
-    more = ", among others" if count > told or left_out(data, count) else ""
-    return {"items": "; ".join(parts) + more, "count": str(count)} if parts else {}
+    if count > sum(map(len, texts)) or left_out(data, count):
+        items = "; ".join(map(conjunction, filter(None, texts))) + ", among others"
+    else:
+        items = "; ".join(conjunction(some) + mark(rows, usual) for some, (_, rows) in zip(texts, lists, strict=True))
+    return {"items": items, "count": str(count)} if any(texts) else {}
+
+
+def mark(rows: Sequence[Any], usual: int) -> str:
+    """Return what is said of a list that has as many rows as the tool lists of its own accord."""
+    outer = isinstance(rows[0], dict) and any(one and isinstance(one, list) for one in rows[0].values())
+    return f" (the first {usual})" if len(rows) == usual > 1 and not outer else ""
 
 
 def filled(
@@ -239,13 +243,18 @@ def declined(label: str, value: str, draw: Draw) -> str:
     return sentence(draw.choice(UNMET).format(it=addressed(label), value=value))
 
 
-def decline(tool: str, candidates: Sequence[str], draw: Draw, words: Mapping[str, str] | None = None) -> str:
+def decline(
+    tool: str, candidates: Sequence[str], draw: Draw, words: Mapping[str, str] | None = None, request: str = ""
+) -> str:
     """Return a refusal: what cannot be done without a tool, and what can be done with one of the candidates.
 
-    With the user's `words` for its slots, it is said as a person would ask for it.
+    With the user's `words` for its slots, it is said as a person would ask for it, as far as there is a choice in words
+    that the `request` has, too.
     """
     clauses = [OPTIONAL.sub("", one) for one in phrases_for(tool).tools[tool].clauses] if words is not None else []
     clauses = [one for one in clauses if {*slots(one)} <= (words or {}).keys()]
+    alike = [len(content_words(one) & content_words(request)) for one in clauses]
+    clauses = [one for one, count in zip(clauses, alike, strict=True) if count == max(alike)]
     wish = addressed(fill_slots(draw.choice(clauses), words or {})) if clauses else tool_title(tool)
     text = draw.choice(DECLINES).format(it=wish)
     if candidates and draw.chance(0.7):
