@@ -34,7 +34,11 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
     "prove_web/supervisor/output.py __init__": LITERAL,
     "prove_web/trajectories/mending.py said": LITERAL,
     "training_worker/prove/benchmarks/results.py folders_of": LITERAL,
+    "training_worker/prove/synthesis/dialogue.py names_entity": LITERAL,
     "training_worker/prove/synthesis/resolver.py find_rank": LITERAL,
+    "training_worker/prove/synthesis/resolver.py speaks_of_several": [
+        r"(?<!\bone of the )\bcards\b|\b(?:all|both|each|every) (?:\w+ ){0,3}(?:card|ones?)\b"
+    ],
     "training_worker/trainer/conversation.py control_texts": LITERAL,
     "training_worker/trainer/tokenizer.py train_tokenizer": LITERAL,
 }

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_servers.world import World
+from training_worker.prove.synthesis.dialogue import steps
 from training_worker.prove.synthesis.goals import is_circular
 from training_worker.prove.synthesis.plan import Plan, PlannedCall, Referent, Wish, outdates, takes_back
 from training_worker.prove.synthesis.referents import Description
@@ -87,3 +88,13 @@ def test_a_day_that_was_just_given_is_taken_back_by_another_one() -> None:
     change = {"stay": stay, "arrival": second, "nights": 1}
     calls = run(world, ("book_hotel_room", booking), ("change_hotel_stay", change))
     assert takes_back(calls, 1) and outdates(plan_of(calls), 1, [0])
+
+
+def test_what_is_asked_for_behind_a_write_is_read_behind_it_and_only_look_ups_come_first(
+    mail: tuple[World, dict[str, str], str],
+) -> None:
+    world, draft, _ = mail
+    plan = plan_of(run(world, ("create_draft", draft), ("list_labels", {})))
+    assert steps(plan, [0, 1]) == [[0], [1]]
+    plan.wishes[1].calls = []
+    assert steps(plan, [0, 1]) == [[1], [0]], "nobody asks for it: it is looked up"

@@ -256,8 +256,11 @@ def test_an_empty_result_is_not_told_of_more_than_was_looked_for() -> None:
 
 
 def test_a_refusal_is_in_words_of_the_request() -> None:
-    words = {"invoice": "the Workshop invoice"}
+    words, shared = {"invoice": "the Workshop invoice"}, 0
     for clause in phrases_for("get_customer_invoice").tools["get_customer_invoice"].clauses:
         request = clause.split("[")[0].strip()
         said = {decline("get_customer_invoice", (), Draw(seed), words, request) for seed in range(9)}
-        assert all(content_words(request) & content_words(text) for text in said), (request, said)
+        own = content_words(request.replace("{invoice}", ""))
+        assert all(own <= content_words(text) for text in said), (request, said)
+        shared += bool(own)
+    assert shared >= 3

@@ -357,11 +357,11 @@ class Dialogue:
 
     def names_entity(self, text: str, one: Referent) -> bool:
         """Return whether a report says a value by which the user has named an entity."""
-        row, phrases = (one.sighting and one.sighting.row) or {}, phrases_for(self.plan.calls[0].tool)
-        if one.sighting:
-            phrases = phrases_for(self.plan.calls[one.sighting.call].tool)
-        said = [word(phrases, row, name, self.today) for name in one.description.fields]
-        return any(value and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) for value in (*said, one.id))
+        values = [one.id]
+        if one.sighting and one.sighting.row:
+            phrases, row = phrases_for(self.plan.calls[one.sighting.call].tool), one.sighting.row
+            values += [word(phrases, row, name, self.today) for name in one.description.fields]
+        return any(value and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) for value in values)
 
     def open_value(self) -> OpenValue:
         """Return a value that the user can leave open. Raises NothingFits where there is none."""
@@ -544,12 +544,15 @@ def steps(plan: Plan, group: Sequence[int]) -> list[list[int]]:
 
 
 def movable(plan: Plan, at: int, own: Sequence[int]) -> bool:
-    """Return whether a call is a read that rests on nothing and says the same at the beginning of its turn."""
+    """Return whether a call is a read that rests on nothing and may be made at the beginning of its turn: it says the
+    same there, and the user does not ask for it behind a write."""
     call = plan.calls[at]
     if call.writes or call.rests_on & set(own):
         return False
     if not any(plan.calls[before].writes for before in own if before < at):
         return True
+    if at in plan.wishes[call.wish].calls:
+        return False
     return plan.calls[own[0]].before.fork().call(call.tool, call.arguments).text == call.text
 
 

@@ -713,7 +713,7 @@ class Planner:
         if most and most != call.arguments.get("limit"):
             whole, _ = self.results.ask(call.before, call.tool, call.arguments | {"limit": most})
             data = whole.data if whole.ok else data
-            shown = whole.shown if whole.ok else call.result.shown
+            shown = whole.entities if whole.ok else call.result.entities
             rows = next((one.rows for one in shown if one.type == sighting.type and one.row), rows)
         result = data if isinstance(data, dict) else {}
         counted = any(isinstance(one := result.get(name), int) and one > len(rows) for name in COUNTS)
@@ -785,7 +785,7 @@ class Planner:
         """Return whether words name an entity alone in an answer."""
         if OPAQUE.fullmatch(id) and id not in result.text:
             return False
-        shown = {one.id: one for one in result.shown if one.type == id_type}
+        shown = {one.id: one for one in result.entities if one.type == id_type}
         one = shown.get(id)
         if one is None or one.row is None:
             return one is not None and len(shown) == 1
@@ -863,8 +863,10 @@ class Planner:
 
     def note(self, position: int, result: ToolResult) -> None:
         """Note the entities that a result shows, each with all rows of its type there."""
-        fresh = {type: dict(self.sightings.get(type, {})) for type in dict.fromkeys(one.type for one in result.shown)}
-        for one in result.shown:
+        fresh = {
+            type: dict(self.sightings.get(type, {})) for type in dict.fromkeys(one.type for one in result.entities)
+        }
+        for one in result.entities:
             if one.row is not None or one.id not in fresh[one.type]:
                 fresh[one.type][one.id] = Sighting(one.type, one.id, position, one.row, one.rows)
         self.sightings = self.sightings | fresh

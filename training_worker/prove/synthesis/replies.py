@@ -29,7 +29,7 @@ PERSONS = (
 )
 TITLE_END = re.compile(r"[.;:(](?:\s|$)|, (?:with|at most|oldest|newest|such|or none|to)\b")
 QUOTED = re.compile(r"(\"[^\"]*+\"|“[^“”]*+”)")
-BY_DEFAULT = re.compile(r"(\d+) by default")
+BY_DEFAULT = re.compile(r"\b(\d+) by default")
 PLAIN = ("That is done.", "It worked, that is taken care of.", "That went through.")
 NOTHING = ("Nothing came up.", "There is nothing to show.")
 SHOWN = ("", "", "", "", "Sure. ", "All right. ", "Of course. ", "Here it is. ", "Let me see. ", "Certainly. ")
@@ -116,13 +116,15 @@ def list_in_words(
     if count > sum(map(len, texts)) or left_out(data, count):
         items = "; ".join(map(conjunction, filter(None, texts))) + ", among others"
     else:
-        items = "; ".join(conjunction(some) + mark(rows, usual) for some, (_, rows) in zip(texts, lists, strict=True))
+        marks = [mark(rows, usual, rows is data) for _, rows in lists]
+        items = "; ".join(conjunction(some) + behind for some, behind in zip(texts, marks, strict=True))
     return {"items": items, "count": str(count)} if any(texts) else {}
 
 
-def mark(rows: Sequence[Any], usual: int) -> str:
-    """Return what is said of a list that has as many rows as the tool lists of its own accord."""
-    outer = isinstance(rows[0], dict) and any(one and isinstance(one, list) for one in rows[0].values())
+def mark(rows: Sequence[Any], usual: int, alone: bool) -> str:
+    """Return what is said of a list that has as many rows as the tool lists of its own accord; `alone` if it is the
+    whole result, and not a list around those that are shortened."""
+    outer = not alone and isinstance(rows[0], dict) and any(one and isinstance(one, list) for one in rows[0].values())
     return f" (the first {usual})" if len(rows) == usual > 1 and not outer else ""
 
 

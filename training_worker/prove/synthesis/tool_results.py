@@ -46,7 +46,7 @@ class ToolResult:
         return json.loads(self.text)
 
     @cached_property
-    def shown(self) -> tuple[ShownEntity, ...]:
+    def entities(self) -> tuple[ShownEntity, ...]:
         """The entities that it shows, those with rows first."""
         return tuple(entities_in(self.tool, self.data))
 
