@@ -130,6 +130,7 @@ def put_scheduled(bank: Bank, draw: Draw, count: int) -> None:
                 payee=payee.id,
                 name=payee.name,
                 amount=draw.integer(500, source.approval_limit),
+                currency=source.currency,
                 on=today + timedelta(days=draw.integer(1, 60)),
                 created=today - timedelta(days=draw.integer(0, 30)),
                 memo=draw.choice(MEMOS) if draw.chance(0.4) else None,

@@ -86,6 +86,7 @@ class ScheduledPayment(Entity):
     payee: PayeeId
     name: str
     amount: int
+    currency: Currency
     on: Day
     created: Day
     memo: str | None = None
@@ -99,6 +100,7 @@ class ScheduledPaymentView(Entity):
     payee: PayeeId
     name: str
     amount: int
+    currency: Currency
     on: Day
 
 

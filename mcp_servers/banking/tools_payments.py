@@ -57,6 +57,7 @@ def schedule_payment(
             payee=payee,
             name=receiver.name,
             amount=amount,
+            currency=account.currency,
             on=on,
             created=bank.now.date(),
             memo=memo,
@@ -78,7 +79,9 @@ def list_scheduled_payments(
     """List scheduled payments, the next ones first."""
     rows = bank.scheduled if payee is None else bank.scheduled.where(payee=bank.payees[payee].id)
     return tuple(
-        ScheduledPaymentView(id=row.id, payee=row.payee, name=row.name, amount=row.amount, on=row.on)
+        ScheduledPaymentView(
+            id=row.id, payee=row.payee, name=row.name, amount=row.amount, currency=row.currency, on=row.on
+        )
         for row in sorted(rows, key=lambda row: (row.on, row.id))[: limit or ROWS]
     )
 

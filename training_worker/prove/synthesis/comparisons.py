@@ -45,7 +45,7 @@ SUMS_OF_AMOUNTS = (
     "Put the {plural} of {all} into one sum for me.", "Tot up the {plural} of {all}, please.",
 )  # fmt: skip
 SUMS_OF_COUNTS = (
-    "How {many} {plural} do {all} have together?", "How {many} {plural} is that in all, for {all}?",
+    "How {many} {plural} do {all} have together?", "How {many} {plural} are there in all for {all}?",
     "Between them, how {many} {plural} do {all} have?", "Add up the {plural} of {all} for me.",
     "I need the number of {plural} that {all} have in total.", "Count the {plural} of {all} together, please.",
     "Taken together, how {many} {plural} do {all} have?", "What is the total of {plural} for {all}?",
@@ -64,8 +64,8 @@ SUM_ANSWERS = (
 )  # fmt: skip
 OF_SEVERAL = re.compile("The rest|Otherwise")
 WINNER_ANSWERS = (
-    "{winner} it is, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",
-    "The answer is {winner} at {value}, compared with {others}.",
+    "{winner} has {rank}, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",
+    "It is {winner} with {rank}: {value}, compared with {others}.",
     "With {value}, {winner} has {rank}. The rest: {others}.", "{winner} has {rank}, {value}. Otherwise: {others}.",
     "I see {value} for {winner}, so that has {rank}. Otherwise: {others}.",
 )  # fmt: skip

@@ -42,7 +42,7 @@ CONDITIONS = 0.08  # of the writes are asked for under a condition, where an obs
 SEVERAL = 0.35  # of the wishes are about several entities, where there are some
 MEASURING = 1.4  # times as readily a tool is drawn that shows a number to compare
 MEASURED = re.compile(
-    r"balance|price|(?:sub)?total|amount|fee|(?:daily_|monthly_|approval_)?limit|distance|battery|quantity|budget|"
+    r"balance|price|(?:sub)?total|amount|fee|(?:daily_|monthly_|approval_)limit|distance|battery|quantity|budget|"
     r"capacity|likes|overdraft|value|size|views|duration|charge"
 )
 """Fields that people call by their names, as in "if its price is above 20 euros"."""
@@ -808,6 +808,8 @@ class Planner:
         for call in reversed(self.calls):
             again = call.arguments.get(parameter)
             near = TOOLS[call.tool][0] is server and call.tool != tool.name
+            if call.writes and not used.isdisjoint({one.id for one in call.result.entities}):
+                continue  # it has this value already
             if near and again is not None and same_kind(tool, call.tool, parameter) and self.draw.chance(AGAIN):
                 return again
         context, said = self.contexts[server.name], phrases_for(tool.name).values.get(parameter)

@@ -200,14 +200,16 @@ def usual_rows(tool: Tool) -> int:
 
 
 def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> list[str]:
-    """Return the first rows of a list in words; rows that lack a field of the item are left out."""
+    """Return the first rows of a list in words; rows that lack a field of the item are left out, but fields in
+    brackets are said of those rows that have them."""
     texts = []
     for row in rows:
         fields = {"item": row} if not isinstance(row, dict) else row
         own = str(fields.get("currency") or currency)
         values = {name: field(phrases, name, fields, own) for name in slots(item)}
-        if all(values.values()):
-            texts.append(fill_slots(item, values))
+        said = OPTIONAL.sub(lambda part: part[1] if all(values[name] for name in slots(part[1])) else "", item)
+        if all(values[name] for name in slots(said)):
+            texts.append(fill_slots(said, values))
         if len(texts) == MOST_ITEMS:
             break
     return texts
