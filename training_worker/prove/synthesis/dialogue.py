@@ -323,8 +323,11 @@ class Dialogue:
 
     def closing(self, group: Sequence[int]) -> str:
         first = self.plan.wishes[group[0]]
-        openings = DONE if TOOLS[first.tool][1].writes else SHOWN
-        return TWICE.sub(r"\1", closing_text([self.reports(group)], self.manner, openings if first.done else ("",)))
+        text = self.reports(group)
+        word = text.partition(" ")[0].strip(":,.")
+        usual = DONE if TOOLS[first.tool][1].writes else SHOWN
+        openings = [one for one in usual if not (one and one.startswith(word))]  # not "Done. Done: ..."
+        return TWICE.sub(r"\1", closing_text([text], self.manner, openings if first.done else [""]))
 
     def reports(self, group: Sequence[int]) -> str:
         """Return the reports of some wishes."""
@@ -365,10 +368,12 @@ class Dialogue:
 
     def open_value(self) -> OpenValue:
         """Return a value that the user can leave open. Raises NothingFits where there is none."""
+        tools = [wish.tool for wish in self.plan.wishes]  # "open one of the messages", then another: what is which?
         options = [
             (at, slot)
             for at, wish in enumerate(self.plan.wishes)
             if wish.done and not wish.condition and len(wish.calls) == 1 and wish.link != "corrected"
+            if tools.count(wish.tool) == 1
             for slot in slots(wish.phrase)
             if slot in TOOLS[wish.tool][1].required
         ]

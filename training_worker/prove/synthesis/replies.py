@@ -207,12 +207,17 @@ def listed(phrases: Phrases, item: str, rows: Sequence[Any], currency: str) -> l
         fields = {"item": row} if not isinstance(row, dict) else row
         own = str(fields.get("currency") or currency)
         values = {name: field(phrases, name, fields, own) for name in slots(item)}
-        said = OPTIONAL.sub(lambda part: part[1] if all(values[name] for name in slots(part[1])) else "", item)
-        if all(values[name] for name in slots(said)):
-            texts.append(fill_slots(said, values))
+        words = without_empty_parts(item, values)
+        if all(values[name] for name in slots(words)):
+            texts.append(fill_slots(words, values))
         if len(texts) == MOST_ITEMS:
             break
     return texts
+
+
+def without_empty_parts(item: str, values: Mapping[str, str]) -> str:
+    """Return the words for a row without those parts in brackets that have a slot without a value."""
+    return OPTIONAL.sub(lambda part: part[1] if all(values[name] for name in slots(part[1])) else "", item)
 
 
 def at(data: Any, path: str) -> Any:
