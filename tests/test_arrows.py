@@ -146,6 +146,7 @@ def test_the_libraries_of_trackers_are_loaded_by_name_and_by_their_child_alone(g
 
 
 @pytest.mark.parametrize("begun", LATE)
+@pytest.mark.long
 def test_a_program_starts_without_what_only_some_of_its_work_needs(begun: str) -> None:
     if "trainer" in begun:
         pytest.importorskip("torch", reason="the trainer's packages are not installed")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.site.running import Site
@@ -26,6 +27,7 @@ record(str(run.job_id), 1, [*(step(at, at, 0.0) for at in (1, 2, 3)), ended(4)])
 """
 
 
+@pytest.mark.long
 def test_a_rule_fires_and_leads_to_the_rollout_that_shows_why(
     site: Site, within: Callable[[str], Any], page: Page
 ) -> None:

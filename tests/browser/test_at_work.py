@@ -41,6 +41,7 @@ def at_work(done_run: Site, chromium: Browser, signed_in: dict) -> Iterator[str]
     context.close()
 
 
+@pytest.mark.long
 def test_a_running_rollout_is_watched_as_it_happens(at_work: str, page: Page) -> None:
     page.goto(at_work)
     page.get_by_role("link", name="Watch", exact=True).click()
@@ -77,6 +78,7 @@ def test_what_waits_is_raised_and_cancelled_and_its_order_is_seen(at_work: str, 
     look_at("workers/", page)
 
 
+@pytest.mark.long
 def test_two_browsers_stop_one_run_and_one_resumes_it(done_run: Site, at_work: str, page: Page) -> None:
     page.goto(at_work)
     other = page.context.new_page()

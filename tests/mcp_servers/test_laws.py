@@ -65,6 +65,7 @@ def test_a_write_that_is_not_marked_idempotent_is_not(server):
 
 
 @every_server
+@pytest.mark.long
 def test_a_large_world_keeps_the_laws_too(server):
     walked = record(server, 3, "large", 6)
     for law in LAWS:

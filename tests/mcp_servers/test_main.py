@@ -62,6 +62,7 @@ def test_ctrl_c_ends_it_without_a_word():
     assert (child.returncode, said) == (-signal.SIGINT, ("", ""))
 
 
+@pytest.mark.long
 def test_it_ends_when_its_client_goes():
     with greeted() as child:
         child.stdin.close()

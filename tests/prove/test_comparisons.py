@@ -227,6 +227,7 @@ for at, name in enumerate(MEASURING[:6]):
 """
 
 
+@pytest.mark.long
 def test_conversations_are_the_same_for_every_hash_seed(examples: list[Example], graph_folder: Path) -> None:
     environment = {**os.environ, "PYTHONHASHSEED": "4242", "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PROGRAM, str(graph_folder)]

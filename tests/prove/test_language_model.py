@@ -81,6 +81,7 @@ SPOILT: dict[str, tuple[Callable[[str, list[str]], str], str]] = {
 
 
 @pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.long
 def test_what_a_bad_model_words_stays_as_scripted_and_is_counted(
     how: str, scripted: list[Example], serve: Serve, tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ from training_worker.prove.synthesis.validate import Rejected, holds, provenance
 from training_worker.prove.trajectory import Example, Failure
 
 COUNTS = by_kind((403, 55, 42))
+NAME = re.compile(r'"[^"]++"|\b[\w-]++\.[a-z]{2,4}\b|\b[A-Z]{3,4}-\d{4}\b')  # what is quoted, files and ids
 NAMES = {name for name in TOOLS if "_" in name} | {
     parameter for _, tool in TOOLS.values() for parameter in tool.input_schema["properties"] if "_" in parameter
 }
@@ -172,6 +173,14 @@ def test_every_persona_speaks_and_nobody_says_a_name_out_of_the_code(people: lis
             for word in re.findall(r"\w+", spoken(value))
         }
         assert (said - values) & NAMES == set(), example.turns
+
+
+def test_a_request_that_is_declined_alone_names_what_it_is_about(people: list[Example]) -> None:
+    """Not "that file", where the answer then names a file that nobody mentioned."""
+    for example in people:
+        if example.kind == "irrelevance" and len(example.turns) == 1:
+            said = example.turns[0].lower()
+            assert all(name.strip('"').lower() in said for name in NAME.findall(example.answers[0])), example
 
 
 def test_knobs_are_on_record(people: list[Example]) -> None:

@@ -101,6 +101,7 @@ def test_doing_nothing_is_not_enough_exactly_where_the_ground_truth_changes_some
         )
 
 
+@pytest.mark.long
 def test_an_order_that_changes_nothing_but_time_stamps_and_ids_is_as_good(chains: list[Example]) -> None:
     """Every other order of the steps in which they all succeed: either the rows tell it apart, or nothing does."""
     equal = 0

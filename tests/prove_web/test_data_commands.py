@@ -159,6 +159,7 @@ def test_exporting_what_is_not_there_says_so(tmp_path: Path) -> None:
         said("export", tmp_path)
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,6 +238,7 @@ def knowing(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Served:
     return there
 
 
+@pytest.mark.long
 def test_a_data_set_in_a_models_words_holds_and_costs_nothing_the_second_time(tmp_path: Path, knowing: Served) -> None:
     said("synthesize", "few", out=tmp_path / "set", processes=1)
     told = said("paraphrase", tmp_path / "set", out=tmp_path / "worded")

@@ -100,6 +100,7 @@ def test_a_check_names_the_law_that_a_server_breaks(monkeypatch: pytest.MonkeyPa
     assert "always true" in found.faults[0] and "call 1" in found.faults[0]
 
 
+@pytest.mark.long
 def test_a_check_that_is_asked_for_is_shown_once_it_has_been_run(
     mary_browser: Client, project: Project, broker: str
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_check_of_other_code_is_said_to_be_that() -> None:
     assert checking.health(["crm"])["crm"].state == "never"
 
 
+@pytest.mark.long
 def test_the_command_checks_and_says_what_is_not_there() -> None:
     call_command("check_servers", "maps")
     assert ServerCheck.objects.get().ok

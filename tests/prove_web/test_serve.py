@@ -269,6 +269,7 @@ def test_a_folder_that_cannot_be_written_is_one_line_with_the_way_out(tmp_path: 
     assert "set PROVE_DATA" in line
 
 
+@pytest.mark.long
 def test_a_data_folder_of_a_newer_version_is_left_byte_for_byte(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "prove.sqlite3")) as database:
         database.execute("pragma journal_mode=wal")
@@ -302,6 +303,7 @@ def test_an_address_of_a_broker_that_makes_no_sense_is_one_line(tmp_path: Path) 
     assert "REDIS_URL is no address of a broker" in refusal(serve(tmp_path, PROVE_PORT="0", REDIS_URL="nonsense"))
 
 
+@pytest.mark.long
 def test_a_broker_that_does_not_answer_is_one_line_and_no_migration(tmp_path: Path) -> None:
     line = refusal(serve(tmp_path, "--port", "0", REDIS_URL="redis://me:secret@127.0.0.1:1/0"))
     assert "the broker at redis://***@127.0.0.1:1/0 did not answer" in line

@@ -42,6 +42,7 @@ def failing(verdict: Verdict) -> list[str]:
 
 
 @pytest.mark.parametrize("name", EVERY)
+@pytest.mark.long
 def test_every_family_passes_with_its_weights(name: str, family_folder: Callable[[str], Path]) -> None:
     verdict = audit_folder(family_folder(name))
     assert verdict.ok, told(verdict)
@@ -143,6 +144,7 @@ def test_a_tokenizer_without_weights_is_audited_alone(tmp_path: Path, family_fol
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "config.json", "model.safetensors"])
+@pytest.mark.long
 def test_a_file_cut_short_is_told_with_a_remedy(
     tmp_path: Path, family_folder: Callable[[str], Path], name: str
 ) -> None:

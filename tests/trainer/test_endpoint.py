@@ -20,6 +20,7 @@ from training_worker.prove.trajectory import Message, ToolCall
 
 from .double import example
 
+pytestmark = pytest.mark.long  # Transformers' server takes half a minute to start
 WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"
 UP = re.compile(r"running on (http://127\.0\.0\.1:\d+)")
 

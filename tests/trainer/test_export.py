@@ -54,6 +54,7 @@ def test_the_folder_loads_with_both_splits(exported: Path, examples: list[Exampl
         assert row["id"] == example.id and said == chat_messages(example)
 
 
+@pytest.mark.long
 def test_a_chat_template_renders_its_messages_as_our_own(
     exported: Path, examples: list[Example], policy: Policy, tmp_path: Path
 ) -> None:

@@ -110,6 +110,7 @@ def test_ctrl_c_is_answered_in_one_line_and_leaves_a_checkpoint(stopped: Stopped
     assert "Traceback" not in stopped.out + stopped.err
 
 
+@pytest.mark.long
 def test_after_a_stop_the_run_ends_with_every_step_told_once(stopped: Stopped, last: tuple[int, str]) -> None:
     code, said = last
     assert code == 3, said  # all ran, and an untrained policy gains nothing
@@ -133,16 +134,24 @@ def test_after_a_kill_the_run_ends_with_every_step_told_once(policy: Path, tmp_p
     assert steps(tmp_path) == kept_steps(tmp_path) == list(range(1, STEPS + 1))
 
 
-def test_a_run_leaves_a_summary_and_plots(stopped: Stopped, last: tuple[int, str]) -> None:
-    folder = stopped.data / "pipeline"
+@pytest.fixture(scope="module")
+def finished(policy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a run that nothing stopped."""
+    data = tmp_path_factory.mktemp("finished")
+    assert run(data, policy)[0] == 3
+    return data
+
+
+def test_a_run_leaves_a_summary_and_plots(finished: Path) -> None:
+    folder = finished / "pipeline"
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["steps"] == STEPS and summary["sampled"]["examples"] == 3
     for name in ("training.png", "held-out.png"):
         assert (folder / "plots" / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_second_run_keeps_what_is_done(stopped: Stopped, last: tuple[int, str], policy: Path) -> None:
-    code, said = run(stopped.data, policy)
+def test_a_second_run_keeps_what_is_done(finished: Path, policy: Path) -> None:
+    code, said = run(finished, policy)
     assert (code, said.count("kept from before")) == (3, 5)
 
 

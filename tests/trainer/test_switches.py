@@ -300,6 +300,7 @@ class Killed(Exception):
     """What stands for a kill between two checkpoints."""
 
 
+@pytest.mark.long
 def test_a_killed_run_goes_on_with_its_pools_curriculum_resampling_and_adapters(run: GRPORun, tmp_path: Path) -> None:
     run = replace(
         run,

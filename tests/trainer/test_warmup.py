@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.prove.known import known_examples
 from training_worker.prove.trajectory import dumps
 from training_worker.trainer.warmup import main
 
 
+@pytest.mark.long
 def test_a_warm_up_goes_on_with_its_data_and_begins_again_with_other_data(tmp_path: Path) -> None:
     lines, data, out = [dumps(one) for one in known_examples(44)], tmp_path / "train.jsonl", tmp_path / "policy"
 

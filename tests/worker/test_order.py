@@ -24,6 +24,7 @@ def busy(running_worker: Web) -> Iterator[str]:
     web.say(job, stop="now")
 
 
+@pytest.mark.long
 def test_a_worker_starts_jobs_by_their_places_and_tells_its_name(running_worker: Web, busy: str) -> None:
     web = running_worker
     jobs = [web.send("graph", WRONG) for _ in range(4)]

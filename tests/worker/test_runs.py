@@ -99,6 +99,7 @@ def test_a_later_attempt_ends_the_one_before(web: Web, data: str, worker: Worker
     web.until_ended(job)
 
 
+@pytest.mark.long
 def test_a_child_that_is_killed_from_outside_is_lost_and_the_next_attempt_goes_on(
     running_worker: Web, made: Path
 ) -> None:

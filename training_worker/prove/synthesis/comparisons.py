@@ -65,7 +65,7 @@ SUM_ANSWERS = (
 OF_SEVERAL = re.compile("The rest|Otherwise")
 WINNER_ANSWERS = (
     "{winner} has {rank}, with {value}; I see {others}.", "{winner} has {rank}: {value}, against {others}.",
-    "It is {winner} with {rank}: {value}, compared with {others}.",
+    "It is {winner} that has {rank}: {value}, compared with {others}.",
     "With {value}, {winner} has {rank}. The rest: {others}.", "{winner} has {rank}, {value}. Otherwise: {others}.",
     "I see {value} for {winner}, so that has {rank}. Otherwise: {others}.",
 )  # fmt: skip

@@ -109,6 +109,7 @@ class Dialogue:
         planner = Planner(lesson.world.fork(), lesson.graph, shown, self.draw, self.today, optional)
         self.hidden = -1 if lesson.task.abstains else None  # the position of a wish that no shown tool may serve
         self.situations: list[str] = []  # that were said
+        self.requested: list[Wish] = []  # in the user's words
         self.plan = self.draw_plan(planner)
         self.features = set(self.plan.features)
         self.turns = self.abstention() if lesson.task.abstains else self.script()
@@ -456,6 +457,7 @@ class Dialogue:
     def request(self, wish: Wish, position: int, opening: bool, open: OpenValue | None) -> str:
         """Return a wish as a sentence of its own."""
         words = self.pointed(wish)
+        self.requested.append(wish)
         if open:
             words[open.slot] = open.vague
         text = wish.phrase.format(**words)
@@ -476,9 +478,9 @@ class Dialogue:
         """Return the words for a wish's slots, where "that card" stands for a card that the wish before named."""
         words = dict(wish.words)
         at = next((at for at, one in enumerate(self.plan.wishes) if one is wish), 0)
-        if not at:
+        before = [one for one in self.plan.wishes[max(0, at - 2) : at] if one in self.requested]
+        if not before:
             return words
-        before = self.plan.wishes[max(0, at - 2) : at]
         spoken = [one for wish in before for many in wish.referents.values() for one in many]
         entities = phrases_for(wish.tool).entities
         for slot, referents in wish.referents.items():

@@ -28,7 +28,7 @@ PERSONS = (
     (re.compile(r"\bwe\b"), "you"),
 )
 TITLE_END = re.compile(r"[.;:(](?:\s|$)|, (?:with|at most|oldest|newest|such|or none|to)\b")
-QUOTED = re.compile(r"(\"[^\"]*+\"|“[^“”]*+”)")
+QUOTED = re.compile(r"(\"[^\"]*+\"|“[^“”]*+”|\b\w++:\w++)")  # "reporter:me" is a query's own
 BY_DEFAULT = re.compile(r"\b(\d+) by default")
 PLAIN = ("That is done.", "It worked, that is taken care of.", "That went through.")
 NOTHING = ("Nothing came up.", "There is nothing to show.")
