@@ -145,8 +145,9 @@ def test_the_libraries_of_trackers_are_loaded_by_name_and_by_their_child_alone(g
     assert {who for module in loading for who in graph.find_modules_that_directly_import(module)} == set()
 
 
-@pytest.mark.parametrize("begun", LATE)
-@pytest.mark.long
+@pytest.mark.parametrize(
+    "begun", [pytest.param(one, marks=[pytest.mark.long] if at else []) for at, one in enumerate(LATE)]
+)
 def test_a_program_starts_without_what_only_some_of_its_work_needs(begun: str) -> None:
     if "trainer" in begun:
         pytest.importorskip("torch", reason="the trainer's packages are not installed")

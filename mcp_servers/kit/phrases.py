@@ -47,7 +47,8 @@ class ToolPhrases:
     `clauses` are requests without a subject that can be joined ("freeze {card}"), `sentences` are whole ones ("I can't
     find my wallet, so {card} has to be blocked."). `answers` report a result, `none` an empty one; `item` words one row
     of the list at `list` in the result ("" where the result itself is the list), `also` rows of further lists, by where
-    they are; a part of a row in brackets is said where the row has its values. `measures` are numbers of its result.
+    they are; a part of it in brackets is left out for rows that lack one of its fields. `measures` are numbers of its
+    result.
     """
 
     __pydantic_config__ = STRICT

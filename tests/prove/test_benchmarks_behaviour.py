@@ -58,7 +58,6 @@ def test_every_behaviour_has_its_cases_and_all_hold_in_a_replay(suite: Behaviour
         holds(case.example)
 
 
-@pytest.mark.long
 def test_the_same_seed_gives_the_same_cases(suite: Behaviours, graphs: Path) -> None:
     assert behaviours(OPTIONS, graphs).version == suite.version
 

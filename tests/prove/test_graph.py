@@ -191,7 +191,6 @@ def test_a_torn_cache_is_built_again(torn: str, kept: Path, tmp_path: Path) -> N
     assert path.read_bytes() == whole
 
 
-@pytest.mark.long
 def test_another_process_with_another_hash_seed_makes_the_same_graph_and_the_same_examples(graph: nx.DiGraph) -> None:
     command = [sys.executable, "-c", ELSEWHERE.format(count=EXAMPLES, servers=tuple(SERVERS))]
     environment = {**os.environ, "PYTHONHASHSEED": "4242"}

@@ -30,7 +30,7 @@ from training_worker.prove.synthesis.validate import Rejected, holds, provenance
 from training_worker.prove.trajectory import Example, Failure
 
 COUNTS = by_kind((403, 55, 42))
-NAME = re.compile(r'"[^"]++"|\b[\w-]++\.[a-z]{2,4}\b|\b[A-Z]{3,4}-\d{4}\b')  # what is quoted, files and ids
+NAMED_THING = re.compile(r'"[^"]++"|\b[\w-]++\.[a-z]{2,4}\b|\b[A-Z]{3,4}-\d{4}\b')  # quoted texts, files and ids
 NAMES = {name for name in TOOLS if "_" in name} | {
     parameter for _, tool in TOOLS.values() for parameter in tool.input_schema["properties"] if "_" in parameter
 }
@@ -176,11 +176,10 @@ def test_every_persona_speaks_and_nobody_says_a_name_out_of_the_code(people: lis
 
 
 def test_a_request_that_is_declined_alone_names_what_it_is_about(people: list[Example]) -> None:
-    """Not "that file", where the answer then names a file that nobody mentioned."""
-    for example in people:
-        if example.kind == "irrelevance" and len(example.turns) == 1:
-            said = example.turns[0].lower()
-            assert all(name.strip('"').lower() in said for name in NAME.findall(example.answers[0])), example
+    """The user has said every name that the refusal says: none asks about "that file", which nobody mentioned."""
+    declined = [one for one in people if one.kind == "irrelevance" and len(one.turns) == 1]
+    names = [(name, one.turns[0].lower()) for one in declined for name in NAMED_THING.findall(one.answers[0])]
+    assert names and all(name.strip('"').lower() in said for name, said in names)
 
 
 def test_knobs_are_on_record(people: list[Example]) -> None:

@@ -141,7 +141,6 @@ def test_a_site_in_use_comes_back_with_the_same_pages(
     assert not (back / STAGING).exists()
 
 
-@pytest.mark.long
 def test_what_is_large_can_be_left_out(site: tuple[Path, dict[str, str]]) -> None:
     data = site[0]
 

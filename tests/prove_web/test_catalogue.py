@@ -95,7 +95,6 @@ def test_every_server_has_a_card_and_a_page_with_all_of_its_tools(page: Callable
 
 
 @pytest.mark.parametrize("server", EACH_SERVER)
-@pytest.mark.long
 def test_every_tool_has_a_page_with_all_of_its_parameters(server: str, page: Callable[..., Any]) -> None:
     for name, tool in SERVERS[server].tools.items():
         shown = page("tool", name).content.decode()

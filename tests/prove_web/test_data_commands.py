@@ -159,7 +159,6 @@ def test_exporting_what_is_not_there_says_so(tmp_path: Path) -> None:
         said("export", tmp_path)
 
 
-@pytest.mark.long
 def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,7 +129,6 @@ def test_a_check_of_other_code_is_said_to_be_that() -> None:
     assert checking.health(["crm"])["crm"].state == "never"
 
 
-@pytest.mark.long
 def test_the_command_checks_and_says_what_is_not_there() -> None:
     call_command("check_servers", "maps")
     assert ServerCheck.objects.get().ok

@@ -106,7 +106,6 @@ def test_a_data_set_is_asked_for(furnished: dict[str, Any]) -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.long
 def test_pages_among_many_runs_are_timed_beside_those_among_few(
     settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,7 +103,6 @@ def test_event_files_of_torch_are_read_as_its_trainers_name_things(project: Proj
     assert [(row["step"], row["metrics"]) for row in found[1].held_out] == [(2, {"loss": 0.25})]
 
 
-@pytest.mark.long
 def test_a_folder_that_mlflow_made_is_read_from_its_zip(
     as_user: Callable[[User], Client], mary: User, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,9 +171,9 @@ def test_data_made_by_servers_that_behaved_differently_are_made_again(
 
 @pytest.mark.parametrize("torn", ["missing", "cut"])
 def test_a_policy_that_cannot_be_read_is_one_line_with_the_remedy(
-    torn: str, stopped: Stopped, policy: Path, tmp_path: Path
+    torn: str, finished: Path, policy: Path, tmp_path: Path
 ) -> None:
-    shutil.copytree(stopped.data / "pipeline" / "graph", tmp_path / "data" / "pipeline" / "graph")
+    shutil.copytree(finished / "pipeline" / "graph", tmp_path / "data" / "pipeline" / "graph")
     broken = tmp_path / "policy"
     if torn == "cut":
         broken.mkdir()

@@ -71,7 +71,6 @@ def test_a_broker_that_is_killed_and_comes_back_loses_nothing(web: Web, worker: 
     assert [event["seq"] for event in web.events[job]] == list(range(1, len(web.events[job]) + 1))
 
 
-@pytest.mark.long
 def test_a_second_message_of_an_attempt_does_no_harm(running_worker: Web) -> None:
     web = running_worker
     job = web.send("dataset", FEW)

@@ -46,7 +46,6 @@ def told(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [event["data"] for event in events if event["kind"] == kind]
 
 
-@pytest.mark.long
 def test_a_supervised_run_is_trained_watched_and_compared(made: Path, jobs: Path) -> None:
     events = done(jobs, sft_of(made, max_steps=3))
     [end] = told(events, "ended")

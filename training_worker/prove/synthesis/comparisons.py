@@ -45,7 +45,7 @@ SUMS_OF_AMOUNTS = (
     "Put the {plural} of {all} into one sum for me.", "Tot up the {plural} of {all}, please.",
 )  # fmt: skip
 SUMS_OF_COUNTS = (
-    "How {many} {plural} do {all} have together?", "How {many} {plural} are there in all for {all}?",
+    "How {many} {plural} do {all} have together?", "How {many} {plural} does that make in all for {all}?",
     "Between them, how {many} {plural} do {all} have?", "Add up the {plural} of {all} for me.",
     "I need the number of {plural} that {all} have in total.", "Count the {plural} of {all} together, please.",
     "Taken together, how {many} {plural} do {all} have?", "What is the total of {plural} for {all}?",

@@ -109,7 +109,7 @@ class Dialogue:
         planner = Planner(lesson.world.fork(), lesson.graph, shown, self.draw, self.today, optional)
         self.hidden = -1 if lesson.task.abstains else None  # the position of a wish that no shown tool may serve
         self.situations: list[str] = []  # that were said
-        self.requested: list[Wish] = []  # in the user's words
+        self.requested: list[Wish] = []  # what the user has asked for so far
         self.plan = self.draw_plan(planner)
         self.features = set(self.plan.features)
         self.turns = self.abstention() if lesson.task.abstains else self.script()
@@ -325,10 +325,8 @@ class Dialogue:
     def closing(self, group: Sequence[int]) -> str:
         first = self.plan.wishes[group[0]]
         text = self.reports(group)
-        word = text.partition(" ")[0].strip(":,.")
-        usual = DONE if TOOLS[first.tool][1].writes else SHOWN
-        openings = [one for one in usual if not (one and one.startswith(word))]  # not "Done. Done: ..."
-        return TWICE.sub(r"\1", closing_text([text], self.manner, openings if first.done else [""]))
+        openings = DONE if TOOLS[first.tool][1].writes else SHOWN
+        return TWICE.sub(r"\1", closing_text([text], self.manner, openings if first.done else ("",)))
 
     def reports(self, group: Sequence[int]) -> str:
         """Return the reports of some wishes."""
@@ -369,7 +367,7 @@ class Dialogue:
 
     def open_value(self) -> OpenValue:
         """Return a value that the user can leave open. Raises NothingFits where there is none."""
-        tools = [wish.tool for wish in self.plan.wishes]  # "open one of the messages", then another: what is which?
+        tools = [wish.tool for wish in self.plan.wishes]  # of two wishes for one tool, either might be meant
         options = [
             (at, slot)
             for at, wish in enumerate(self.plan.wishes)
@@ -478,7 +476,7 @@ class Dialogue:
         """Return the words for a wish's slots, where "that card" stands for a card that the wish before named."""
         words = dict(wish.words)
         at = next((at for at, one in enumerate(self.plan.wishes) if one is wish), 0)
-        before = [one for one in self.plan.wishes[max(0, at - 2) : at] if one in self.requested]
+        before = [one for one in self.plan.wishes[max(0, at - 2) : at] if any(one is said for said in self.requested)]
         if not before:
             return words
         spoken = [one for wish in before for many in wish.referents.values() for one in many]

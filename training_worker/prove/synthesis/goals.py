@@ -52,7 +52,7 @@ WIDE = re.compile(
     r"[a-z](?:(?!\b(?:it|its|it's|is|has|was|that|this|one|itself|says|starts|begins|ends|costs|does|gets|takes|holds|works)\b).)*"
 )
 """Phrases that may be about several things: requests in which nothing stands in the singular."""
-AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again under the same name
+AGAIN = 0.8  # of the days, numbers and choices that an earlier call had are used again for another entity
 COUNTS = ("count", "files", "total_count")  # fields of a result that say how many rows there are in all
 PAGES = ("latest", "newest_comments", "largest", "reviews")  # fields of a result that list a few of many
 PLAIN_NAMES = 6  # times as readily an entity is called by words as by a number or a day
@@ -808,9 +808,10 @@ class Planner:
         for call in reversed(self.calls):
             again = call.arguments.get(parameter)
             near = TOOLS[call.tool][0] is server and call.tool != tool.name
-            if call.writes and not used.isdisjoint({one.id for one in call.result.entities}):
-                continue  # it has this value already
-            if near and again is not None and same_kind(tool, call.tool, parameter) and self.draw.chance(AGAIN):
+            if not near or again is None or not same_kind(tool, call.tool, parameter):
+                continue
+            rows = [one.row for one in call.result.entities if one.id in used and one.row]
+            if all(row.get(parameter) != again for row in rows) and self.draw.chance(AGAIN):  # or nothing would change
                 return again
         context, said = self.contexts[server.name], phrases_for(tool.name).values.get(parameter)
         return value(tool, parameter, schema, context, self.draw, self.world, used, said.days if said else "soon")

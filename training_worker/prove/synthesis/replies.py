@@ -28,7 +28,7 @@ PERSONS = (
     (re.compile(r"\bwe\b"), "you"),
 )
 TITLE_END = re.compile(r"[.;:(](?:\s|$)|, (?:with|at most|oldest|newest|such|or none|to)\b")
-QUOTED = re.compile(r"(\"[^\"]*+\"|“[^“”]*+”|\b\w++:\w++)")  # "reporter:me" is a query's own
+AS_WRITTEN = re.compile(r"(\"[^\"]*+\"|“[^“”]*+”|\b\w++:[^\s\"“”]++)")  # quoted text, and terms such as "reporter:me"
 BY_DEFAULT = re.compile(r"\b(\d+) by default")
 PLAIN = ("That is done.", "It worked, that is taken care of.", "That went through.")
 NOTHING = ("Nothing came up.", "There is nothing to show.")
@@ -231,7 +231,7 @@ def addressed(words: str) -> str:
     """Return the user's words as the assistant says them: "my savings account" becomes "your savings account"."""
     if words[:1] in '"“':
         return words
-    parts = QUOTED.split(words)  # what is quoted stays as it is
+    parts = AS_WRITTEN.split(words)
     for pattern, other in PERSONS:
         parts[::2] = [pattern.sub(other, part) for part in parts[::2]]
     return "".join(parts)
@@ -243,8 +243,14 @@ def sentence(text: str) -> str:
 
 
 def closing_text(reports: Sequence[str], draw: Draw, openings: Sequence[str] = SHOWN) -> str:
-    """Return the text that ends a turn: the reports, perhaps with a word before and after."""
-    return draw.choice(openings) + " ".join(reports) + draw.choice(CLOSINGS)
+    """Return the text that ends a turn: the reports, perhaps with a word before (not "Done. Done:") and after."""
+    text = " ".join(reports)
+    fitting = [one for one in openings if not one or first_word(one) != first_word(text)]
+    return draw.choice(fitting) + text + draw.choice(CLOSINGS)
+
+
+def first_word(text: str) -> str:
+    return text.partition(" ")[0].strip(".,:")
 
 
 def declined(label: str, value: str, draw: Draw) -> str:
