@@ -19,7 +19,7 @@ from .dedup import distinct
 from .shards import SIZE, Draws, Result, Task
 
 ENOUGH = 25  # conversations that a tool should come in
-FOR_EACH = 4  # draws about a tool for each conversation that it lacks
+FOR_EACH = 6  # draws about a tool for each conversation that it lacks
 RESERVE = 12  # of so many conversations one is drawn only in the second round, about tools that came too seldom
 EXAMPLE = re.compile(r"(?:train|held_out)-\d+-\d+")
 SPARE = 10  # draws of a kind beyond what lacks of it
