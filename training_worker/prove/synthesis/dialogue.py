@@ -198,7 +198,7 @@ class Dialogue:
     def script(self) -> list[ScriptedTurn]:
         """Return the turns: which wishes each asks for, the steps that fulfil them and the text that ends it."""
         wishes, groups = self.plan.wishes, self.draw_groups()
-        open = self.open_value() if self.task.level == "missing" else None
+        open = self.open_value(groups) if self.task.level == "missing" else None
         turns, numbers = list[ScriptedTurn](), dict[int, int]()
         for number, group in enumerate(groups):
             words = self.sentence(
@@ -365,14 +365,18 @@ class Dialogue:
             values += [word(phrases, row, name, self.today) for name in one.description.fields]
         return any(value and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) for value in values)
 
-    def open_value(self) -> OpenValue:
-        """Return a value that the user can leave open. Raises NothingFits where there is none."""
-        tools = [wish.tool for wish in self.plan.wishes]  # of two wishes for one tool, either might be meant
+    def open_value(self, groups: Sequence[Sequence[int]]) -> OpenValue:
+        """Return a value that the user can leave open, where no other wish of its turn is for the same tool.
+
+        `groups` are the positions of the wishes by turn. Raises NothingFits where there is none.
+        """
+        wishes = self.plan.wishes
         options = [
             (at, slot)
-            for at, wish in enumerate(self.plan.wishes)
+            for group in groups
+            for at, wish in [(at, wishes[at]) for at in group]
             if wish.done and not wish.condition and len(wish.calls) == 1 and wish.link != "corrected"
-            if tools.count(wish.tool) == 1
+            if [wishes[other].tool for other in group].count(wish.tool) == 1
             for slot in slots(wish.phrase)
             if slot in TOOLS[wish.tool][1].required
         ]
