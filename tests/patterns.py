@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("mcp_servers", "training_worker", "prove_web")
 FUNCTIONS = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 ANCHORED = {"match", "fullmatch"}
-LENGTH, SECONDS = 20_000, 1
+LENGTH, SECONDS = 30_000, 1
 REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
 OF_CATEGORY = {
     codes.CATEGORY_DIGIT: "0",

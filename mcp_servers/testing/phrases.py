@@ -40,13 +40,15 @@ DETERMINERS = "the|my|our|your|a|an|this|that|his|her|their"
 
 
 def check(server: Server[Any]) -> list[str]:
-    """Return what is wrong with a server's phrases, each with its place; nothing when all fit."""
+    """Return what is wrong with a server's phrases, each with its file and line; nothing when all fit."""
     try:
         phrases = load(server.folder)
     except PhraseError as error:
         return [str(error)]
     found = [*tool_faults(server, phrases), *entity_faults(server, phrases), *value_faults(server, phrases)]
-    return [f"{server.name}/{FILE}: {one}" for one in (*found, *situation_faults(server, phrases))]
+    lines = (server.folder / FILE).read_text("utf-8").splitlines()
+    faults = (*found, *situation_faults(server, phrases))
+    return [f"{server.name}/{FILE}:{find_line(lines, find_table(lines, one), one)}: {one}" for one in faults]
 
 
 def tool_faults(server: Server[Any], phrases: Phrases) -> Iterator[str]:
@@ -241,10 +243,15 @@ def check_scenarios(path: Path = SCENARIOS) -> list[str]:
     return faults + [f"{path.name}: {fault}" for fault in alike(sayings, ALIKE)]
 
 
+def find_table(lines: list[str], fault: str) -> int:
+    """Return the number of the line at which the table begins that a fault names, as in "[tools.pay_payee]"; else 1."""
+    named = re.match(r"\[[^\]]*\]", fault)
+    return next((number for number, line in enumerate(lines, 1) if named and line.startswith(named[0])), 1)
+
+
 def find_line(lines: list[str], start: int, fault: str) -> int:
-    """Return the number of the line of a scenario that has the text which a fault quotes first; else its first."""
-    quoted = re.search(r"'([^']*)'|\"([^\"]*)\"", fault)
-    text = quoted and (quoted[1] or quoted[2])
+    """Return the number of the line, from `start` on, that has the longest text which a fault quotes; else `start`."""
+    text = max((one or other for one, other in re.findall(r"'([^']*)'|\"([^\"]*)\"", fault)), key=len, default="")
     return next((number for number, line in enumerate(lines, 1) if text and number >= start and text in line), start)
 
 

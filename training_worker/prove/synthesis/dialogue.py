@@ -324,9 +324,8 @@ class Dialogue:
 
     def closing(self, group: Sequence[int]) -> str:
         first = self.plan.wishes[group[0]]
-        text = self.reports(group)
         openings = DONE if TOOLS[first.tool][1].writes else SHOWN
-        return TWICE.sub(r"\1", closing_text([text], self.manner, openings if first.done else ("",)))
+        return TWICE.sub(r"\1", closing_text([self.reports(group)], self.manner, openings if first.done else ("",)))
 
     def reports(self, group: Sequence[int]) -> str:
         """Return the reports of some wishes."""
@@ -374,7 +373,8 @@ class Dialogue:
         options = [
             (at, slot)
             for group in groups
-            for at, wish in [(at, wishes[at]) for at in group]
+            for at in group
+            for wish in [wishes[at]]
             if wish.done and not wish.condition and len(wish.calls) == 1 and wish.link != "corrected"
             if [wishes[other].tool for other in group].count(wish.tool) == 1
             for slot in slots(wish.phrase)
