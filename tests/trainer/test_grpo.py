@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.metrics import METRICS, TERMS, TOOLS
@@ -187,14 +188,14 @@ def test_log_probabilities_of_groups_are_those_of_separate_rows(
     samples = sample(taught, tokenizer, examples[:3], 3, limits=LIMITS, attempt=Bank)
     samples = [samples[i] for i in torch.randperm(9, generator=torch.Generator().manual_seed(0))]
     with torch.no_grad():
-        found, entropy = group_logprobs(
-            taught, [one.prompt_ids for one in samples], [one.completion_ids for one in samples], temperature=1.0
-        )
-    for i, one in enumerate(samples):
-        here = slice(0, len(one.completion_ids))
-        spoken = torch.tensor(one.env_mask).bool()
-        assert torch.allclose(found[i, here][spoken], torch.tensor(one.logprobs)[spoken], atol=1e-4)
-        assert (entropy[i, here] > 0).all() and not found[i, len(one.completion_ids) :].any()
+        prompts, completions = [one.prompt_ids for one in samples], [one.completion_ids for one in samples]
+        spoken = pad_sequence([torch.tensor(one.env_mask) for one in samples], batch_first=True)
+        found = group_logprobs(taught, prompts, completions, spoken, temperature=1.0)
+        first = spoken * (spoken.cumsum(1) < 6)  # as where only the first choices of a rollout get credit
+        parts = group_logprobs(taught, prompts, completions, first, temperature=1.0)
+    expected = pad_sequence([torch.tensor(one.logprobs) for one in samples], batch_first=True)
+    assert torch.allclose(found, expected, atol=1e-4) and found.abs().sum() > 1
+    assert torch.allclose(parts, expected * first, atol=1e-4)
 
 
 def test_what_is_held_for_the_backward_pass_does_not_grow_with_the_groups(taught: Qwen3ForCausalLM) -> None:
@@ -210,7 +211,8 @@ def test_what_is_held_for_the_backward_pass_does_not_grow_with_the_groups(taught
 
         prompts = [[5 + number, 6, 7] for number in range(groups) for _ in range(4)]
         with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-            logprobs, _ = group_logprobs(taught, prompts, [[8, 9, 10, 11]] * len(prompts), temperature=1.0)
+            ids = torch.tensor([[8, 9, 10, 11]] * len(prompts))
+            logprobs = group_logprobs(taught, prompts, ids.tolist(), torch.ones_like(ids), temperature=1.0)
         assert logprobs.requires_grad
         return sum(sizes.values())
 

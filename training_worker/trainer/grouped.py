@@ -1,103 +1,83 @@
 """Log-probabilities of whole groups with gradients: the prompt a group shares is read once, not once per rollout.
 
-Activations are those of one group at a time: the backward pass computes each group again (activation checkpointing,
-Chen et al. 2016), so memory does not grow with the number of groups. Attention never holds a matrix of weights.
+A group is one packed sequence, the prompt and then its completions, so nothing is padded. Activations are those of one
+group at a time: the backward pass computes each group again (activation checkpointing, Chen et al. 2016), so memory
+does not grow with the number of groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, chain, pairwise
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad, scaled_dot_product_attention
+from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 from transformers import Qwen3ForCausalLM
 
-from .qwen3 import FORBIDDEN, hidden_states, padded, rotary
+from .qwen3 import hidden_states, rotary
 
 
 def group_logprobs(
-    model: Qwen3ForCausalLM, prompts: Sequence[Sequence[int]], completions: Sequence[Sequence[int]], temperature: float
-) -> tuple[Tensor, Tensor]:
-    """Log-probabilities and entropies (samples, longest completion) of the completions' tokens; 0 where padded.
+    model: Qwen3ForCausalLM,
+    prompts: Sequence[Sequence[int]],
+    completions: Sequence[Sequence[int]],
+    wanted: Tensor,
+    temperature: float,
+) -> Tensor:
+    """Log-probabilities (samples, longest completion) of the completions' tokens that are `wanted`; 0 elsewhere.
 
-    Samples may come in any order; those with equal prompts are a group and share them. A group is padded to its own
-    longest completion only. Entropies carry no gradient.
+    Samples may come in any order; those with equal prompts are a group and share them. Nothing behind the last token
+    wanted of a completion is read.
     """
     groups: dict[tuple[int, ...], list[int]] = {}
     for i, prompt in enumerate(prompts):
         groups.setdefault(tuple(prompt), []).append(i)
-    longest = max(map(len, completions))
-    parts = [
-        checkpoint(
-            read_group,
-            model,
-            p,
-            [completions[i] for i in rows],
-            temperature,
-            use_reentrant=False,
-            preserve_rng_state=False,
+    found, places = list[Tensor](), list[Tensor]()
+    for prompt, rows in groups.items():
+        here = wanted[rows].nonzero()
+        lasts = [int(at[-1]) + 1 if len(at := row.nonzero()[:, 0]) else 0 for row in wanted[rows]]
+        parts = [completions[row][:last] for row, last in zip(rows, lasts, strict=True)]
+        found.append(
+            checkpoint(
+                read_group, model, prompt, parts, here, temperature, use_reentrant=False, preserve_rng_state=False
+            )
         )
-        for p, rows in groups.items()
-    ]
-    order = torch.tensor([i for rows in groups.values() for i in rows]).argsort()
-    said, entropy = (
-        torch.cat([pad(part[which], (0, longest - part[which].shape[1])) for part in parts])[order] for which in (0, 1)
-    )
-    return said, entropy
+        places.append(torch.stack([torch.tensor(rows)[here[:, 0]], here[:, 1]]))
+    rows_at, tokens_at = torch.cat(places, 1)
+    return torch.zeros(wanted.shape).index_put((rows_at, tokens_at), torch.cat(found))
 
 
 def read_group(
-    model: Qwen3ForCausalLM, prompt: Sequence[int], completions: Sequence[Sequence[int]], temperature: float
-) -> tuple[Tensor, Tensor]:
-    """The same of the completions of one prompt."""
-    size, longest = len(completions), max(map(len, completions))
-    angles = rotary(model, len(prompt) + longest)
-    last, prefix = read_prompt(model, prompt, angles)
-    ids = padded(completions, longest)
-    own = read_completions(model, ids, len(prompt), prefix, angles)
-    hidden = torch.cat([last.expand(size, -1)[:, None], own[:, :-1]], 1)  # (samples, longest, width)
-    real = torch.arange(longest) < torch.tensor([len(completion) for completion in completions])[:, None]
-    spread = torch.log_softmax(model.lm_head(hidden[real]).float() / temperature, -1)
-    said = spread.gather(1, ids[real][:, None])[:, 0]
-    with torch.no_grad():
-        entropy = -(spread.exp() * spread).sum(-1)
-    blank = torch.zeros(ids.shape)
-    return blank.index_put((real,), said), blank.index_put((real,), entropy)
-
-
-def read_prompt(
-    model: Qwen3ForCausalLM, prompt: Sequence[int], angles: tuple[Tensor, Tensor]
-) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-    """The last hidden state of a prompt (width,), and keys and values (1, kv heads, tokens, dim) of every layer."""
-    prefix: list[tuple[Tensor, Tensor]] = []
-
-    def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        prefix.append((k, v))
-        return scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-
-    hidden = hidden_states(model, torch.tensor([prompt]), torch.arange(len(prompt))[None], angles, attend)
-    return hidden[0, -1], prefix
-
-
-def read_completions(
     model: Qwen3ForCausalLM,
-    ids: Tensor,
-    after: int,
-    prefix: Sequence[tuple[Tensor, Tensor]],
-    angles: tuple[Tensor, Tensor],
+    prompt: Sequence[int],
+    completions: Sequence[Sequence[int]],
+    wanted: Tensor,
+    temperature: float,
 ) -> Tensor:
-    """Hidden states (samples, T, width) of completions, all of them after one prompt of so many tokens."""
-    rows, time = ids.shape
-    unseen = torch.full((time, time), FORBIDDEN).triu(1)
-    mask = torch.cat([torch.zeros(time, after), unseen], 1)
+    """Log-probabilities (wanted,) of single tokens of the completions of one prompt, by (completion, place)."""
+    start, sizes = len(prompt), [len(completion) for completion in completions]
+    bounds = [*accumulate(sizes, initial=start)]
+    ids = torch.tensor([[*prompt, *chain.from_iterable(completions)]])
+    positions = torch.cat([torch.arange(start), *(start + torch.arange(size) for size in sizes)])
+    masks = {size: torch.ones(size, start + size, dtype=torch.bool).tril(start) for size in set(sizes)}
 
     def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        k, v = (
-            torch.cat([past.expand(rows, -1, -1, -1), own], 2) for past, own in zip(prefix[layer], (k, v), strict=True)
-        )
-        return scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+        past_k, past_v = k[:, :, :start], v[:, :, :start]
+        mixed = [scaled_dot_product_attention(q[:, :, :start], past_k, past_v, is_causal=True, enable_gqa=True)]
+        for first, last in pairwise(bounds):
+            if first < last:
+                keys = torch.cat([past_k, k[:, :, first:last]], 2)
+                values = torch.cat([past_v, v[:, :, first:last]], 2)
+                mask = masks[last - first]
+                mixed.append(
+                    scaled_dot_product_attention(q[:, :, first:last], keys, values, attn_mask=mask, enable_gqa=True)
+                )
+        return torch.cat(mixed, 2)
 
-    positions = (after + torch.arange(time)).expand(rows, -1)
-    return hidden_states(model, ids, positions, angles, attend)
+    hidden = hidden_states(model, ids, positions[None], rotary(model, start + max(sizes)), attend)[0]
+    at = torch.tensor(bounds)[wanted[:, 0]] + wanted[:, 1]
+    before = torch.where(wanted[:, 1] == 0, start - 1, at - 1)  # what a token follows
+    spread = torch.log_softmax(model.lm_head(hidden[before]).float() / temperature, -1)
+    return spread.gather(1, ids[0, at][:, None])[:, 0]

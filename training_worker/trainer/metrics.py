@@ -22,7 +22,6 @@ MALFORMED, NOT_OFFERED = "(malformed)", "(not offered)"
 LOGGED = {  # what TRL logs, by our names
     "loss": "loss",
     "grad_norm": "grad_norm",
-    "entropy": "entropy",
     "kl": "kl",
     "clipped_low": "clip_ratio/low_mean",
     "clipped_high": "clip_ratio/high_mean",
@@ -100,6 +99,7 @@ def batch_metrics(samples: Sequence[Sample], group: int) -> Metrics:
         "truncated": mean([float(rollout.end == "tokens") for rollout in rollouts]),
         **ends([sample.rollout for sample in samples]),
         **lengths(samples),
+        **entropy_of(samples),
         TOOLS: per_tool(calls),
     }
 
@@ -152,6 +152,12 @@ def lengths(samples: Sequence[Sample]) -> dict[str, float]:
     means = {name: mean(values) for name, values in sizes.items()}
     most = {f"{name}_max": max(values, default=0) for name, values in sizes.items()}
     return {**means, **most, "tokens": sum(sizes["prompt_tokens"]) + sum(sizes["completion_tokens"])}
+
+
+def entropy_of(samples: Sequence[Sample]) -> dict[str, float]:
+    """The entropy of a token in nats, estimated without bias: the mean surprise of what was sampled."""
+    surprises = [-value for one in samples for value, mine in zip(one.logprobs, one.env_mask, strict=True) if mine]
+    return {"entropy": mean(surprises)} if surprises else {}
 
 
 def per_tool(calls: Sequence[ExecutedCall]) -> dict[str, list[int]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import rms_norm
 from transformers import Qwen3ForCausalLM
 
 FORBIDDEN = float("-inf")
@@ -22,15 +23,19 @@ def hidden_states(
     cos, sin = (table[positions][:, None] for table in angles)
     x = body.embed_tokens(ids)
     for number, layer in enumerate(body.layers):
-        part, h = layer.self_attn, layer.input_layernorm(x)
-        q = part.q_norm(part.q_proj(h).view(rows, time, config.num_attention_heads, -1)).transpose(1, 2)
-        k = part.k_norm(part.k_proj(h).view(rows, time, config.num_key_value_heads, -1)).transpose(1, 2)
+        part, h = layer.self_attn, normed(layer.input_layernorm, x)
+        q = normed(part.q_norm, part.q_proj(h).view(rows, time, config.num_attention_heads, -1)).transpose(1, 2)
+        k = normed(part.k_norm, part.k_proj(h).view(rows, time, config.num_key_value_heads, -1)).transpose(1, 2)
         v = part.v_proj(h).view(rows, time, config.num_key_value_heads, -1).transpose(1, 2)
         mixed = attend(number, turned(q, cos, sin), turned(k, cos, sin), v)
         x = x + part.o_proj(mixed.transpose(1, 2).flatten(2))
-        x = x + layer.mlp(layer.post_attention_layernorm(x))
-    last: Tensor = body.norm(x)
-    return last
+        x = x + layer.mlp(normed(layer.post_attention_layernorm, x))
+    return normed(body.norm, x)
+
+
+def normed(norm: Any, x: Tensor) -> Tensor:
+    """What a norm of transformers computes, in one operation."""
+    return rms_norm(x, norm.weight.shape, norm.weight, norm.variance_epsilon)
 
 
 def heads_of(model: Qwen3ForCausalLM) -> tuple[int, int, int]:
@@ -56,8 +61,3 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 def padded(runs: Sequence[Sequence[int]], length: int) -> Tensor:
     """Ids (runs, length), padded on the right with 0."""
     return torch.tensor([[*run, *[0] * (length - len(run))] for run in runs])
-
-
-def forbidden_from(lengths: Tensor, total: int) -> Tensor:
-    """A bias (rows, total) that hides what lies at or after each row's length."""
-    return torch.zeros(len(lengths), total).masked_fill_(torch.arange(total) >= lengths[:, None], FORBIDDEN)

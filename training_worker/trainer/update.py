@@ -69,35 +69,41 @@ class GroupedTrainer(Trainer):
     """The same with a cheaper update of the same gradient, for models that grouped.py can read.
 
     A group's shared prompt is read once (see grouped.py). Without a KL term, rollouts that are equal token for token
-    are read once with the sum of their advantages, and those with no advantage not at all: with the dapo loss and one
-    update a batch that is the same gradient. The entropy it logs is that of the rollouts it read.
+    are read once with the sum of their advantages, and each only as far as its last token with an advantage: with the
+    dapo loss and one update a batch that is the same gradient.
     """
+
+    wanted: torch.Tensor | None = None  # the tokens whose log-probabilities the loss needs; None for all
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
         if self.beta != 0.0 or self.loss_type != "dapo":
             return super()._compute_loss(model, inputs)
-        prompts, completions = tokens(inputs, "prompt"), tokens(inputs, "completion")
-        rows = len(prompts)
-        advantages, read = merged(inputs["advantages"], prompts, completions, inputs["tool_mask"])
+        spoken = inputs["tool_mask"] * inputs["completion_mask"]
+        advantages, read = merged(inputs["advantages"], tokens(inputs, "prompt"), tokens(inputs, "completion"), spoken)
         inputs = inputs | {"advantages": advantages}
         chosen = {
-            name: part[read] if isinstance(part, torch.Tensor) and part.shape[:1] == (rows,) else part
+            name: part[read] if isinstance(part, torch.Tensor) and part.shape[:1] == spoken.shape[:1] else part
             for name, part in inputs.items()
         }
-        return super()._compute_loss(model, chosen)
+        self.wanted = spoken[read] * (advantages[read].reshape(len(read), -1) != 0)
+        try:
+            return super()._compute_loss(model, chosen)
+        finally:
+            self.wanted = None
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *rest: Any, **more: Any
     ) -> tuple[Any, Any, None]:
+        """TRL asks for entropies, to log them; ours is measured on what was sampled (see metrics.py)."""
         cut = input_ids.shape[1] - logits_to_keep
+        wanted = attention_mask[:, cut:] if self.wanted is None else self.wanted
         prompts, completions = (
             unpadded(ids, mask)
             for ids, mask in zip(input_ids.tensor_split([cut], 1), attention_mask.tensor_split([cut], 1), strict=True)
         )
         bare = plain(self.accelerator.unwrap_model(model))
-        logprobs, entropy = group_logprobs(bare, prompts, completions, self.temperature)
-        room = (0, logits_to_keep - logprobs.shape[1])
-        return pad(logprobs, room), pad(entropy, room), None
+        logprobs = group_logprobs(bare, prompts, completions, wanted, self.temperature)
+        return logprobs, torch.zeros_like(logprobs), None
 
 
 def tokens(inputs: dict[str, Any], part: str) -> list[list[int]]:

@@ -25,7 +25,8 @@ POLICY = (
         "Entropy",
         "Policy",
         "nats",
-        "Mean entropy of the policy's next-token distribution over the tokens that were trained on.",
+        "Mean entropy of the policy's next-token distribution over the tokens it sampled, estimated by their surprise "
+        "(less their mean log-probability).",
         "Falls slowly. Near 0 early on is a collapse: raise the temperature or lower the learning rate.",
     ),
     Metric(

@@ -1,21 +1,21 @@
-"""Generation by our own decoder: Qwen3 in fp32 on a CPU, the prompt of a group read and kept once.
+"""Generation by our own decoder: Qwen3 in fp32 on a CPU, the prompt of a group read once.
 
-A greedy turn does not depend on what else is in the batch; a sampled one depends on the generator and the whole batch.
+A row's tokens depend on the seed, its number and its conversation alone, up to the rounding of floats.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import groupby
-from math import gcd
 from typing import Any
 
 import torch
-from torch import Tensor
 from transformers import Qwen3ForCausalLM
 
 from ..decoder import Decoder
 from .protocol import Asked, Spoken
+from .uniforms import Uniforms, pick
+
+PROMPTS = 8  # that are read at once: their activations are held until then
 
 
 def misfit(model: Any) -> str:
@@ -32,18 +32,16 @@ def misfit(model: Any) -> str:
 
 @dataclass
 class Row:
-    """A row of the decoder: `queue` are tokens to be fed, `said` those of the turn it is in."""
+    """A row: `queue` are tokens to be read, the last of which leads to the next one; `said` is its turn so far."""
 
     number: int
-    queue: list[int]
-    most: int
+    uniforms: Uniforms
+    queue: list[int] = field(default_factory=list)
     said: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    most: int = 0
+    drawn: int = 0
     speaking: bool = True
-    done: bool = False
-
-    def ready(self) -> bool:
-        return self.speaking and not self.queue
 
 
 class DecoderBackend:
@@ -55,81 +53,58 @@ class DecoderBackend:
         self, model: Qwen3ForCausalLM, stop: frozenset[int], temperature: float, generator: torch.Generator | None
     ):
         self.model, self.stop, self.temperature = model, stop, temperature
-        self.generator = generator or torch.Generator().manual_seed(0)
+        self.seed = int(torch.randint(2**48, (1,), generator=generator or torch.Generator().manual_seed(0)))
         self.rows: dict[int, Row] = {}
-        self.live: list[Row] = []  # the decoder's rows; some may be done, to keep groups of one size
         self.decoder: Decoder | None = None
 
     def ask(self, turn: Asked) -> None:
-        if turn.row not in self.rows:
-            self.rows[turn.row] = Row(turn.row, list(turn.ids), turn.most)
-            return
-        row = self.rows[turn.row]
-        row.queue = [row.said[-1], *turn.ids]  # the end token was sampled but not yet read
+        row = self.rows.setdefault(turn.row, Row(turn.row, Uniforms(self.seed + turn.row)))
+        row.queue = [*row.said[-1:], *turn.ids]  # the end token was sampled but not yet read
         row.said, row.logprobs, row.most, row.speaking = [], [], turn.most, True
 
     def drop(self, row: int) -> None:
-        self.rows[row].done, self.rows[row].speaking = True, False
+        self.rows[row].speaking = False
 
     def close(self) -> None:
-        self.rows, self.live, self.decoder = {}, [], None
+        self.rows, self.decoder = {}, None
+
+    def step(self) -> list[Spoken]:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # the decoder shares out rows instead
+        try:
+            return self.speak(self.decoder or self.begin(threads))
+        finally:
+            torch.set_num_threads(threads)
 
     @torch.inference_mode()
-    def step(self) -> list[Spoken]:
-        decoder = self.advance(self.decoder) if self.decoder else self.begin()
-        while any(row.speaking for row in self.live):
-            waiting = [i for i, row in enumerate(self.live) if row.queue and row.speaking]
-            ready = [i for i, row in enumerate(self.live) if row.ready()]
-            if waiting and 3 * len(waiting) >= len(ready):
-                decoder.feed(torch.tensor(waiting), [self.live[i].queue for i in waiting])
-                for i in waiting:
-                    self.live[i].queue = []
-                continue
-            tokens, logprobs = choose(decoder.logits(torch.tensor(ready)), self.temperature, self.generator)
-            ended = []
-            for i, token, logprob in zip(ready, tokens.tolist(), logprobs.tolist(), strict=True):
-                row = self.live[i]
+    def speak(self, decoder: Decoder) -> list[Spoken]:
+        while speaking := [row for row in self.rows.values() if row.speaking]:
+            logits = decoder.read([self.places[row.number] for row in speaking], [row.queue for row in speaking])
+            numbers = None
+            if self.temperature > 0:
+                numbers = torch.tensor([row.uniforms.at(row.drawn, 1) for row in speaking], dtype=torch.float64)
+            tokens, logprobs = pick(logits[:, None], self.temperature, numbers)
+            for row, token, logprob in zip(speaking, tokens[:, 0].tolist(), logprobs[:, 0].tolist(), strict=True):
                 row.said.append(token)
                 row.logprobs.append(logprob)
-                if token in self.stop or len(row.said) >= row.most:
-                    row.speaking = False
-                    ended.append(Spoken(row.number, row.said, row.logprobs, cut=token not in self.stop))
-            if ended:
-                return ended
-            decoder = self.advance(decoder)
+                row.queue, row.drawn = [token], row.drawn + 1
+                row.speaking = token not in self.stop and len(row.said) < row.most
+            if ended := [row for row in speaking if not row.speaking]:
+                return [Spoken(row.number, row.said, row.logprobs, row.said[-1] not in self.stop) for row in ended]
         return []
 
-    def begin(self) -> Decoder:
-        """Read the prompts; equal neighbours share one."""
-        self.live = list(self.rows.values())
-        runs = [len(list(run)) for _, run in groupby(row.queue for row in self.live)]
-        self.decoder = Decoder(self.model, [row.queue for row in self.live[:: gcd(*runs)]], gcd(*runs))
-        for row in self.live:
-            row.queue = []
-        return self.decoder
-
-    def advance(self, decoder: Decoder) -> Decoder:
-        """Drop finished rows when that pays, then feed every speaking row its last token."""
-        live, n = self.live, decoder.samples
-        groups = [live[i : i + n] for i in range(0, len(live), n)]
-        left = [sum(not row.done for row in group) for group in groups]
-        kept, most = [g for g, count in enumerate(left) if count], max(left)
-        if kept and len(kept) * most <= 0.8 * len(live):
-            order = [g * n + i for g in kept for i in sorted(range(n), key=lambda i: groups[g][i].done)[:most]]
-            decoder.keep(kept, order)
-            live = self.live = [live[i] for i in order]
-        moving = [row.ready() for row in live]
-        if any(moving):
-            tokens = torch.tensor([row.said[-1] if go else 0 for row, go in zip(live, moving, strict=True)])
-            decoder.step(tokens, torch.tensor(moving).long())
+    def begin(self, threads: int) -> Decoder:
+        """Read each prompt once, but for its last token, which leads to the first one of every row."""
+        self.places = {number: place for place, number in enumerate(self.rows)}
+        decoder = self.decoder = Decoder(self.model, len(self.rows), threads)
+        sharing: dict[tuple[int, ...], list[int]] = {}
+        for number, row in self.rows.items():
+            sharing.setdefault(tuple(row.queue[:-1]), []).append(self.places[number])
+            row.queue = row.queue[-1:]
+        prompts = [prompt for prompt in sharing if prompt]
+        for start in range(0, len(prompts), PROMPTS):
+            some = prompts[start : start + PROMPTS]
+            decoder.read([sharing[prompt][0] for prompt in some], some)
+        for prompt in prompts:
+            decoder.copy(sharing[prompt])
         return decoder
-
-
-def choose(logits: Tensor, temperature: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """The next token of every row and its log-probability at that temperature (at 1 when greedy)."""
-    logprobs = torch.log_softmax(logits / temperature if temperature > 0 else logits, -1)
-    if temperature > 0:
-        tokens = torch.multinomial(logprobs.exp(), 1, generator=generator)
-    else:
-        tokens = logprobs.argmax(-1, keepdim=True)
-    return tokens[:, 0], logprobs.gather(1, tokens)[:, 0]
