@@ -220,9 +220,12 @@ def test_what_is_held_for_the_backward_pass_does_not_grow_with_the_groups(taught
     assert held(9) - held(1) < 8 * hidden
 
 
-def test_the_cheaper_update_is_the_one_trl_makes(run: GRPORun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("credit", ["branch", "rollout"])
+def test_the_cheaper_update_is_the_one_trl_makes(
+    run: GRPORun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credit: Any
+) -> None:
     for seed in range(8):  # what is drawn differs a little from one kind of processor to another
-        run = replace(run, max_steps=1, prompts=16, credit="rollout", seed=seed, out=tmp_path / f"cheap-{seed}")
+        run = replace(run, max_steps=1, prompts=16, credit=credit, seed=seed, out=tmp_path / f"cheap-{seed}")
         cheap = train(run, lambda event: None, attempt=Bank)
         if 0 < lines(run)[0]["zero_variance"] < 1:
             break

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import Qwen3ForCausalLM
 
-from .qwen3 import heads_of, hidden_states, rotary
+from .qwen3 import causal, heads_of, hidden_states, rotary
 
 GROWTH = 512  # tokens that the caches grow by
 COST = 1_000  # what a token costs beside its attention, as tokens that it attends to
@@ -52,7 +52,11 @@ class Decoder:
         bounds = [0, *accumulate(map(len, runs))]
         places = torch.tensor([place for start, end in zip(starts, ends, strict=True) for place in range(start, end)])
         owners = torch.tensor([row for row, run in zip(rows, runs, strict=True) for _ in run])
-        masks = [self._mask(start, end) for start, end in zip(starts, ends, strict=True)]
+        sharing = self.heads // self.kv_heads  # so many heads ask the same keys
+        masks = [
+            causal(start, end).repeat(sharing, 1) if end - start > 1 else None
+            for start, end in zip(starts, ends, strict=True)
+        ]
         spans = list(zip(rows, pairwise(bounds), ends, masks, strict=True))
 
         def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -60,7 +64,7 @@ class Decoder:
             keys[owners, :, places], values[owners, :, places] = k[0].transpose(0, 1), v[0].transpose(0, 1)
             mixed = []
             for row, (first, last), end, mask in spans:
-                asked = q[:, :, first:last].reshape(1, self.kv_heads, -1, self.dim)  # heads that share keys, together
+                asked = q[:, :, first:last].reshape(1, self.kv_heads, -1, self.dim)
                 seen = keys[row : row + 1, :, :end], values[row : row + 1, :, :end]
                 mixed.append(scaled_dot_product_attention(asked, *seen, mask).view(1, self.heads, -1, self.dim))
             return torch.cat(mixed, 2)
@@ -90,9 +94,3 @@ class Decoder:
                 caches[layer] = torch.empty(rows, self.kv_heads, larger, self.dim)
                 caches[layer][:, :, :room] = kept
         self.angles = rotary(self.model, larger)
-
-    def _mask(self, start: int, end: int) -> Tensor | None:
-        """Which places the tokens from `start` to `end` see, once for each head that shares keys."""
-        if end - start == 1:
-            return None
-        return torch.ones(end - start, end, dtype=torch.bool).tril(start).repeat(self.heads // self.kv_heads, 1)

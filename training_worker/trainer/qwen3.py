@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn.functional import rms_norm
 from transformers import Qwen3ForCausalLM
 
-FORBIDDEN = float("-inf")
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """Layer, queries (rows, heads, T, dim), keys and values (rows, kv heads, T, dim) to the mixture, shaped as queries."""
 
@@ -58,6 +57,6 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
 
 
-def padded(runs: Sequence[Sequence[int]], length: int) -> Tensor:
-    """Ids (runs, length), padded on the right with 0."""
-    return torch.tensor([[*run, *[0] * (length - len(run))] for run in runs])
+def causal(start: int, end: int) -> Tensor:
+    """Which places (end) the tokens from `start` to `end` attend to, (end - start, end) of truth values."""
+    return torch.ones(end - start, end, dtype=torch.bool).tril(start)

@@ -69,8 +69,9 @@ class GroupedTrainer(Trainer):
     """The same with a cheaper update of the same gradient, for models that grouped.py can read.
 
     A group's shared prompt is read once (see grouped.py). Without a KL term, rollouts that are equal token for token
-    are read once with the sum of their advantages, and each only as far as its last token with an advantage: with the
-    dapo loss and one update a batch that is the same gradient.
+    are read once with the sum of their advantages, each only as far as its last token with an advantage, and the
+    gradients of one group after the other are added up: with the dapo loss and one update a batch that is the same
+    gradient.
     """
 
     wanted: torch.Tensor | None = None  # the tokens whose log-probabilities the loss needs; None for all
@@ -79,17 +80,23 @@ class GroupedTrainer(Trainer):
         if self.beta != 0.0 or self.loss_type != "dapo":
             return super()._compute_loss(model, inputs)
         spoken = inputs["tool_mask"] * inputs["completion_mask"]
-        advantages, read = merged(inputs["advantages"], tokens(inputs, "prompt"), tokens(inputs, "completion"), spoken)
-        inputs = inputs | {"advantages": advantages}
-        chosen = {
-            name: part[read] if isinstance(part, torch.Tensor) and part.shape[:1] == spoken.shape[:1] else part
-            for name, part in inputs.items()
-        }
-        self.wanted = spoken[read] * (advantages[read].reshape(len(read), -1) != 0)
-        try:
-            return super()._compute_loss(model, chosen)
-        finally:
-            self.wanted = None
+        prompts = tokens(inputs, "prompt")
+        advantages, read = merged(inputs["advantages"], prompts, tokens(inputs, "completion"), spoken)
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for row in read.tolist():
+            groups.setdefault(tuple(prompts[row]), []).append(row)
+        losses = list[torch.Tensor]()
+        for rows in groups.values():
+            if losses:  # what the group before holds is free before the next is read
+                self.accelerator.backward(losses[-1])
+            part = {
+                name: value[rows] if isinstance(value, torch.Tensor) and value.shape[:1] == spoken.shape[:1] else value
+                for name, value in (inputs | {"advantages": advantages}).items()
+            }
+            self.wanted = spoken[rows] * (advantages[rows].reshape(len(rows), -1) != 0)
+            losses.append(super()._compute_loss(model, part))
+        self.wanted = None
+        return losses[-1] + sum(loss.detach() for loss in losses[:-1])
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *rest: Any, **more: Any
