@@ -43,15 +43,15 @@ class Person(Entity):
 @lru_cache(maxsize=4096)
 def cast(seed: int, count: int = 10) -> tuple[Person, ...]:
     """The people of a world; the first one is the user. A larger cast begins with the same people."""
-    draw, people = Draw("cast", seed), dict[str, Person]()
+    draw, people, taken = Draw("cast", seed), dict[str, Person](), set[str]()
     while len(people) < count:
         first, last = draw.choice(FIRST), draw.choice(LAST)
         domain = draw.choice(tuple(COMPANIES))
         name = f"{first} {last}"
-        taken = {part for known in people for part in known.split()}
         if belongs(name, seed) and name not in people and not (len(taken) < 80 and {first, last} & taken):
             id = EmailAddress(f"{first}.{last}@{domain}".lower())
             people[name] = Person(id=id, name=name, company=COMPANIES[domain])
+            taken |= {first, last}
     return tuple(people.values())
 
 

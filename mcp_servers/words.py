@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, MutableSequence, Sequence
 from random import Random
+from threading import local
 from typing import Any
 
 from faker import Factory
@@ -50,16 +51,21 @@ class Steady(Random):
         x[:] = self.draw.shuffled(x)
 
 
-class Words:
-    """Faker's texts for one stream of choices. Take no dates, ids, e-mail addresses or people's names from it.
+class Generator(local):
+    """Faker's generator of a thread: threads that share one would draw from each other's streams."""
 
-    Each has a generator of its own, because threads that share one would draw from each other's streams.
-    """
+    def __init__(self) -> None:
+        self.fake = Factory.create("en_US", PROVIDERS)
+
+
+GENERATOR = Generator()
+
+
+class Words:
+    """Faker's texts for one stream of choices. Take no dates, ids, e-mail addresses or people's names from it."""
 
     def __init__(self, draw: Draw):
         self.steady = Steady(draw)
-        self.fake = Factory.create("en_US", PROVIDERS)
-        self.fake.random = self.steady
 
     def company(self) -> str:
         """A company's name, such as Watkins and Sons."""
@@ -95,7 +101,8 @@ class Words:
 
     def text(self, kind: str, **options: Any) -> str:
         """A text of any kind that Faker's providers in `PROVIDERS` have, such as last_name."""
-        return str(getattr(self.fake, kind)(**options))
+        GENERATOR.fake.random = self.steady
+        return str(getattr(GENERATOR.fake, kind)(**options))
 
     def different(self, kind: str, count: int) -> Sequence[str]:
         """So many different texts of a kind, such as company. Raises LookupError when Faker has too few."""

@@ -39,6 +39,7 @@ ALLOWED = {
     "mcp_servers.testing.phrases.hints": "types by name",
     "training_worker.prove.shapes.hints": "types by name",
     "training_worker.prove.shapes.parts_with_ids": "types by name",
+    "mcp_servers.words.GENERATOR": "each thread has its own",
     "mcp_servers.maps.routing.network": "frozen by networkx.freeze",
     "training_worker.prove.reward.provenance.in_schema": "a frozenset, of JSON scalars",
     "training_worker.prove.runs.laboratory": "its world is forked before a call; its context is read",
