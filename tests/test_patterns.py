@@ -17,6 +17,7 @@ from patterns import PACKAGES, Pattern, patterns
 
 from mcp_servers.filesystem.tools_find import GAP, glob
 from prove_web.servers.arguments import NATIVE
+from tests.sharing import SEEN_BY_PYTEST, digest_of
 
 BOUNDED = {"prove_web/trajectories/search/completing.py"}  # quadratic, in a query of at most 1,000 characters
 SHORT = 200
@@ -47,6 +48,28 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
 WHOLE = {"mcp_servers/filesystem/tools_find.py glob", "prove_web/servers/arguments.py input_type"}  # only match all
 
 
+CHECKED = SEEN_BY_PYTEST.with_name("patterns")
+
+
+def test_every_pattern_takes_linear_time() -> None:
+    """A pattern is not tried again while it, its uses and what tries it are those that were checked last."""
+    found = [one for package in PACKAGES for one in patterns(package)]
+    assert {one for one in found if isinstance(one, str)} == {*PUT_TOGETHER}
+    written = [replace(one, longest=SHORT if one.place in BOUNDED else 0) for one in found if isinstance(one, Pattern)]
+    tried = [
+        Pattern(place, one, 0, ("fullmatch",) if place in WHOLE else ("sub",))
+        for place, some in PUT_TOGETHER.items()
+        if some is not LITERAL
+        for one in some
+    ]
+    tool = f"{sys.hexversion} {digest_of(('tests/patterns.py',))}"
+    names = {f"{tool} {one}": one for one in (*written, *tried)}
+    known = CHECKED.read_text("utf-8").splitlines() if CHECKED.exists() else ()
+    assert list(slow([one for name, one in names.items() if name not in known])) == []
+    CHECKED.parent.mkdir(parents=True, exist_ok=True)
+    CHECKED.write_text("\n".join(names), "utf-8")
+
+
 def slow(given: Sequence[Pattern]) -> Iterator[str]:
     """The places of those that a process of limited processor time does not come through with."""
     left = list(given)
@@ -60,19 +83,6 @@ def slow(given: Sequence[Pattern]) -> Iterator[str]:
         begun = len(done.stdout.splitlines())
         yield f"{left[begun - 1].place}: {left[begun - 1].text}"
         left = left[begun:]
-
-
-def test_every_pattern_takes_linear_time() -> None:
-    found = [one for package in PACKAGES for one in patterns(package)]
-    assert {one for one in found if isinstance(one, str)} == {*PUT_TOGETHER}
-    written = [replace(one, longest=SHORT if one.place in BOUNDED else 0) for one in found if isinstance(one, Pattern)]
-    tried = [
-        Pattern(place, one, 0, ("fullmatch",) if place in WHOLE else ("sub",))
-        for place, some in PUT_TOGETHER.items()
-        if some is not LITERAL
-        for one in some
-    ]
-    assert list(slow([*written, *tried])) == []
 
 
 @pytest.mark.parametrize(

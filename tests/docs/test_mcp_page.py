@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from mcp_servers.__main__ import main
 from mcp_servers.catalogue import SERVERS
 from mcp_servers.external import External, external_servers
 from tests.waiting import PATIENCE, eventually
@@ -84,11 +85,11 @@ def test_the_inspector_lists_the_tools(gateway: str) -> None:
     assert [tool["name"] for tool in json.loads(done.stdout)["tools"]] == BANKING
 
 
-def test_a_signed_path_is_printed_as_the_page_says(tmp_path: Path) -> None:
-    (command,) = re.findall(r"`python (-m mcp_servers banking --sign [^`]*)`", PAGE)
+def test_a_signed_path_is_printed_as_the_page_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (command,) = re.findall(r"`python -m mcp_servers (banking --sign [^`]*)`", PAGE)
     words = command.replace("data/mcp_secret", str(tmp_path / "secret")).split()
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
-    assert re.fullmatch(r"/mcp/[\w-]+\.[\w-]+/banking\n", done.stdout), done.stderr
+    assert main(words) == 0
+    assert re.fullmatch(r"/mcp/[\w-]+\.[\w-]+/banking\n", capsys.readouterr().out)
 
 
 @pytest.mark.long

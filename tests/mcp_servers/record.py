@@ -14,7 +14,7 @@ from mcp_servers.kit.walk import Call, Walker
 HELD_OUT = 1_000_000_000
 SMALL = [*range(12), *range(HELD_OUT, HELD_OUT + 4)]
 DEFAULT = [*range(3), HELD_OUT]
-LONG, STEPS = range(100, 130), 120
+LONG, STEPS = range(100, 116), 120
 
 
 @dataclass(frozen=True)
@@ -115,14 +115,9 @@ def reads_and_refusals_change_nothing(walked: Record) -> None:
 
 
 def the_past_is_kept(walked: Record) -> None:
+    """The digest of each state is still that of its rows."""
     then = [walked.opening, *(moment.after for moment in walked.moments)]
     assert recompute_digests(walked.session) == then, "an earlier state is not what it was"
-
-
-def the_digest_is_up_to_date(walked: Record) -> None:
-    _, *recomputed = recompute_digests(walked.session)
-    for number, (moment, digest) in enumerate(zip(walked.moments, recomputed, strict=True), 1):
-        assert moment.after == digest, f"step {number}, {moment.tool}, left a digest that its rows do not have"
 
 
 def an_idempotent_call_twice_is_as_once(walked: Record) -> None:

@@ -98,10 +98,10 @@ def test_sessions_do_not_see_each_other() -> None:
         assert other.call("freeze_card", {"card": card}).ok, "it is frozen in the one alone"
 
 
-def test_what_no_tool_should_see_is_refused_before_it_is_sent() -> None:
-    with BANKING.open() as session:
+def test_what_no_tool_should_see_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+    with script(tmp_path, "serve(lambda asked: text('it was sent'))").open() as session:
         assert session.call("nothing", {}).data["error"] == "unknown_tool"
-        assert session.call("list_accounts", "no json").data["error"] == "invalid_json"
+        assert session.call("act", "no json").data["error"] == "invalid_json"
 
 
 def test_a_url_is_called_the_same_way_where_the_operator_allows_it() -> None:

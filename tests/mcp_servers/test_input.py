@@ -93,7 +93,7 @@ def test_an_unknown_tool_is_refused(server):
 
 
 @every_server
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_any_json_at_all_gets_a_reply_and_a_refusal_names_every_fault(server, data):
     tool = server.tools[data.draw(st.sampled_from(sorted(server.tools)))]

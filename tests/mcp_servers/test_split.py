@@ -16,10 +16,10 @@ from mcp_servers.kit.state import adapter
 from mcp_servers.people import COMPANIES, FIRST, LAST, beginning, cast
 
 ALL = (*SERVERS.values(), mini, library)
-TRAINING = range(40)
-HELD_OUT = range(1_000_000_000, 1_000_000_040)
+TRAINING = range(24)
+HELD_OUT = range(1_000_000_000, 1_000_000_024)
 ID = re.compile(r"\b[A-Z]{2,5}-\d{3,}\b")
-EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 TWO_WORDS = re.compile(r"(?=\b([A-Z][a-z]+) ([A-Z][a-z]+)\b)")
 
 every_server = pytest.mark.parametrize("server", ALL, ids=lambda server: server.name)
@@ -46,7 +46,7 @@ def marks_of(server: Server, seeds: range) -> set[str]:
 @every_server
 def test_training_and_held_out_worlds_share_no_id_name_or_address(server):
     assert marks_of(server, TRAINING) & marks_of(server, HELD_OUT) == set()
-    assert len(marks_of(server, HELD_OUT)) > 120
+    assert len(marks_of(server, HELD_OUT)) > 70
 
 
 @every_server

@@ -42,7 +42,7 @@ async def call(client: Client, name: str, arguments: object, session: str) -> Re
 @pytest.mark.parametrize("name", SERVERS)
 def test_the_tools_on_the_wire_are_those_of_the_catalogue(name):
     async def listed() -> list:
-        async with Client(target(name)) as client:
+        async with Client(wire(SERVERS[name], 7, "small")) as client:
             return (await client.list_tools()).tools
 
     tools = asyncio.run(listed())
@@ -87,7 +87,7 @@ def test_what_is_malformed_is_an_error_with_the_same_text(name):
     ]
 
     async def told() -> list[Reply]:
-        async with Client(target(name)) as client:
+        async with Client(wire(SERVERS[name], 7, "small")) as client:
             return [await call(client, *case, "malformed") for case in cases]
 
     session = server.open(7, "small")

@@ -22,13 +22,13 @@ def graph() -> nx.DiGraph:
 
 @pytest.fixture(scope="session")
 def examples() -> tuple[Example, ...]:
-    """Training examples of 200 indices: every kind, every tool."""
-    return known_examples(200)
+    """Training examples of 120 indices: every kind, every tool."""
+    return known_examples(120)
 
 
 @pytest.fixture(scope="session")
 def held_out() -> tuple[Example, ...]:
-    return known_examples(100, "held_out")
+    return known_examples(60, "held_out")
 
 
 @pytest.fixture

@@ -6,14 +6,15 @@ from functools import cache
 import networkx as nx
 
 from mcp_servers.catalogue import SERVERS as EVERY
-from tests.sharing import GRAPH, cached_folder
+from tests.sharing import GRAPH, cached_folder, shared_folder
 from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.knobs import TINY
-from training_worker.prove.trajectory import Example, Split
+from training_worker.prove.trajectory import Example, Split, dumps, loads
 from training_worker.warm import SERVERS as NAMES
 
 RECIPE = Recipe(knobs=replace(TINY, recovery=0.0))
+BLOCK = 10
 SERVERS = {name: EVERY[name] for name in NAMES}
 TOOLS = {name: (server, tool) for server in SERVERS.values() for name, tool in server.tools.items()}
 
@@ -30,9 +31,17 @@ def known_graph() -> nx.DiGraph:
 
 
 @cache
+def made(block: int, split: Split) -> list[Example | None]:
+    """Return what a recipe without failures makes of a block of indices, made once for all processes of a test run."""
+    with shared_folder(f"{split}-{block}") as folder:
+        if not (path := folder / "examples.jsonl").exists():
+            drawn = [make(block * BLOCK + at, split, known_graph(), RECIPE)[0] for at in range(BLOCK)]
+            path.write_text("\n".join(dumps(example) if example else "" for example in drawn), "utf-8")
+        return [loads(Example, line) if line else None for line in path.read_text("utf-8").split("\n")]
+
+
 def known_example(index: int, split: Split = "train") -> Example | None:
-    """Return what a recipe without failures makes of an index, made once a process."""
-    return make(index, split, known_graph(), RECIPE)[0]
+    return made(index // BLOCK, split)[index % BLOCK]
 
 
 def known_examples(count: int, split: Split = "train") -> tuple[Example, ...]:

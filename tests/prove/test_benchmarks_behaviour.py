@@ -23,7 +23,7 @@ from training_worker.prove.synthesis.validate import holds
 from training_worker.prove.trajectory import Example, Message, ToolCall
 
 ROOT = Path(__file__).parents[2]
-COUNT = 6
+COUNT = 4
 OPTIONS = {"seed": "40", "count": str(COUNT), "servers": ",".join(NAMES), "candidates": "24", "manner": "paper"}
 Tools = Sequence[dict[str, Any]]
 

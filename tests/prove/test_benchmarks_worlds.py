@@ -45,7 +45,7 @@ from training_worker.prove.synthesis.endpoint import Endpoint
 from training_worker.prove.trajectory import Example, Message, ToolCall, dumps, loads
 
 ROOT = Path(__file__).parents[2]
-COUNT = 8
+COUNT = 4
 OPTIONS = {"seed": "40", "count": str(COUNT), "servers": ",".join(NAMES), "candidates": "24", "manner": "paper"}
 
 FEW = {**OPTIONS, "count": "2", "servers": NAMES[0], "data": ""}

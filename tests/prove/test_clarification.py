@@ -39,7 +39,7 @@ from training_worker.prove.synthesis.validate import Rejected
 from training_worker.prove.trajectory import Act, Arrival, Example, dumps, loads
 
 SORTS: tuple[Sort, ...] = get_args(Sort)
-COUNTS = {"asked": 10, "looked_up": 8, "default": 8, "arrives": 16, "declined": 8, "partly": 12}
+COUNTS = {"asked": 6, "looked_up": 6, "default": 6, "arrives": 10, "declined": 6, "partly": 8}
 ENDS = {"asked": "ask", "arrives": "decline", "declined": "decline", "partly": "decline"}
 AGAIN = """
 import sys

@@ -30,7 +30,7 @@ from training_worker.prove.synthesis.unserved import effect
 from training_worker.prove.trajectory import Example, Step, dumps
 
 ROOT = Path(__file__).resolve().parents[2]
-RECIPE = PLANS["1k"].recipe
+RECIPE = replace(PLANS["1k"].recipe, worlds=4)
 MEASURING = [name for name in sorted(TOOLS) if measures(name)]
 LOWEST = re.compile(r"\b(?:lowe|few|small|short|less|least)")
 
@@ -40,7 +40,7 @@ def examples(graph_folder: Path) -> list[Example]:
     """Conversations about tools that show a number to compare, and about others."""
     graph = load_or_build(graph_folder)
     about = [make(at, "train", graph, RECIPE, "chain", name)[0] for at, name in enumerate(MEASURING)]
-    others = [make(at, "train", graph, RECIPE, "chain")[0] for at in range(1_000, 1_180)]
+    others = [make(at, "train", graph, RECIPE, "chain")[0] for at in range(1_000, 1_120)]
     return [example for example in (*about, *others) if example]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import cycle, islice
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -32,8 +33,7 @@ def test_lines_to_parquet_to_lines_are_the_same_bytes(tmp_path_factory, examples
 
 
 def test_many_batches_are_one_file(examples: tuple[Example, ...], tmp_path: Path) -> None:
-    many = [*examples, *examples, *examples, *examples][: BATCH + 3]
-    assert len(many) == BATCH + 3
+    many = list(islice(cycle(examples), BATCH + 3))
     write_parquet(tmp_path / "many.parquet", many)
     assert pq.ParquetFile(tmp_path / "many.parquet").num_row_groups == 2
     assert list(read_parquet(tmp_path / "many.parquet")) == many

@@ -26,8 +26,8 @@ from training_worker.prove.trajectory import Example, ExecutedCall, dumps, read_
 SOME = ("banking", "vehicle")
 SMALL = replace(
     recipes.PLANS["100"],
-    train=recipes.by_kind((48, 7, 5)),
-    held_out=recipes.by_kind((16, 2, 2)),
+    train=recipes.by_kind((30, 5, 3)),
+    held_out=recipes.by_kind((10, 1, 1)),
 )
 
 
@@ -58,7 +58,7 @@ def test_there_are_exactly_as_many_of_each_kind_as_the_recipe_asks_for(made: Pat
     assert Counter(example.kind for example in train) == SMALL.train
     manifest = folder.read(made)
     assert manifest.splits["train"].kinds == dict(SMALL.train)
-    assert manifest.splits["train"].conversations == 60 and manifest.splits["held_out"].conversations == 20
+    assert manifest.splits["train"].conversations == 38 and manifest.splits["held_out"].conversations == 12
 
 
 def test_the_paper_has_13_517() -> None:
@@ -122,8 +122,8 @@ def test_the_oracle_earns_the_most_and_doing_nothing_too_much_or_out_of_order_le
 def test_every_conversation_replays(made: Path) -> None:
     told: list[tuple[int, int]] = []
     found = verify(made, lambda *now: told.append(now))
-    assert found.holds and found.held == 80 and not found.groups
-    assert told[-1] == (80, 80)
+    assert found.holds and found.held == 50 and not found.groups
+    assert told[-1] == (50, 50)
 
 
 def test_the_manifest_says_all_that_it_was_made_with(made: Path, train: list[Example]) -> None:
@@ -158,7 +158,7 @@ def test_imported_abstention_takes_the_place_of_our_own(graph: nx.DiGraph, tmp_p
     ]
     asked.write_text("".join(json.dumps(row) + "\n" for row in rows))
     formats.make(asked, tmp_path / "abstention", formats.FORMATS["xlam-irrelevance"])
-    few = replace(SMALL, train=recipes.by_kind((8, 1, 5)), held_out=recipes.by_kind((1, 0, 1)))
+    few = replace(SMALL, train=recipes.by_kind((4, 1, 3)), held_out=recipes.by_kind((1, 0, 1)))
 
     def make(out: Path) -> list[Example]:
         quiet = lambda split: lambda done, total: None  # noqa: E731
@@ -167,9 +167,9 @@ def test_imported_abstention_takes_the_place_of_our_own(graph: nx.DiGraph, tmp_p
 
     train = make(tmp_path / "mixed")
     assert Counter((example.kind, example.source) for example in train) == {
-        ("chain", ""): 8,
+        ("chain", ""): 4,
         ("missing_function", ""): 1,
-        ("irrelevance", "xlam-irrelevance"): 5,
+        ("irrelevance", "xlam-irrelevance"): 3,
     }
     assert not train[-1].source or not train[0].source  # spread, not put at an end
     theirs = folder.read(tmp_path / "abstention").content

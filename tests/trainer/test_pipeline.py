@@ -40,16 +40,16 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def options(data: Path, policy: Path) -> list[str]:
-    sizes = ["--examples", "20", "--held-out", "3", "--max-steps", str(STEPS)]
+def options(data: Path, policy: Path, steps: int = STEPS) -> list[str]:
+    sizes = ["--examples", "20", "--held-out", "3", "--max-steps", str(steps)]
     return ["--data", str(data), "--policy", str(policy), *sizes]
 
 
-def run(data: Path, policy: Path) -> tuple[int, str]:
+def run(data: Path, policy: Path, steps: int = STEPS) -> tuple[int, str]:
     """The exit code, and what was said; torch is imported in this process already."""
     said = io.StringIO()
     with redirect_stdout(said), redirect_stderr(said):
-        code = main(options(data, policy))
+        code = main(options(data, policy, steps))
     return code, said.getvalue()
 
 
@@ -138,20 +138,20 @@ def test_after_a_kill_the_run_ends_with_every_step_told_once(policy: Path, tmp_p
 def finished(policy: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data folder of a run that nothing stopped."""
     data = tmp_path_factory.mktemp("finished")
-    assert run(data, policy)[0] == 3
+    assert run(data, policy, steps=1)[0] == 3
     return data
 
 
 def test_a_run_leaves_a_summary_and_plots(finished: Path) -> None:
     folder = finished / "pipeline"
     summary = json.loads((folder / "summary.json").read_text())
-    assert summary["steps"] == STEPS and summary["sampled"]["examples"] == 3
+    assert summary["steps"] == 1 and summary["sampled"]["examples"] == 3
     for name in ("training.png", "held-out.png"):
         assert (folder / "plots" / name).read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_second_run_keeps_what_is_done(finished: Path, policy: Path) -> None:
-    code, said = run(finished, policy)
+    code, said = run(finished, policy, steps=1)
     assert (code, said.count("kept from before")) == (3, 5)
 
 

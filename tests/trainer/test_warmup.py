@@ -11,7 +11,7 @@ from training_worker.trainer.warmup import main
 
 
 def test_a_warm_up_goes_on_with_its_data_and_begins_again_with_other_data(tmp_path: Path) -> None:
-    lines, data, out = [dumps(one) for one in known_examples(44)], tmp_path / "train.jsonl", tmp_path / "policy"
+    lines, data, out = [dumps(one) for one in known_examples(30)], tmp_path / "train.jsonl", tmp_path / "policy"
 
     def warm_up(count: int, steps: int) -> int:
         data.write_text("\n".join(lines[:count]) + "\n", "utf-8")
@@ -30,9 +30,9 @@ def test_a_warm_up_goes_on_with_its_data_and_begins_again_with_other_data(tmp_pa
         assert main([*options, "--longest", "3000"]) == 0
         return int(json.loads((out / "card.json").read_text("utf-8"))["steps"])
 
-    assert warm_up(40, 1) == 1
+    assert warm_up(18, 1) == 1
     (first,) = out.glob("state*.pt")
-    assert warm_up(40, 2) == 2 and [*out.glob("state*.pt")] == [first], "it has gone on"
-    assert warm_up(44, 1) == 1
+    assert warm_up(18, 2) == 2 and [*out.glob("state*.pt")] == [first], "it has gone on"
+    assert warm_up(20, 1) == 1
     (second,) = out.glob("state*.pt")
     assert second != first

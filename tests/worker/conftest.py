@@ -32,7 +32,7 @@ from training_worker.trainer.stopping import Stop
 
 ROOT = Path(__file__).parents[2]
 collect_ignore = [] if importlib.util.find_spec("torch") else ["test_runs.py"]
-TINY = {"seed": 0, "train": 25, "held_out": 6, "candidates": 8}
+TINY = {"seed": 0, "train": 12, "held_out": 3, "candidates": 8}
 MADE = "00000000-0000-4000-8000-000000000001"
 ONE_PROCESS = {"PROVE_CPU_WORKERS": "256"}  # a data set then gets no processes of its own, whose start takes longest
 

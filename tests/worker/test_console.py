@@ -27,7 +27,7 @@ ctypes.string_at(0)
 
 def test_the_log_of_a_job_has_lines_while_it_runs_and_says_how_it_went(running_worker: Web) -> None:
     web = running_worker
-    job = web.send("dataset", TINY)
+    job = web.send("dataset", {**TINY, "train": 4, "held_out": 1})
     web.child(job)
     log = web.jobs / job / console.LOG
     [first, second, *_] = tail(log).splitlines()  # which the job's page shows

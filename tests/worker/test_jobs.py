@@ -14,12 +14,12 @@ from training_worker.prove.trajectory import Example, read_lines
 
 from .conftest import TINY, Broker, Web, Workers, alive, done, of_kind
 
-FEW = {**TINY, "train": 6, "held_out": 2}
+FEW = {**TINY, "train": 4, "held_out": 1}
 
 
 def test_a_data_set_is_made_and_every_event_arrives_once(running_worker: Web) -> None:
     web = running_worker
-    job = web.send("dataset", TINY)
+    job = web.send("dataset", FEW)
     end = web.until_ended(job)
     assert (end["state"], end["error"]) == ("done", "")
     events = web.events[job]
@@ -90,7 +90,7 @@ def folder(tmp_path: Path, graph_folder: Path) -> Path:
 
 
 def test_a_data_set_is_made_by_recipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = replace(PLANS["100"], name="few", train=by_kind((8, 2, 1)), held_out=by_kind((3, 1, 1)))
+    few = replace(PLANS["100"], name="few", train=by_kind((4, 1, 1)), held_out=by_kind((1, 1, 1)))
     monkeypatch.setitem(PLANS, "few", few)
     events = done(folder, "dataset", {"recipe": "few"})
     [end] = of_kind(events, "ended")
@@ -99,7 +99,7 @@ def test_a_data_set_is_made_by_recipe(folder: Path, monkeypatch: pytest.MonkeyPa
     made = [path.name for path in (folder / "out").iterdir()]
     assert sorted(made) == ["held_out.jsonl", "manifest.json", "train.jsonl"]
     told = [event["done"] for event in of_kind(events, "progress") if "conversations" in event["line"]]
-    assert told == sorted(told) and told[-1] == 16
+    assert told == sorted(told) and told[-1] == 9
 
 
 def test_a_data_set_about_some_tools_is_about_them_and_tells_what_is_dropped(folder: Path) -> None:

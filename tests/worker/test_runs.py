@@ -17,7 +17,7 @@ from training_worker.trainer.run_folder import RunFolder
 
 from .conftest import TINY, Web, Workers, alive, done, of_kind
 
-SMALL = {"policy": "warm", "prompts": 2, "group": 2, "held_out": 3, "threads": 1, "evaluate_every": 2}
+SMALL = {"policy": "warm", "prompts": 2, "group": 2, "held_out": 1, "threads": 1, "evaluate_every": 2}
 ENDLESS = 100_000
 
 
@@ -54,7 +54,7 @@ def test_a_run_is_trained_watched_and_compared_and_that_once(running_worker: Web
     assert web.told(job, "checkpoint")[0]["bytes"] > 1_000_000
     result = end["result"]
     assert (result["steps"], result["ended"]) == (3, "steps")
-    assert result["before"][-1]["examples"] == result["after"][-1]["examples"] == 3
+    assert result["before"][-1]["examples"] == result["after"][-1]["examples"] == 1
     for mode in ("sampled", "greedy"):
         assert {"before", "after", "difference", "low", "high"} <= result[mode].keys()
     words = [word for word in web.told(job, "progress") if word["seconds_left"] is not None]

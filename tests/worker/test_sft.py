@@ -18,7 +18,7 @@ from training_worker.jobs.work import Refused, Tell
 from training_worker.trainer.stopping import Stop
 
 JOB = "00000000-0000-4000-8000-00000000000a"
-SMALL = {"policy": "warm", "batch": 2, "held_out": 1, "threads": 1, "evaluate_every": 2, "longest": 1500}
+SMALL = {"policy": "warm", "batch": 1, "held_out": 1, "threads": 1, "evaluate_every": 2, "longest": 1500}
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from training_worker.jobs.trial import figures
 
 from .conftest import done, of_kind
 
-SMALL = {"policy": "warm", "prompts": 3, "group": 2, "threads": 1, "minutes": 6.0, "held_out": 3, "evaluate_every": 2}
+SMALL = {"policy": "warm", "prompts": 2, "group": 2, "threads": 1, "minutes": 6.0, "held_out": 3, "evaluate_every": 2}
 
 
 def test_a_trial_tells_what_a_step_of_the_run_is_like_and_leaves_nothing(made: Path) -> None:
@@ -20,7 +20,7 @@ def test_a_trial_tells_what_a_step_of_the_run_is_like_and_leaves_nothing(made: P
     [end] = of_kind(events, "ended")
     assert (end["state"], end["error"]) == ("done", "")
     result = end["result"]
-    assert len(result["groups"]) + result["unscored"] == 3 and result["rollouts"] == 6
+    assert len(result["groups"]) + result["unscored"] == 2 and result["rollouts"] == 4
     assert result["dead"] == sum(spread < 1e-9 for _, spread in result["groups"])
     assert result["tokens"] > 0 and result["seconds"] >= result["rollout_seconds"] > 0 and result["bytes"] > 0
     assert not (folder / "out").exists()
