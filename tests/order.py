@@ -9,6 +9,7 @@ from xdist.scheduler import LoadScopeScheduling
 # Folders whose tests share one running site, one worker or one import of torch, and files that take minutes:
 # the longest first, so that no process begins with them when the others are done.
 TOGETHER = {"browser/": "browser", "trainer/": "trainer", "worker/": "worker"}
+TOGETHER |= {"prove_web/test_outside_trl.py": "trainer"}
 FIRST = ("browser", "worker", "trainer", "prove_web/test_serve.py", "docs/test_docs.py", "mcp_servers/test_external.py")
 
 
