@@ -63,11 +63,19 @@ def whole(graph_folder: Path) -> Proven:
     return found
 
 
+@pytest.fixture(scope="module")
+def laid_out(whole: Proven, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the layout of that graph, which is slow to make."""
+    folder = tmp_path_factory.mktemp("layout")
+    layout.kept(whole, folder)
+    return folder
+
+
 @pytest.fixture
-def job(project: Project, graph_folder: Path) -> Job:
-    """A project whose graph is proven."""
+def job(project: Project, graph_folder: Path, laid_out: Path) -> Job:
+    """A project whose graph is proven and laid out."""
     job = Job.objects.create(project=project, kind=Kind.GRAPH, title="Dependency graph", state=State.DONE)
-    job.out.mkdir(parents=True)
+    shutil.copytree(laid_out, job.out)
     shutil.copyfile(graph_path(graph_folder), job.out / "graph.json")
     return job
 
@@ -374,6 +382,8 @@ def test_the_data_is_sent_again_only_when_it_has_changed(get: Callable[..., Any]
 
 
 def test_the_page_holds_no_picture_but_its_address(get: Callable[..., Any], project: Project, job: Job) -> None:
+    for made in job.out.glob("layout-*.json"):
+        made.unlink()
     shown = get("graph").content.decode()
     assert f'data-url="{reverse("graph-data", args=project.path)}"' in shown
     assert not list(job.out.glob("layout-*.json")), "nothing is laid out for a page that only names it"
