@@ -21,7 +21,7 @@ def launch(page: Page, name: str, **fields: object) -> None:
     page.goto(f"{HERE}runs/new/")
     unfold(page)
     page.locator("[name=name]").fill(name)
-    small = {"minutes": 5, "prompts": 2, "group": 4, "held_out": 8, "threads": 1, "evaluate_every": 0}
+    small = {"minutes": 5, "prompts": 1, "group": 2, "held_out": 2, "threads": 1, "evaluate_every": 0}
     for field, value in (small | fields).items():
         page.locator(f"[name={field}]").fill(str(value))
     page.get_by_role("button", name="Launch").click()
