@@ -21,7 +21,7 @@ from transformers import Qwen3ForCausalLM
 from .qwen3 import causal, heads_of, hidden_states, rotary
 
 GROWTH = 512  # tokens that the caches grow by
-COST = 1_000  # what a token costs beside its attention, as tokens that it attends to
+FIXED, COST = 4, 700  # what a run and a token cost beside their attention: as so many tokens, as attending to so many
 
 
 class Decoder:
@@ -40,7 +40,7 @@ class Decoder:
         self._make_room(max(ends))
         if self.threads == 1:
             return self._read(rows, runs)
-        work = [*accumulate((COST + end) * len(run) for end, run in zip(ends, runs, strict=True))]
+        work = [*accumulate((FIXED + len(run)) * (COST + end) for end, run in zip(ends, runs, strict=True))]
         cuts = [bisect(work, work[-1] * part / self.threads) for part in range(self.threads + 1)]
         parts = [(rows[first:last], runs[first:last]) for first, last in pairwise(cuts) if first < last]
         return torch.cat([*self.pool.map(self._read, *zip(*parts, strict=True))])
