@@ -1,4 +1,4 @@
-"""Credit at the branches of a group is the policy gradient with less noise."""
+"""Credit at the branches of a group: each choice is compared with the others of its state."""
 
 import itertools
 
@@ -64,7 +64,7 @@ def test_rollouts_of_different_lengths_and_equal_ones_are_fine() -> None:
     assert of([[1], [1]], [0.5, 0.5]).count_nonzero() == 0
 
 
-def test_the_expected_gradient_is_the_policy_gradient() -> None:
+def test_the_expected_gradient_of_a_choice_that_all_come_to_is_the_policy_gradient() -> None:
     """Over all groups of three rollouts of two tokens, weighed by their probability."""
     first, second = torch.tensor([0.3, -0.2], requires_grad=True), torch.tensor([[0.5, 0.1], [-0.4, 0.2]])
     second.requires_grad_()

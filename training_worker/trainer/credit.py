@@ -3,8 +3,9 @@
 GRPO gives each token of a rollout the rollout's advantage (paper, section 4; Shao et al. 2024). Rollouts of one prompt
 meet the same world, so a group is a tree of tokens, and a token's own advantage can be read off it: the mean reward of
 the rollouts that chose this token, less the mean of all that came to the choice. Summed over the rollouts at a choice
-this is the leave-one-out policy gradient (Kool et al. 2019) with a baseline of that very state, so its expectation is
-the same and its noise is less; a token that only one rollout came to has nothing to be compared with and gets none.
+this is the leave-one-out policy gradient (Kool et al. 2019) of that choice with a baseline of that very state, so it
+has less noise. A choice that only one rollout came to has nothing to be compared with and gets none: the gradient of
+late choices, at which the rollouts of a group have parted, is left out.
 
 The second is the default here (`credit="branch"`) and no part of GRPO; `credit="rollout"` is plain GRPO.
 """
