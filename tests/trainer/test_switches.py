@@ -31,7 +31,7 @@ from training_worker.trainer.update import Trainer, as_batch
 from .double import Bank
 from .told import lines_of, rollouts_in, without_times
 
-LIMITS = TokenLimits(turn=40, completion=160)
+LIMITS = TokenLimits(turn=40, completion=120)
 Step = Callable[..., dict[str, Any]]
 
 

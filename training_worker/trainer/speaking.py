@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -71,20 +71,19 @@ class Speaking:
 
     def spoken(self, asked: Sequence[Asked], seed: int) -> Iterator[dict[str, Any]]:
         """What one batch says."""
-        ids = {one.row: one.ids for one in asked}
         generator = torch.Generator(self.model.device).manual_seed(seed)
         backend = backend_for(self.model, self.tokenizer, temperature=self.temperature, generator=generator)
         stop, left = family_of(self.tokenizer).stop, len(asked)
         try:
-            for one in asked:
-                backend.ask(one)
+            for place, one in enumerate(asked):
+                backend.ask(replace(one, row=place))  # which the draws depend on, so not on the asker's id
             while left:
                 for turn in backend.step():
                     said = list(turn.ids[:-1] if turn.ids and turn.ids[-1] in stop else turn.ids)
-                    text, tokens = str(self.tokenizer.decode(said)), len(ids[turn.row]) + len(turn.ids)
+                    one, text = asked[turn.row], str(self.tokenizer.decode(said))
                     backend.drop(turn.row)
                     left -= 1
-                    yield {"id": turn.row, "text": text, "tokens": tokens}
+                    yield {"id": one.row, "text": text, "tokens": len(one.ids) + len(turn.ids)}
         finally:
             backend.close()
 
