@@ -16,6 +16,7 @@ from .protocol import Asked, Spoken
 from .uniforms import Uniforms, pick
 
 PROMPTS = 8  # that are read at once: their activations are held until then
+THREADS = 4  # at most: more would wait for each other, since Python runs one at a time between operations
 
 
 def misfit(model: Any) -> str:
@@ -96,7 +97,7 @@ class DecoderBackend:
     def begin(self, threads: int) -> Decoder:
         """Read each prompt once, but for its last token, which leads to the first one of every row."""
         self.places = {number: place for place, number in enumerate(self.rows)}
-        decoder = self.decoder = Decoder(self.model, len(self.rows), threads)
+        decoder = self.decoder = Decoder(self.model, len(self.rows), min(threads, THREADS))
         sharing: dict[tuple[int, ...], list[int]] = {}
         for number, row in self.rows.items():
             sharing.setdefault(tuple(row.queue[:-1]), []).append(self.places[number])
