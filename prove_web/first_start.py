@@ -37,8 +37,8 @@ WHOLE: Demo = (
 )
 SMALL: Demo = (
     {"seed": 0, "train": 100, "held_out": 16, "candidates": 8, "servers": list(WARM_SERVERS)},
-    {"policy": "warm", "seed": 0, "minutes": 6, "max_steps": 6, "prompts": 2, "group": 4}
-    | {"evaluate_every": 3, "held_out": 8, "checkpoint_every": 2, "threads": 1},
+    {"policy": "warm", "seed": 0, "minutes": 6, "max_steps": 8, "prompts": 2, "group": 4}
+    | {"evaluate_every": 4, "held_out": 8, "checkpoint_every": 2, "threads": 1},
 )
 DEMOS: dict[str, Demo | None] = {"whole": WHOLE, "small": SMALL, "none": None}
 DEMO = "PROVE_DEMO"

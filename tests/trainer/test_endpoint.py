@@ -79,7 +79,9 @@ def test_a_conversation_with_calls_and_answers_is_understood(url: str, tmp_path:
 def test_a_real_model_that_cannot_write_leaves_the_script(url: str, tmp_path: Path) -> None:
     left = 0
     for scripted in map(example, range(6)):
-        with Endpoint(settings(url, tmp_path)) as endpoint:
+        with Endpoint(
+            settings(url, tmp_path / scripted.id)
+        ) as endpoint:  # two of them ask the same, and replies are kept
             try:
                 worded = write_texts(scripted, endpoint, tries=1)
             except EndpointFailed as failed:  # `transformers serve` fails at malformed calls

@@ -33,7 +33,7 @@ folder = Path(sys.argv[1])
 train(
     GRPORun(
         policy=folder / "warm", data=folder / "train.jsonl", out=folder / "run", prompts=2, group=4, processes=2,
-        device="cpu", limits=TokenLimits(turn=40, completion=80), max_steps=2, checkpoint_every=2, threads=1,
+        device="cpu", limits=TokenLimits(turn=40, completion=200), max_steps=2, checkpoint_every=2, threads=1,
         zero_variance="resample", difficulty="pools",
     ),
     lambda event: print("told", event["event"], flush=True),
