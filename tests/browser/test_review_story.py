@@ -187,10 +187,12 @@ def test_undo_brings_the_last_item_back_with_all_that_was_said(team: Site, page:
     page.keyboard.type("Hasty")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", name=re.compile("Item 2"))).to_be_visible()
+    page.wait_for_load_state("networkidle")  # a key that comes before the page listens is lost
     page.keyboard.press("u")
     expect(page.get_by_role("heading", name=re.compile("Item 1"))).to_be_visible()
     expect(page.locator("#comment")).to_have_value("Hasty")
     assert chosen(page) == "reject"
+    page.wait_for_load_state("networkidle")
     page.keyboard.press("s")
     expect(page.get_by_role("heading", name=re.compile("Item 2"))).to_be_visible()
 

@@ -31,7 +31,7 @@ def known_graph() -> nx.DiGraph:
 
 
 @cache
-def made(block: int, split: Split) -> list[Example | None]:
+def example_block(block: int, split: Split) -> list[Example | None]:
     """Return what a recipe without failures makes of a block of indices, made once for all processes of a test run."""
     with shared_folder(f"{split}-{block}") as folder:
         if not (path := folder / "examples.jsonl").exists():
@@ -41,7 +41,7 @@ def made(block: int, split: Split) -> list[Example | None]:
 
 
 def known_example(index: int, split: Split = "train") -> Example | None:
-    return made(index // BLOCK, split)[index % BLOCK]
+    return example_block(index // BLOCK, split)[index % BLOCK]
 
 
 def known_examples(count: int, split: Split = "train") -> tuple[Example, ...]:

@@ -18,10 +18,10 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import Qwen3ForCausalLM
 
-from .qwen3 import causal, heads_of, hidden_states, rotary
+from .qwen3 import causal_mask, heads_of, hidden_states, rotary
 
 GROWTH = 512  # tokens that the caches grow by
-FIXED, COST = 4, 700  # what a run and a token cost beside their attention: as so many tokens, as attending to so many
+RUN_COST, TOKEN_COST = 4, 700  # of a run, in tokens; of a token beside its attention, in tokens attended to
 
 
 class Decoder:
@@ -31,8 +31,8 @@ class Decoder:
         self.pool, self.threads = ThreadPoolExecutor(threads), threads
         self.model, (self.heads, self.kv_heads, self.dim) = model, heads_of(model)
         self.fill = [0] * rows
-        nothing = torch.empty(rows, self.kv_heads, 0, self.dim)
-        self.keys, self.values = ([nothing] * int(model.config.num_hidden_layers or 0) for _ in range(2))
+        empty = torch.empty(rows, self.kv_heads, 0, self.dim)
+        self.keys, self.values = ([empty] * int(model.config.num_hidden_layers or 0) for _ in range(2))
 
     def read(self, rows: Sequence[int], runs: Sequence[Sequence[int]]) -> Tensor:
         """Append a run of tokens to each of some rows; logits (len(rows), vocabulary) of what follows each run."""
@@ -40,7 +40,7 @@ class Decoder:
         self._make_room(max(ends))
         if self.threads == 1:
             return self._read(rows, runs)
-        work = [*accumulate((FIXED + len(run)) * (COST + end) for end, run in zip(ends, runs, strict=True))]
+        work = [*accumulate((RUN_COST + len(run)) * (TOKEN_COST + end) for end, run in zip(ends, runs, strict=True))]
         cuts = [bisect(work, work[-1] * part / self.threads) for part in range(self.threads + 1)]
         parts = [(rows[first:last], runs[first:last]) for first, last in pairwise(cuts) if first < last]
         return torch.cat([*self.pool.map(self._read, *zip(*parts, strict=True))])
@@ -54,7 +54,7 @@ class Decoder:
         owners = torch.tensor([row for row, run in zip(rows, runs, strict=True) for _ in run])
         sharing = self.heads // self.kv_heads  # so many heads ask the same keys
         masks = [
-            causal(start, end).repeat(sharing, 1) if end - start > 1 else None
+            causal_mask(start, end).repeat(sharing, 1) if end - start > 1 else None
             for start, end in zip(starts, ends, strict=True)
         ]
         spans = list(zip(rows, pairwise(bounds), ends, masks, strict=True))
@@ -64,9 +64,9 @@ class Decoder:
             keys[owners, :, places], values[owners, :, places] = k[0].transpose(0, 1), v[0].transpose(0, 1)
             mixed = []
             for row, (first, last), end, mask in spans:
-                asked = q[:, :, first:last].reshape(1, self.kv_heads, -1, self.dim)
+                queries = q[:, :, first:last].reshape(1, self.kv_heads, -1, self.dim)
                 seen = keys[row : row + 1, :, :end], values[row : row + 1, :, :end]
-                mixed.append(scaled_dot_product_attention(asked, *seen, mask).view(1, self.heads, -1, self.dim))
+                mixed.append(scaled_dot_product_attention(queries, *seen, mask).view(1, self.heads, -1, self.dim))
             return torch.cat(mixed, 2)
 
         ids = torch.tensor([list(chain.from_iterable(runs))])
@@ -79,8 +79,8 @@ class Decoder:
     def copy(self, rows: Sequence[int]) -> None:
         """Let all of these rows hold what the first of them holds."""
         first, length = rows[0], self.fill[rows[0]]
-        for kept in chain(self.keys, self.values):
-            kept[list(rows), :, :length] = kept[first, :, :length].clone()
+        for cache in chain(self.keys, self.values):
+            cache[list(rows), :, :length] = cache[first, :, :length].clone()
         for row in rows:
             self.fill[row] = length
 
@@ -90,7 +90,7 @@ class Decoder:
             return
         larger = -(-tokens // GROWTH) * GROWTH
         for caches in (self.keys, self.values):
-            for layer, kept in enumerate(caches):  # one by one, so that little is held twice
+            for layer, cache in enumerate(caches):  # one by one, so that little is held twice
                 caches[layer] = torch.empty(rows, self.kv_heads, larger, self.dim)
-                caches[layer][:, :, :room] = kept
+                caches[layer][:, :, :room] = cache
         self.angles = rotary(self.model, larger)

@@ -17,7 +17,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
 from transformers import Qwen3ForCausalLM
 
-from .qwen3 import causal, hidden_states, rotary
+from .qwen3 import causal_mask, hidden_states, rotary
 
 
 def group_logprobs(
@@ -60,7 +60,7 @@ def read_group(
     start, sizes = len(prompt), [len(completion) for completion in completions]
     ids = torch.tensor([[*prompt, *chain.from_iterable(completions)]])
     positions = torch.cat([torch.arange(start), *(start + torch.arange(size) for size in sizes)])
-    masks = [causal(start, start + size) for size in sizes]
+    masks = [causal_mask(start, start + size) for size in sizes]
 
     def attend(layer: int, *parts: Tensor) -> Tensor:
         (past_q, *own_q), (past_k, *own_k), (past_v, *own_v) = (x.split([start, *sizes], 2) for x in parts)

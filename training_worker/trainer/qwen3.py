@@ -57,6 +57,6 @@ def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
 
 
-def causal(start: int, end: int) -> Tensor:
+def causal_mask(start: int, end: int) -> Tensor:
     """Which places (end) the tokens from `start` to `end` attend to, (end - start, end) of truth values."""
     return torch.ones(end - start, end, dtype=torch.bool).tril(start)
