@@ -109,7 +109,10 @@ def in_this_process(folder, db, settings, monkeypatch) -> Callable[[str], bool]:
         if program == "manage.py":
             call_command(name, *filter(None, arguments))
             return True
-        assert import_module(f"{name}.__main__").main([*filter(None, arguments)]) == 0, line
+        module = import_module(name)
+        if hasattr(module, "__path__"):
+            module = import_module(f"{name}.__main__")
+        assert module.main([*filter(None, arguments)]) == 0, line
         return True
 
     return call

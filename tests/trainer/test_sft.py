@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.prove.trajectory import Example
 from training_worker.trainer.conversation import Encoded
 from training_worker.trainer.curriculum import drills, values, warmup_stages
 from training_worker.trainer.model import tiny_model
-from training_worker.trainer.sft import Order, Progress, SFTRun, Stage, fit, stage_at, tensors
+from training_worker.trainer.sft import Order, Progress, SFTRun, Stage, fit, loss_weights, stage_at, update
 from training_worker.trainer.stopping import Stop
 
 from .conftest import SMALL
@@ -75,9 +77,29 @@ def test_a_stage_smaller_than_a_batch_is_named(stages: list[Stage]) -> None:
         Order(replace(stages[2], batch=41), 0, 0)
 
 
-def test_loss_weights_are_one_where_the_model_speaks_and_zero_on_padding() -> None:
-    _, weights = tensors([Encoded((5, 6, 7), (0, 1, 1)), Encoded((5,), (0,))], 0.1)
-    assert weights.tolist() == [pytest.approx([0.1, 1, 1]), pytest.approx([0.1, 0, 0])]
+def test_loss_weights_are_one_where_the_model_speaks_and_zero_on_what_follows_nothing() -> None:
+    assert loss_weights(Encoded((5, 6, 7), (0, 0, 1)), 0.1).tolist() == pytest.approx([0, 0.1, 1])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_a_packed_step_by_threads_is_the_step_of_each_conversation_read_alone(
+    tokenizer: PreTrainedTokenizerFast, stages: list[Stage], threads: int
+) -> None:
+    batch = stages[2].data[:3]
+    packed, alone = (tiny_model(tokenizer, seed=2, shape=SMALL) for _ in range(2))
+    with ThreadPoolExecutor(threads) as pool:
+        found = update(packed, [torch.optim.SGD(packed.parameters(), 0.1)], batch, 0.1, pool, threads)
+    nll, weights = list[torch.Tensor](), [loss_weights(one, 0.1)[1:] for one in batch]
+    for one in batch:
+        logits = alone(input_ids=torch.tensor([one.ids])).logits[0, :-1]
+        nll.append(cross_entropy(logits, torch.tensor(one.ids[1:]), reduction="none"))
+    loss = (torch.cat(nll) * torch.cat(weights)).sum() / torch.cat(weights).sum()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(alone.parameters(), 1.0)
+    torch.optim.SGD(alone.parameters(), 0.1).step()
+    assert found.loss == pytest.approx(loss.item(), rel=1e-5)
+    assert found.tokens == sum(len(one.ids) - 1 for one in batch)
+    assert torch.allclose(flat(packed), flat(alone), atol=1e-6)
 
 
 def test_a_drill_is_said_twice(tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> None:

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 from transformers import Qwen3ForCausalLM
 
 from .conversation import Encoded
 from .memory import keep_memory
+from .qwen3 import hidden_states, rotary
 from .stopping import Stop, on_signals
+from .threads import unsplit_operations
 
 WINDOW = 8  # batches that are sorted by length together, so that little is padding
 OnEvent = Callable[[dict[str, Any]], None]
@@ -90,31 +94,33 @@ def fit(
     orders = {stage.name: Order(stage, run.seed, number) for number, stage in enumerate(stages)}
     model.train()
     saved = time.perf_counter()
-    with on_signals() as signalled:
+    with on_signals() as signalled, ThreadPoolExecutor(run.threads) as pool:
         stop = stop or signalled
         while progress.share(run) < 1 and not stop.requested:
             began = time.perf_counter()
             stage = stage_at(stages, progress.share(run))
             count = progress.batches.get(stage.name, 0)
             set_rates(optimizers, bases, run, progress)
-            report = update(model, optimizers, orders[stage.name].batch(count), run.prompt_weight)
+            with unsplit_operations() as threads:
+                batch = orders[stage.name].batch(count)
+                report = update(model, optimizers, batch, run.prompt_weight, pool, threads)
             progress.batches[stage.name] = count + 1
             progress.step += 1
             progress.tokens += report.tokens
             progress.seconds += time.perf_counter() - began
             progress.losses = {"loss": report.loss, "model_nll": report.model_nll}
             if progress.step % run.report_every == 0:
-                on_event({"event": "sft", "stage": stage.name, **told(progress), "share": progress.share(run)})
+                on_event({"event": "sft", "stage": stage.name, **summary(progress), "share": progress.share(run)})
             if run.state and time.perf_counter() - saved > run.save_every_s:
-                keep(run.state, model, optimizers, progress)
+                save_state(run.state, model, optimizers, progress)
                 saved = time.perf_counter()
     if run.state:
-        keep(run.state, model, optimizers, progress)
+        save_state(run.state, model, optimizers, progress)
     model.eval()
     return progress
 
 
-def told(progress: Progress) -> dict[str, Any]:
+def summary(progress: Progress) -> dict[str, Any]:
     speed = progress.tokens / max(progress.seconds, 1e-9)
     return {"step": progress.step, "seconds": progress.seconds, "tokens_per_s": speed, **progress.losses}
 
@@ -163,34 +169,62 @@ class Update:
 
 
 def update(
-    model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.Optimizer], batch: Sequence[Encoded], prompt_weight: float
+    model: Qwen3ForCausalLM,
+    optimizers: Sequence[torch.optim.Optimizer],
+    batch: Sequence[Encoded],
+    prompt_weight: float,
+    pool: ThreadPoolExecutor,
+    threads: int,
 ) -> Update:
-    """One step on the weighted mean negative log-likelihood; padding is on the right, so the causal mask is enough."""
-    ids, weights = tensors(batch, prompt_weight)
-    hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state[:, :-1]
-    targets, weights = ids[:, 1:], weights[:, 1:]
-    kept = weights > 0
-    nll = cross_entropy(model.lm_head(hidden[kept]).float(), targets[kept], reduction="none")
-    weights = weights[kept]
-    loss = (nll * weights).sum() / weights.sum()
-    loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    """Take one step on the weighted mean negative log-likelihood; each thread computes the gradient of its share.
+
+    Two threads that each run their own operations are nearly twice as fast as one operation after the other by two.
+    """
+    weights = [loss_weights(one, prompt_weight) for one in batch]
+    total = sum(float(some.sum()) for some in weights)
+    shares = [(batch[at::threads], weights[at::threads]) for at in range(min(threads, len(batch)))]
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+
+    def differentiate(share: tuple[Sequence[Encoded], list[Tensor]]) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
+        nll, weight = losses(model, *share)
+        loss = (nll * weight).sum() / total
+        return torch.autograd.grad(loss, trained), loss.detach(), nll.detach()[weight == 1]
+
+    gradients, parts, spoken = zip(*pool.map(differentiate, shares), strict=True)
+    for weight, *summands in zip(trained, *gradients, strict=True):
+        weight.grad = torch.stack(summands).sum(0)
+    torch.nn.utils.clip_grad_norm_(trained, 1.0)
     for optimizer in optimizers:
         optimizer.step()
         optimizer.zero_grad()
-    spoken = weights == 1
-    return Update(loss.item(), (nll.detach()[spoken].mean()).item(), int(kept.sum()))
+    return Update(sum(parts).item(), torch.cat(spoken).mean().item(), sum(int((some > 0).sum()) for some in weights))
 
 
-def tensors(batch: Sequence[Encoded], prompt_weight: float) -> tuple[Tensor, Tensor]:
-    """Ids and loss weights (batch, longest), 0 where padded."""
-    longest = max(len(one.ids) for one in batch)
-    ids, weights = torch.zeros(len(batch), longest, dtype=torch.long), torch.zeros(len(batch), longest)
-    for row, one in enumerate(batch):
-        ids[row, : len(one.ids)] = torch.tensor(one.ids)
-        mask = torch.tensor(one.mask, dtype=torch.float)
-        weights[row, : len(one.ids)] = mask + (1 - mask) * prompt_weight
-    return ids, weights
+def loss_weights(one: Encoded, prompt_weight: float) -> Tensor:
+    """Return the weight of each token's loss; the first follows nothing and has none."""
+    weights = torch.tensor(one.mask, dtype=torch.float)
+    weights[weights == 0] = prompt_weight
+    weights[0] = 0
+    return weights
+
+
+def losses(model: Qwen3ForCausalLM, batch: Sequence[Encoded], weights: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Return the negative log-likelihood (n,) of each token with a weight, and its weight (n,).
+
+    The conversations are one packed sequence in which each attends to itself alone: nothing is padded.
+    """
+    sizes = [len(one.ids) for one in batch]
+    ids = torch.tensor([*chain.from_iterable(one.ids for one in batch)])
+    positions = torch.cat([torch.arange(size) for size in sizes])
+
+    def attend(layer: int, *parts: Tensor) -> Tensor:
+        rows = zip(*(part.split(sizes, 2) for part in parts), strict=True)
+        return torch.cat([scaled_dot_product_attention(*row, is_causal=True, enable_gqa=True) for row in rows], 2)
+
+    hidden = hidden_states(model, ids[None], positions[None], rotary(model, max(sizes)), attend)[0]
+    weight = torch.cat([*weights])
+    at = weight.nonzero()[:, 0]
+    return cross_entropy(model.lm_head(hidden[at - 1]).float(), ids[at], reduction="none"), weight[at]
 
 
 def optimizers_for(model: Qwen3ForCausalLM, run: SFTRun) -> list[torch.optim.Optimizer]:
@@ -212,8 +246,10 @@ def set_rates(
         group["lr"] = base * up * down
 
 
-def keep(path: Path, model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.Optimizer], progress: Progress) -> None:
-    """Write all it takes to go on; the file appears whole or not at all."""
+def save_state(
+    path: Path, model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.Optimizer], progress: Progress
+) -> None:
+    """Write all it takes to go on; the file appears complete or not at all."""
     partial = path.with_name(path.name + ".partial")
     state = {
         "model": model.state_dict(),
@@ -225,11 +261,11 @@ def keep(path: Path, model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.O
 
 
 def restore(path: Path | None, model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.Optimizer]) -> Progress | None:
-    """Go on from a kept state, if there is one. Only tensors and plain values are read (`weights_only`)."""
+    """Go on from a stored state, if there is one. Only tensors and plain values are read (`weights_only`)."""
     if path is None or not path.exists():
         return None
     state = torch.load(path, weights_only=True)
     model.load_state_dict(state["model"])
-    for optimizer, kept in zip(optimizers, state["optimizers"], strict=True):
-        optimizer.load_state_dict(kept)
+    for optimizer, stored in zip(optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(stored)
     return Progress(**state["progress"])

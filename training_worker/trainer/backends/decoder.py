@@ -12,6 +12,7 @@ import torch
 from transformers import Qwen3ForCausalLM
 
 from ..decoder import Decoder
+from ..threads import unsplit_operations
 from .protocol import Asked, Spoken
 from .uniforms import Uniforms, pick
 
@@ -70,12 +71,8 @@ class DecoderBackend:
         self.rows, self.decoder = {}, None
 
     def step(self) -> list[Spoken]:
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # the decoder shares out rows instead
-        try:
+        with unsplit_operations() as threads:  # the decoder shares out rows instead
             return self.speak(self.decoder or self.begin(threads))
-        finally:
-            torch.set_num_threads(threads)
 
     @torch.inference_mode()
     def speak(self, decoder: Decoder) -> list[Spoken]:

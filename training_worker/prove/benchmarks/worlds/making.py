@@ -28,7 +28,7 @@ KNOBS = {
     "plain": replace(TINY, recovery=0.0, sorts={"declined": 1.0}),
 }
 SPAN = 20_000  # indices that a category may use up
-TRIES = 6  # draws for each item that is wanted
+TRIES = 40  # draws for each item that is wanted: of the rarest, long chains, one in twenty lends itself
 KINDS: tuple[Kind, ...] = ("missing_function", "irrelevance")
 
 
