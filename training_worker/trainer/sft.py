@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, scaled_dot_product_attention
+from torch.nn.functional import cross_entropy
+from torch.nn.functional import scaled_dot_product_attention as attention
 from transformers import Qwen3ForCausalLM
 
 from .conversation import Encoded
@@ -219,7 +220,7 @@ def losses(model: Qwen3ForCausalLM, batch: Sequence[Encoded], weights: Sequence[
 
     def attend(layer: int, *parts: Tensor) -> Tensor:
         rows = zip(*(part.split(sizes, 2) for part in parts), strict=True)
-        return torch.cat([scaled_dot_product_attention(*row, is_causal=True, enable_gqa=True) for row in rows], 2)
+        return torch.cat([attention(q, k, v, is_causal=True, enable_gqa=True) for q, k, v in rows], 2)
 
     hidden = hidden_states(model, ids[None], positions[None], rotary(model, max(sizes)), attend)[0]
     weight = torch.cat([*weights])
