@@ -35,9 +35,13 @@ class Scale:
 
 @dataclass(frozen=True)
 class Gain:
-    """A mean paired difference with its 95% interval, and where these lie in a picture 100 wide."""
+    """A mean paired difference with its 95% interval, and where these lie in a picture 100 wide.
+
+    `share` says that the numbers are shares of rollouts, not rewards.
+    """
 
     title: str
+    share: bool
     before: float
     after: float
     difference: float
@@ -64,17 +68,37 @@ class Row:
 
 
 def gains(result: dict[str, Any]) -> list[Gain]:
-    """The comparisons of a readable result that have all their numbers."""
-    told = ((title, result.get(mode)) for mode, title in MODES)
-    return [gain(title, one) for title, one in told if one and None not in one.values()]
+    """Return the comparisons of a readable result that have all their numbers: success on chains, then rewards."""
+    chains = next((line for line in result.get("slices", []) if (line["by"], line["name"]) == ("kind", "chain")), None)
+    successes = [(f"Success on chains, {mode}", success(chains, mode)) for mode, _ in MODES] if chains else []
+    rewards = [(f"Reward, {mode}", result.get(mode)) for mode, _ in MODES]
+    return [
+        gain(title, share, one)
+        for share, measured in ((True, successes), (False, rewards))
+        for title, one in measured
+        if one and None not in one.values()
+    ]
 
 
-def gain(title: str, paired: dict[str, Any]) -> Gain:
+def success(chains: dict[str, Any], mode: str) -> dict[str, Any]:
+    """Return the change of success in a slice, in the form of a paired difference."""
+    numbers = chains[mode]
+    difference, low, high = numbers["success"]
+    ends = {"before": numbers["before"][-1], "after": numbers["after"][-1], "examples": chains["examples"]}
+    return ends | {"difference": difference, "low": low, "high": high}
+
+
+def headline(found: list[Gain]) -> list[Gain]:
+    """Return the first comparison of each measure."""
+    return [one for share in (True, False) for one in [one for one in found if one.share == share][:1]]
+
+
+def gain(title: str, share: bool, paired: dict[str, Any]) -> Gain:
     numbers = {name: float(paired[name]) for name in ("before", "after", "difference", "low", "high")}
     scale = Scale.of((numbers["low"], numbers["high"]))
     low, high = scale.x(numbers["low"]), scale.x(numbers["high"])
     places = {"zero_x": scale.x(0.0), "low_x": low, "difference_x": scale.x(numbers["difference"])}
-    return Gain(title, **numbers, examples=int(paired["examples"]), **places, width=round(high - low, 2))
+    return Gain(title, share, **numbers, examples=int(paired["examples"]), **places, width=round(high - low, 2))
 
 
 def rows(result: dict[str, Any]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Held-out evaluation in slices: by server, by chain length and by knob, before and after on the same worlds."""
+"""Held-out evaluation in slices: by server, chain length, dependent path and knob, before and after."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from training_worker.prove.edges import LONG_PATH
 from training_worker.prove.event_data import readable, readable_metric
 
 from .evaluation import Scale, label
 from .models import Run
 
-CUTS = (("server", "By server"), ("length", "By chain length"), ("knob", "By knob of synthesis"))
+CUTS = (
+    ("server", "By server"),
+    ("length", "By chain length"),
+    ("path", "By longest dependent path"),
+    ("knob", "By knob of synthesis"),
+)
 KNOBS = {
     "kind": "Kind",
     "level": "Told at first",
@@ -125,6 +131,8 @@ def watched(run: Run) -> list[tuple[str, Slice]]:
 def name_of(by: str, name: str) -> str:
     if by == "length":
         return label(name)
+    if by == "path":
+        return f"{label(name)} and more" if name == str(LONG_PATH) else label(name)
     if by == "server":
         return name
     return WORDS.get((by, name), name.replace("_", " ").capitalize())

@@ -216,14 +216,17 @@ def test_a_finished_run_shows_its_slices_with_intervals_successes_and_pass_hat(
     project: Project, victors: Client
 ) -> None:
     run = run_of(project, [0.5], state=State.DONE, result={**RESULT, "slices": [told("all", "all"), *SLICES]})
-    servers, lengths, knobs = cuts(run)
+    servers, lengths, paths, knobs = cuts(run)
     assert servers.intervals and servers.passed
     [one, few] = servers.slices
     assert (one.change, one.low, one.high, few.low) == (0.25, 0.1, 0.4, None)
     assert one.zero_x < one.low_x < one.x < one.low_x + one.width
     assert [each.heading for each in knobs.slices] == ["Distractors", "", "Kind"]
     assert [each.name for each in lengths.slices] == ["Abstention", "2 steps"]
+    assert [each.name for each in paths.slices] == ["2 steps", "4 steps and more"]
     text = victors.get(run.get_absolute_url()).content.decode()
+    assert "Success on chains, sampled: 40 held-out conversations" in " ".join(text.split())
+    assert "20.0 % → 40.0 %" in shown_text(text) and "+20.0 points" in text and "+10.0 to +30.0 points" in text
     assert "pass^4" in text and "+0.10 to +0.40" in text and "Final state reached" in text
     assert ">Goal success</th>" not in text and not servers.goals, "it was not measured"
 
@@ -240,7 +243,7 @@ def test_a_finished_run_shows_goal_success_beside_success_and_what_was_done_by_r
     run = run_of(project, [0.5], state=State.DONE, result=result)
     servers, lengths = cuts(run)
     assert [one.goals for one in (*servers.slices, *lengths.slices)] == [(0.3, 0.6), (0.3, 0.6), None]
-    text = " ".join(re.sub(r"<[^>]+>", " ", victors.get(run.get_absolute_url()).content.decode()).split())
+    text = shown_text(victors.get(run.get_absolute_url()).content.decode())
     assert "Goal success 30.0 % → 60.0 %" in text.replace("30 %", "30.0 %").replace("60 %", "60.0 %")
     assert "Right act Called Asked Text Call 9 → 10 0 → 0 1 → 0 Ask 2 → 0 0 → 2 0 → 0" in text
 
@@ -255,6 +258,10 @@ def test_slices_of_looks_show_goal_success_where_both_looks_have_it(project: Pro
     assert cuts(run)[0].slices[0].goals is None
 
 
+def shown_text(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", page).split())
+
+
 def told(by: str, name: str, examples: int = 40) -> dict[str, Any]:
     numbers = {"before": [0.5] * 6 + [0.2], "after": [0.75] * 6 + [0.4]}
     gains = {"reward": [0.25, 0.1, 0.4], "success": [0.2, 0.1, 0.3]}
@@ -266,6 +273,12 @@ def told(by: str, name: str, examples: int = 40) -> dict[str, Any]:
 
 SLICES = [
     *(told("server", "banking"), told("server", "maps", 4), told("length", "0"), told("length", "2")),
-    *(told("distractors", "none"), told("distractors", "some"), told("kind", "chain")),
+    *(
+        told("path", "2"),
+        told("path", "4"),
+        told("distractors", "none"),
+        told("distractors", "some"),
+        told("kind", "chain"),
+    ),
 ]
 RESULT = json.loads(json.dumps(RESULT)) | {"sampled": {**RESULT["sampled"], "state": [0.5, 0.6]}}  # type: ignore[dict-item]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+LONG_PATH = 4  # reports count paths of so many steps and more together
+
 
 def longest_path(steps: int, edges: Iterable[tuple[int, int]]) -> int:
     """Return the number of steps on the longest path along edges that lead forward; 0 without steps."""

@@ -1,4 +1,4 @@
-"""An evaluation cut into slices: by server, by chain length, by each knob of synthesis; before against after."""
+"""An evaluation in slices: by server, chain length, dependent path and knob of synthesis; before against after."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from mcp_servers.catalogue import TOOLS
 
+from ..prove.edges import LONG_PATH, longest_path
 from ..prove.reward.final_state import final_state
 from ..prove.reward.goal import goal_success
 from ..prove.reward.success import is_success
@@ -29,9 +30,15 @@ def servers_of(example: Example) -> list[str]:
     return sorted(called or set(example.world.servers))
 
 
+def path_of(example: Example) -> list[str]:
+    """Return the number of steps on the longest dependent path, LONG_PATH at most."""
+    return [str(min(longest_path(len(example.steps), example.edges), LONG_PATH))]
+
+
 CUTS: Mapping[str, Callable[[Example], Sequence[str]]] = {
     "server": servers_of,
     "length": lambda example: [str(len(example.steps))],
+    "path": path_of,
     "kind": lambda example: [example.kind],
     "level": lambda example: [example.level],
     "distractors": lambda example: ["some" if example.distractors else "none"],
