@@ -18,6 +18,7 @@ from training_worker.trainer.backends.lookup import Lookup
 from training_worker.trainer.backends.slots import OneToken, Slots
 from training_worker.trainer.backends.transformers import TransformersBackend
 from training_worker.trainer.backends.uniforms import Uniforms, pick
+from training_worker.trainer.decoder import Decoder
 from training_worker.trainer.families import family_of
 from training_worker.trainer.sampler import Sample, TokenLimits, sample
 
@@ -166,6 +167,34 @@ def test_what_is_guessed_right_saves_steps() -> None:
     assert forwards[1] < 0.8 * forwards[0]
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_what_the_decoder_is_proposed_saves_reads_and_changes_no_token(
+    taught: Qwen3ForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    examples: list[Any],
+    temperature: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reads, read = [0], Decoder.read
+
+    def counted(decoder: Decoder, *given: Any) -> torch.Tensor:
+        reads[-1] += 1
+        return read(decoder, *given)
+
+    monkeypatch.setattr(Decoder, "read", counted)
+    made = list[list[Sample]]()
+    for guesses in (0, 1, 4):
+        reads.append(0)
+        generator = torch.Generator().manual_seed(3)
+        backend = DecoderBackend(taught, family_of(tokenizer).stop, temperature, generator, guesses)
+        made.append(sample(taught, tokenizer, examples[:4], 3, attempt=Bank, backend=backend))
+    first, *others = ([one.completion_ids for one in each] for each in made)
+    assert others == [first, first]
+    for one, other in zip(made[0], made[2], strict=True):
+        assert torch.allclose(torch.tensor(one.logprobs), torch.tensor(other.logprobs), atol=1e-4)
+    assert reads[3] < reads[1]
+
+
 def test_decoder_and_transformers_give_the_same_greedy_rollouts(
     taught: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, examples: list[Any]
 ) -> None:
@@ -209,6 +238,18 @@ def test_a_row_that_is_dropped_while_it_speaks_is_not_heard_of_again(make: Calla
     heard = [turn for _ in range(4) for turn in backend.step() if not backend.drop(turn.row)]
     assert [(turn.row, len(turn.ids), turn.cut) for turn in heard] == [(1, 4, True), (3, 6, True)]
     assert backend.step() == []
+
+
+def test_where_a_row_is_new_a_guess_is_what_followed_in_the_rows_beside_it() -> None:
+    shared = dict[tuple[int, ...], int]()
+    one, other = Lookup(shared), Lookup(shared)
+    one.add([1, 2, 3, 4, 5, 6])
+    other.add([9, 2, 3])
+    assert other.guess(4) == []
+    other.add([4])
+    assert other.guess(4) == [5, 6] and other.guess(1) == [5]
+    other.add([7, 2, 3, 4])
+    assert other.guess(4) == [7, 2, 3, 4], "its own comes first"
 
 
 @given(st.lists(st.integers(0, 3), max_size=40), st.integers(1, 6))

@@ -34,19 +34,25 @@ class Decoder:
         empty = torch.empty(rows, self.kv_heads, 0, self.dim)
         self.keys, self.values = ([empty] * int(model.config.num_hidden_layers or 0) for _ in range(2))
 
-    def read(self, rows: Sequence[int], runs: Sequence[Sequence[int]]) -> Tensor:
-        """Append a run of tokens to each of some rows; logits (len(rows), vocabulary) of what follows each run."""
+    def read(self, rows: Sequence[int], runs: Sequence[Sequence[int]], keep: Sequence[int] | None = None) -> Tensor:
+        """Append a run of tokens to each of some rows; logits (n, vocabulary) of what follows each run.
+
+        `keep` says after how many of each run's last tokens, by default after the last one alone.
+        """
+        keep = keep or [1] * len(runs)
         ends = [self.fill[row] + len(run) for row, run in zip(rows, runs, strict=True)]
         self._make_room(max(ends))
         if self.threads == 1:
-            return self._read(rows, runs)
+            return self._read(rows, runs, keep)
         work = [*accumulate((RUN_COST + len(run)) * (TOKEN_COST + end) for end, run in zip(ends, runs, strict=True))]
         cuts = [bisect(work, work[-1] * part / self.threads) for part in range(self.threads + 1)]
-        parts = [(rows[first:last], runs[first:last]) for first, last in pairwise(cuts) if first < last]
+        parts = [
+            (rows[first:last], runs[first:last], keep[first:last]) for first, last in pairwise(cuts) if first < last
+        ]
         return torch.cat([*self.pool.map(self._read, *zip(*parts, strict=True))])
 
     @torch.inference_mode()
-    def _read(self, rows: Sequence[int], runs: Sequence[Sequence[int]]) -> Tensor:
+    def _read(self, rows: Sequence[int], runs: Sequence[Sequence[int]], keep: Sequence[int]) -> Tensor:
         starts = [self.fill[row] for row in rows]
         ends = [start + len(run) for start, run in zip(starts, runs, strict=True)]
         bounds = [0, *accumulate(map(len, runs))]
@@ -73,8 +79,13 @@ class Decoder:
         hidden = hidden_states(self.model, ids, places[None], self.angles, attend)[0]
         for row, end in zip(rows, ends, strict=True):
             self.fill[row] = end
-        logits: Tensor = self.model.lm_head(hidden[torch.tensor(bounds[1:]) - 1]).float()
+        wanted = [place for bound, count in zip(bounds[1:], keep, strict=True) for place in range(bound - count, bound)]
+        logits: Tensor = self.model.lm_head(hidden[torch.tensor(wanted)]).float()
         return logits
+
+    def forget(self, row: int, tokens: int) -> None:
+        """Take back so many of the tokens that a row holds, the last ones."""
+        self.fill[row] -= tokens
 
     def copy(self, rows: Sequence[int]) -> None:
         """Let all of these rows hold what the first of them holds."""

@@ -1,11 +1,14 @@
 """Generation by our own decoder: Qwen3 in fp32 on a CPU, the prompt of a group read once.
 
-A row's tokens depend on the seed, its number and its conversation alone, up to the rounding of floats.
+Tokens that stood in a conversation of the batch before are proposed (see lookup.py), and several are read at once. A
+row's tokens depend on the seed, its number and its conversation alone, up to the rounding of floats: a proposal changes
+the speed and no token.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate, chain
 from typing import Any
 
 import torch
@@ -13,10 +16,12 @@ from transformers import Qwen3ForCausalLM
 
 from ..decoder import Decoder
 from ..threads import unsplit_operations
+from .lookup import Lookup
 from .protocol import Asked, Spoken
 from .uniforms import Uniforms, pick
 
 PROMPTS = 8  # that are read at once: their activations are held until then
+GUESSES = 4  # tokens that are proposed to a row at a time
 THREADS = 4  # at most: more would wait for each other, since Python runs one at a time between operations
 
 
@@ -38,6 +43,7 @@ class Row:
 
     number: int
     uniforms: Uniforms
+    lookup: Lookup
     queue: list[int] = field(default_factory=list)
     said: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
@@ -52,15 +58,24 @@ class DecoderBackend:
     trains = True
 
     def __init__(
-        self, model: Qwen3ForCausalLM, stop: frozenset[int], temperature: float, generator: torch.Generator | None
+        self,
+        model: Qwen3ForCausalLM,
+        stop: frozenset[int],
+        temperature: float,
+        generator: torch.Generator | None,
+        guesses: int = GUESSES,
     ):
-        self.model, self.stop, self.temperature = model, stop, temperature
+        self.model, self.stop, self.temperature, self.guesses = model, stop, temperature, guesses
+        self.followers: dict[tuple[int, ...], int] = {}  # what followed each run of tokens last, in any row
         self.seed = int(torch.randint(2**48, (1,), generator=generator or torch.Generator().manual_seed(0)))
         self.rows: dict[int, Row] = {}
         self.decoder: Decoder | None = None
 
     def ask(self, turn: Asked) -> None:
-        row = self.rows.setdefault(turn.row, Row(turn.row, Uniforms(self.seed + turn.row)))
+        if turn.row not in self.rows:
+            self.rows[turn.row] = Row(turn.row, Uniforms(self.seed + turn.row), Lookup(self.followers))
+        row = self.rows[turn.row]
+        row.lookup.add(turn.ids)
         row.queue = [*row.said[-1:], *turn.ids]  # the end token was sampled but not yet read
         row.said, row.logprobs, row.most, row.speaking = [], [], turn.most, True
 
@@ -77,19 +92,34 @@ class DecoderBackend:
     @torch.inference_mode()
     def speak(self, decoder: Decoder) -> list[Spoken]:
         while speaking := [row for row in self.rows.values() if row.speaking]:
-            logits = decoder.read([self.places[row.number] for row in speaking], [row.queue for row in speaking])
+            guesses = [row.lookup.guess(min(self.guesses, row.most - len(row.said) - 1)) for row in speaking]
+            runs = [[*row.queue, *guess] for row, guess in zip(speaking, guesses, strict=True)]
+            keep = [len(guess) + 1 for guess in guesses]
+            logits = decoder.read([self.places[row.number] for row in speaking], runs, keep)
             numbers = None
             if self.temperature > 0:
-                numbers = torch.tensor([row.uniforms.at(row.drawn, 1) for row in speaking], dtype=torch.float64)
-            tokens, logprobs = pick(logits[:, None], self.temperature, numbers)
-            for row, token, logprob in zip(speaking, tokens[:, 0].tolist(), logprobs[:, 0].tolist(), strict=True):
-                row.said.append(token)
-                row.logprobs.append(logprob)
-                row.queue, row.drawn = [token], row.drawn + 1
-                row.speaking = token not in self.stop and len(row.said) < row.most
+                drawn = [row.uniforms.at(row.drawn, count) for row, count in zip(speaking, keep, strict=True)]
+                numbers = torch.tensor([*chain.from_iterable(drawn)], dtype=torch.float64)[:, None]
+            tokens, logprobs = (found[:, 0].tolist() for found in pick(logits[:, None], self.temperature, numbers))
+            for row, guess, start in zip(speaking, guesses, accumulate(keep, initial=0), strict=False):
+                end = start + len(guess) + 1
+                said = self.say(row, guess, tokens[start:end], logprobs[start:end])
+                decoder.forget(self.places[row.number], len(guess) + 1 - said)
             if ended := [row for row in speaking if not row.speaking]:
                 return [Spoken(row.number, row.said, row.logprobs, row.said[-1] not in self.stop) for row in ended]
         return []
+
+    def say(self, row: Row, guess: list[int], tokens: list[int], logprobs: list[float]) -> int:
+        """Take the sampled tokens up to the first that was guessed wrong or ends the turn; return their number."""
+        for place, token in enumerate(tokens):
+            row.said.append(token)
+            row.logprobs.append(logprobs[place])
+            row.speaking = token not in self.stop and len(row.said) < row.most
+            if not row.speaking or guess[place : place + 1] != [token]:
+                break
+        row.queue, row.drawn = [token], row.drawn + place + 1
+        row.lookup.add(row.said[-place - 1 :])
+        return place + 1
 
     def begin(self, threads: int) -> Decoder:
         """Read each prompt once, but for its last token, which leads to the first one of every row."""

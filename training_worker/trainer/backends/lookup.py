@@ -11,18 +11,31 @@ LENGTH = 3  # tokens that must stand there again
 
 
 class Lookup:
-    """The tokens of one row, and where each run of three stood last."""
+    """The tokens of one row, and where each run of three stood last.
 
-    def __init__(self) -> None:
+    `shared` is what followed each run last in any of the rows that share it: all rows write the same JSON around their
+    values.
+    """
+
+    def __init__(self, shared: dict[tuple[int, ...], int] | None = None) -> None:
         self.ids: list[int] = []
         self.after: dict[tuple[int, ...], int] = {}
+        self.shared = shared
 
     def add(self, ids: Sequence[int]) -> None:
         for id in ids:
             if len(self.ids) >= LENGTH:
-                self.after[tuple(self.ids[-LENGTH:])] = len(self.ids)  # a run is known once something follows it
+                run = tuple(self.ids[-LENGTH:])
+                self.after[run] = len(self.ids)  # a run is known once something follows it
+                if self.shared is not None:
+                    self.shared[run] = id
             self.ids.append(id)
 
     def guess(self, most: int) -> list[int]:
         start = self.after.get(tuple(self.ids[-LENGTH:]))
-        return [] if start is None else self.ids[start : start + most]
+        found = [] if start is None else self.ids[start : start + most]
+        recent = [*self.ids[-LENGTH:], *found]
+        while self.shared and len(found) < most and (id := self.shared.get(tuple(recent[-LENGTH:]))) is not None:
+            found.append(id)
+            recent.append(id)
+        return found
