@@ -1,5 +1,8 @@
 """Every page, in light and dark, wide and narrow: accessible, tidy, with nothing to say in the console."""
 
+import re
+from typing import Any
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
@@ -102,7 +105,7 @@ def look_at(path: str, page) -> None:
 def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated: Site, page) -> None:
     page.goto(f"{HERE}evaluations/2/")
     shown = page.locator("#evaluation-now")
-    with page.expect_response(lambda answer: answer.url.endswith("evaluations/2/")):
+    with page.expect_response(lambda answer: "evaluations/2/?beside=" in answer.url):
         shown.dispatch_event("live")
     assert shown.locator("section").count() >= 3 and page.locator("h1").count() == 1
     page.get_by_label("Beside the paper").select_option("Granite-4.1-8B")
@@ -111,6 +114,26 @@ def test_news_and_another_model_of_the_paper_leave_an_evaluation_whole(evaluated
     page.get_by_label("Outcome").select_option("failed")
     page.get_by_role("status").filter(has_text="found").wait_for()
     assert page.url.endswith("?outcome=failed")
+
+
+def test_news_on_their_way_or_later_do_not_undo_the_choice_of_a_model(evaluated: Site, page) -> None:
+    held = list[Any]()
+    page.goto(f"{HERE}evaluations/2/")
+    model, news = page.get_by_label("Beside the paper"), page.locator("#evaluation-now")
+    news_url = re.compile(f"/evaluations/2/.beside={re.escape(model.input_value())}$")
+    page.route(news_url, lambda route: held.append(route))
+    with page.expect_request(news_url):
+        news.dispatch_event("live")
+    model.select_option("Granite-4.1-8B")
+    column = page.get_by_role("columnheader", name="Granite-4.1-8B")
+    column.wait_for()
+    for route in held:
+        route.continue_()
+    page.unroute_all()
+    with page.expect_response(lambda answer: "evaluations/2/?beside=Granite" in answer.url):
+        news.dispatch_event("live")
+    page.wait_for_function("!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
+    assert column.is_visible()
 
 
 @pytest.mark.long
