@@ -1,13 +1,14 @@
 """Credit at the branches of a group: each choice is compared with the others of its state."""
 
 import itertools
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_worker.trainer.credit import branch_advantages
+from training_worker.trainer.credit import ANSWER, Choices, branch_advantages, choices_of
 
 GROUPS = st.lists(
     st.tuples(st.lists(st.integers(0, 2), min_size=3, max_size=3), st.floats(-1, 1, allow_nan=False)),
@@ -16,8 +17,51 @@ GROUPS = st.lists(
 )
 
 
+def credit(completions: list[list[int]], rewards: torch.Tensor, size: int) -> torch.Tensor:
+    """The advantages of rollouts whose every token is a choice of its own."""
+    return branch_advantages([Choices(one, range(len(one)), len(one)) for one in completions], rewards, size)
+
+
 def of(completions: list[list[int]], rewards: list[float]) -> torch.Tensor:
-    return branch_advantages(completions, torch.tensor(rewards), len(completions))
+    return credit(completions, torch.tensor(rewards), len(completions))
+
+
+def has_call(ids: Sequence[int]) -> bool:
+    return ids[0] == 1
+
+
+def test_an_answer_is_one_choice_at_its_first_token_and_the_rest_is_as_it_stands() -> None:
+    found = choices_of([1, 5, 8, 7, 7, 8, 1, 6], [1, 1, 0, 1, 1, 0, 1, 1], has_call)
+    assert found == Choices((1, 5, 8, ANSWER, 8, 1, 6), (0, 1, 2, 3, 5, 6, 7), 8)
+    assert choices_of([], [], has_call) == Choices((), (), 0)
+
+
+def test_rollouts_that_worded_an_answer_differently_are_compared_at_the_calls_behind_it() -> None:
+    """Both answer in words of their own and in another length, the user goes on, and one calls what it should."""
+    one, other = [1, 5, 8, 2, 2, 8, 1, 6], [1, 5, 8, 3, 8, 1, 7]
+    spoken = [1, 1, 0, 1, 1, 0, 1, 1], [1, 1, 0, 1, 0, 1, 1]
+    choices = [choices_of(ids, mask, has_call) for ids, mask in zip((one, other), spoken, strict=True)]
+    assert branch_advantages(choices, torch.tensor([1.0, 0.0]), 2).tolist() == [
+        [0, 0, 0, 0, 0, 0, 0, 1],
+        [0, 0, 0, 0, 0, 0, -1, 0],
+    ]
+
+
+@given(GROUPS, st.lists(st.integers(2, 9), min_size=1, max_size=4))
+def test_the_words_of_an_answer_change_no_credit(group: list[tuple[list[int], float]], words: list[int]) -> None:
+    rewards = torch.tensor([reward for _, reward in group])
+
+    def credited(wording: Callable[[int], list[int]]) -> list[list[float]]:
+        made = []
+        for number, (calls, _) in enumerate(group):
+            said = wording(number)
+            ids = [*said, 0, *(token for call in calls for token in (1, call, 0))]
+            spoken = [*[1] * len(said), 0, *[1, 1, 0] * len(calls)]
+            made.append((choices_of(ids, spoken, has_call), len(said)))
+        table = branch_advantages([one for one, _ in made], rewards, len(group))
+        return [row[length : one.length].tolist() for row, (one, length) in zip(table, made, strict=True)]
+
+    assert credited(lambda number: words[: 1 + number % len(words)]) == credited(lambda number: [2])
 
 
 def test_only_the_token_at_which_two_rollouts_part_is_credited() -> None:
@@ -48,14 +92,14 @@ def test_the_credit_given_at_a_choice_sums_to_nothing(group: list[tuple[list[int
 
 
 def test_neighbours_are_a_group_even_where_the_next_one_was_asked_the_same() -> None:
-    found = branch_advantages([[5], [6], [5], [6]], torch.tensor([1.0, 0.0, 0.0, 2.0]), 2)
+    found = credit([[5], [6], [5], [6]], torch.tensor([1.0, 0.0, 0.0, 2.0]), 2)
     assert found.tolist() == [[1], [-1], [-2], [2]]
 
 
 def test_a_void_group_is_no_part_of_what_the_next_one_of_its_example_is_compared_with() -> None:
     void, taught = [[5], [6]], [[5], [6]]
-    alone = branch_advantages(taught, torch.tensor([0.5, -0.5]), 2)
-    beside = branch_advantages([*void, *taught], torch.tensor([0.0, 0.0, 0.5, -0.5]), 2)
+    alone = credit(taught, torch.tensor([0.5, -0.5]), 2)
+    beside = credit([*void, *taught], torch.tensor([0.0, 0.0, 0.5, -0.5]), 2)
     assert torch.equal(beside[2:], alone) and not beside[:2].any()
 
 
@@ -78,8 +122,8 @@ def test_the_expected_gradient_of_a_choice_that_all_come_to_is_the_policy_gradie
     surrogate = torch.tensor(0.0)
     for group in itertools.product(rollouts, repeat=3):
         weight = torch.stack([said[one].sum() for one in group]).sum().exp().detach()
-        credit = of([list(one) for one in group], [reward[one] for one in group])
-        surrogate = surrogate + weight * (torch.stack([said[one] for one in group]) * credit).sum() / 3
+        given = of([list(one) for one in group], [reward[one] for one in group])
+        surrogate = surrogate + weight * (torch.stack([said[one] for one in group]) * given).sum() / 3
     [found] = torch.autograd.grad(surrogate, first, retain_graph=True)
     expected_reward = sum(said[one].sum().exp() * reward[one] for one in rollouts)
     [wanted] = torch.autograd.grad(expected_reward, first)

@@ -67,6 +67,7 @@ def test_any_model_of_a_supported_family_can_be_trained(
         limits=TokenLimits(turn=12, completion=24),
         longest_prompt=4096,
         mask_truncated=False,
+        credit="rollout",  # of an untrained model, which writes words alone
         max_steps=1,
         threads=1,
     )

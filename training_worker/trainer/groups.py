@@ -17,7 +17,7 @@ import torch
 from ..prove.advantage import advantages, component_advantages
 from ..prove.reward.success import is_success
 from ..prove.trajectory import Example
-from .credit import branch_advantages
+from .credit import branch_advantages, choices_of
 from .grpo_run import GRPORun
 from .metrics import EQUAL, invalid, reward_of
 from .parts import parts_of, weights_of
@@ -50,15 +50,19 @@ def advantages_of(groups: Sequence[Group], config: GRPORun) -> list[float | None
     return advantages(rewards, config.group, config.scale_rewards)
 
 
-def token_advantages(groups: Sequence[Group], config: GRPORun) -> list[list[float]]:
+def token_advantages(
+    groups: Sequence[Group], config: GRPORun, has_call: Callable[[Sequence[int]], bool]
+) -> list[list[float]]:
     """The advantage that the update trains each completion token with, rollout by rollout.
 
-    0 where a token is not in the loss: those of tools and users, of void groups, and of masked truncated rollouts.
+    `has_call` says whether a message of these tokens has a call. 0 where a token is not in the loss: those of tools and
+    users, of void groups, and of masked truncated rollouts.
     """
     flat = [one for members in groups for one in members]
     known = torch.tensor([value or 0.0 for value in advantages_of(groups, config)])
     if config.credit == "branch" and flat:
-        table = branch_advantages([one.completion_ids for one in flat], known, config.group).tolist()
+        choices = [choices_of(one.completion_ids, one.env_mask, has_call) for one in flat]
+        table = branch_advantages(choices, known, config.group).tolist()
     else:
         table = [[value] * len(one.completion_ids) for value, one in zip(known.tolist(), flat, strict=True)]
     return [

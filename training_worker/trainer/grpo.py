@@ -105,6 +105,7 @@ def trainer_for(config: GRPORun, policy: Policy, loop: Loop, folder: RunFolder, 
     kind = GroupedTrainer if is_fast(config, policy.model, device) else Trainer
     trainer = kind(
         credit=config.credit,
+        choices=lambda: loop.player.choices,
         model=policy.model,
         reward_funcs=[column(name) for name in rewards(config)],
         args=arguments(config, folder.checkpoints, device),

@@ -19,6 +19,7 @@ from .asking import Asking, read_state, write_state
 from .backends import Backend, backend_for
 from .backends.vllm import VLLMBackend
 from .conversation import prompt_ids
+from .credit import Choices, call_finder, choices_of
 from .families import family_of
 from .groups import Collected, Group, advantages_of, apart, collect, has_signal, pass_rate, token_advantages
 from .grpo_run import GRPORun
@@ -56,6 +57,8 @@ class Player:
         self.given, self.attempt = attempt, attempt or attempt_of(config, tokenizer)
         self.asking = Asking(config, examples, self.fits)
         self.generator = torch.Generator().manual_seed(config.seed + ranks.rank())
+        self.has_call = call_finder(tokenizer)
+        self.choices: list[Choices] = []  # of the latest batch of this process
         self.asked: list[str] = []  # the examples of the latest batch, for who has to say what went wrong with it
 
     def fits(self, example: Example) -> bool:
@@ -71,6 +74,7 @@ class Player:
         found = collect(config, count, partial(self.draw, share=share), partial(self.speak, trainer), ranks.gathered)
         void = (lambda members: not has_signal(members, config)) if config.zero_variance != "keep" else None
         flat = list(chain.from_iterable(found.groups))
+        self.choices = [choices_of(one.completion_ids, one.env_mask, self.has_call) for one in flat]
         batch = as_batch(flat, config.group, mask_truncated=config.mask_truncated, **({"void": void} if void else {}))
         rates = [(members[0].rollout.example, pass_rate(members)) for members in found.asked if not invalid(members)]
         self.asking.learn(chain.from_iterable(ranks.gathered(rates)))
@@ -103,7 +107,7 @@ class Player:
         wasted = [members for part in found for members in part.wasted]
         samples = list(chain.from_iterable([*groups, *wasted]))
         if ranks.is_first():
-            earned, by_token = advantages_of(groups, config), token_advantages(groups, config)
+            earned, by_token = advantages_of(groups, config), token_advantages(groups, config, self.has_call)
             if config.credit == "branch":  # then a rollout has no one advantage: what its tokens got adds up to it
                 earned = [None if one is None else fsum(row) for one, row in zip(earned, by_token, strict=True)]
             self.folder.keep_rollouts(

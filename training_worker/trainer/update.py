@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 
-from .credit import branch_advantages
+from .credit import Choices, branch_advantages
 from .grouped import group_logprobs
 from .grpo_run import Credit, GRPORun
 from .metrics import invalid, reward_of
@@ -37,17 +37,20 @@ def is_finite(model: Any) -> bool:
 
 
 class Trainer(GRPOTrainer):
-    """TRL's trainer for any model, with a choice of where credit goes (see credit.py); it stops before a bad update."""
+    """TRL's trainer for any model, with a choice of where credit goes (see credit.py); it stops before a bad update.
 
-    def __init__(self, *, credit: Credit, **rest: Any):
+    `choices` returns those of the batch that was generated last.
+    """
+
+    def __init__(self, *, credit: Credit, choices: Callable[[], Sequence[Choices]], **rest: Any):
         super().__init__(**rest)
-        self.credit = credit
+        self.credit, self.choices = credit, choices
 
     def _generate_and_score_completions(self, inputs: Any) -> dict[str, Any]:
         """The whole batch of this process, before it is shuffled and split: only here are groups together."""
         batch: dict[str, Any] = super()._generate_and_score_completions(inputs)
         if self.credit == "branch":
-            given = branch_advantages(tokens(batch, "completion"), batch["advantages"], self.num_generations)
+            given = branch_advantages(self.choices(), batch["advantages"], self.num_generations)
             room = (0, batch["completion_ids"].shape[1] - given.shape[1])
             batch["advantages"] = pad(given, room).to(batch["advantages"].device)
         return batch
