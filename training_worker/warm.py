@@ -1,5 +1,16 @@
-"""What the small policy that comes with the product was trained on, and what data for it is made of."""
+"""Servers, tools and seeds of the small policy that comes with the product."""
 
 from __future__ import annotations
 
-SERVERS = ("banking", "calendar", "email")
+SERVERS = ("banking", "calendar", "email", "budget", "social_media", "marketplace")
+UNSEEN_TOOLS = (
+    "get_transaction",
+    "remove_attendee",
+    "archive_message",
+    "remove_expense",
+    "edit_post",
+    "end_market_listing",
+)
+"""One tool of each of its servers that is in no conversation that it was trained on."""
+UNSEEN_SERVERS = ("issue_tracker", "team_chat")  # of other kinds; measured on them, it shows what it learnt of schemas
+TRAIN_SEED, DEVELOPMENT_SEED = 0, 1  # of the recipes of the warm-up, in training worlds and in held-out worlds

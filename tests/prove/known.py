@@ -1,4 +1,4 @@
-"""The servers that the tests of synthesis are about, those the small policy knows; their tools, graph and examples."""
+"""Three servers that the small policy knows, for the tests of synthesis; their tools, graph and examples."""
 
 from dataclasses import replace
 from functools import cache
@@ -11,8 +11,8 @@ from training_worker.prove.graph import load_or_build
 from training_worker.prove.synthesis.conversation import Recipe, make
 from training_worker.prove.synthesis.knobs import TINY
 from training_worker.prove.trajectory import Example, Split, dumps, loads
-from training_worker.warm import SERVERS as NAMES
 
+NAMES = ("banking", "calendar", "email")
 RECIPE = Recipe(knobs=replace(TINY, recovery=0.0))
 BLOCK = 10
 SERVERS = {name: EVERY[name] for name in NAMES}

@@ -31,6 +31,7 @@ from prove_web.trajectories.importing import row
 from training_worker.prove.benchmarks.asked import Asked
 from training_worker.prove.benchmarks.known import KNOWN
 from training_worker.prove.trajectory import Example
+from training_worker.warm import SERVERS as WARM_SERVERS
 
 from .examples import abstention, chain, dataset_of
 from .story import Told, ended, event, step
@@ -132,7 +133,7 @@ def test_a_policy_is_evaluated_on_the_servers_that_it_was_trained_on(project: Pr
         (asked, "", servers),
         (asked, "all", None),
         (asked, "maps", "maps"),
-        ("warm", "", "banking,calendar,email"),
+        ("warm", "", ",".join(WARM_SERVERS)),
         ("source:silent", "", None),
     ):
         answer = alices.post(new(project), filled(policy=policy, option_servers=typed))
@@ -150,7 +151,7 @@ def test_the_command_evaluates_on_the_servers_of_the_run_that_left_the_folder(pr
     for path, given, expected in (
         (folder, {}, servers),
         (folder, {"servers": "all"}, "all"),
-        (SHIPPED, {}, "banking,calendar,email"),
+        (SHIPPED, {}, ",".join(WARM_SERVERS)),
         (data / "elsewhere", {}, None),
         (data / "jobs" / "no-job" / "x", {}, None),
     ):

@@ -12,9 +12,19 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.prove.trajectory import Example
-from training_worker.trainer.conversation import Encoded
-from training_worker.trainer.curriculum import drills, values, warmup_stages
+from tests.prove.known import known_examples
+from training_worker.prove.trajectory import Example, Step, ToolCall
+from training_worker.trainer.conversation import Encoded, encode
+from training_worker.trainer.curriculum import (
+    PROSE,
+    downweight_prose,
+    drills,
+    full,
+    lookups,
+    tables,
+    values,
+    warmup_stages,
+)
 from training_worker.trainer.model import tiny_model
 from training_worker.trainer.sft import Order, Progress, SFTRun, Stage, fit, loss_weights, stage_at, update
 from training_worker.trainer.stopping import Stop
@@ -42,7 +52,7 @@ def flat(model: Qwen3ForCausalLM) -> torch.Tensor:
 
 def test_training_lowers_the_loss(tokenizer: PreTrainedTokenizerFast, stages: list[Stage]) -> None:
     losses: list[float] = []
-    trained(tokenizer, stages[2:], replace(RUN, steps=20), on_event=lambda event: losses.append(event["model_nll"]))
+    trained(tokenizer, stages[-1:], replace(RUN, steps=20), on_event=lambda event: losses.append(event["model_nll"]))
     assert losses[-1] < 0.8 * losses[0]
 
 
@@ -58,6 +68,14 @@ def test_a_run_that_was_cut_goes_on_as_if_it_had_not_been(
     assert torch.equal(trained(tokenizer, stages, run), trained(tokenizer, stages, RUN))
 
 
+def test_a_run_goes_on_with_another_number_of_threads(
+    tokenizer: PreTrainedTokenizerFast, stages: list[Stage], tmp_path: Path
+) -> None:
+    run = replace(RUN, state=tmp_path / "state.pt", steps=3)
+    trained(tokenizer, stages, run)
+    assert torch.isfinite(trained(tokenizer, stages, replace(run, steps=5, threads=2))).all()
+
+
 @pytest.mark.parametrize(("share", "name"), [(0, "a"), (0.19, "a"), (0.21, "b"), (0.69, "b"), (0.71, "c"), (1, "c")])
 def test_stages_follow_their_shares(share: float, name: str) -> None:
     stages = [Stage(name, [], 1, weight) for name, weight in (("a", 2), ("b", 5), ("c", 3))]
@@ -65,7 +83,7 @@ def test_stages_follow_their_shares(share: float, name: str) -> None:
 
 
 def test_an_epoch_shows_every_conversation_once_and_the_next_in_another_order(stages: list[Stage]) -> None:
-    stage = replace(stages[2], batch=5)
+    stage = replace(stages[-1], batch=5)
     order, epoch = Order(stage, 0, 0), len(stage.data) // 5
     first, second = ([one for k in range(epoch) for one in order.batch(k + start)] for start in (0, epoch))
     assert first != second
@@ -74,22 +92,45 @@ def test_an_epoch_shows_every_conversation_once_and_the_next_in_another_order(st
 
 def test_a_stage_smaller_than_a_batch_is_named(stages: list[Stage]) -> None:
     with pytest.raises(ValueError, match="'full' has 40 examples, fewer than one batch"):
-        Order(replace(stages[2], batch=41), 0, 0)
+        Order(replace(stages[-1], batch=41), 0, 0)
 
 
 def test_loss_weights_are_one_where_the_model_speaks_and_zero_on_what_follows_nothing() -> None:
-    assert loss_weights(Encoded((5, 6, 7), (0, 0, 1)), 0.1).tolist() == pytest.approx([0, 0.1, 1])
+    assert loss_weights(Encoded((5, 6, 7, 8), (0, 0, 0.25, 1)), 0.1).tolist() == pytest.approx([0, 0.1, 0.25, 1])
+
+
+def test_over_the_strides_each_token_of_a_prompt_has_its_weight_once() -> None:
+    one = Encoded(tuple(range(9)), (0,) * 7 + (0.25, 1))
+    strides = torch.stack([loss_weights(one, 0.1, 3, step) for step in range(3)])
+    assert strides.mean(0).tolist() == pytest.approx([0, *[0.1] * 6, 0.25, 1])
+    assert ((strides[:, 1:7] > 0).sum(0) == 1).all()
+
+
+def test_the_words_of_an_answer_weigh_less_than_its_first_token_and_than_calls(
+    tokenizer: PreTrainedTokenizerFast, examples: list[Example]
+) -> None:
+    call = encode(tokenizer, "<tool_call>")[0]
+    for one in (full(tokenizer, example, Bank) for example in examples):
+        weights, spoken = downweight_prose(tokenizer, one).mask, [at for at, mine in enumerate(one.mask) if mine]
+        starts = {at for at in spoken if not one.mask[at - 1]}
+        assert all(weights[at] == 1 for at in starts)
+        start = 0
+        for at in spoken:
+            start = at if at in starts else start
+            assert weights[at] == (1 if at == start or one.ids[start] == call else PROSE)
+        assert all(weights[at] == 0 for at in range(len(one.ids)) if at not in spoken)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_a_packed_step_by_threads_is_the_step_of_each_conversation_read_alone(
     tokenizer: PreTrainedTokenizerFast, stages: list[Stage], threads: int
 ) -> None:
-    batch = stages[2].data[:3]
+    batch = stages[-1].data[:3]
     packed, alone = (tiny_model(tokenizer, seed=2, shape=SMALL) for _ in range(2))
+    weights = [loss_weights(one, 0.1, stride=3, step=1) for one in batch]
     with ThreadPoolExecutor(threads) as pool:
-        found = update(packed, [torch.optim.SGD(packed.parameters(), 0.1)], batch, 0.1, pool, threads)
-    nll, weights = list[torch.Tensor](), [loss_weights(one, 0.1)[1:] for one in batch]
+        found = update(packed, [torch.optim.SGD(packed.parameters(), 0.1)], batch, weights, pool, threads)
+    nll, weights = list[torch.Tensor](), [some[1:] for some in weights]
     for one in batch:
         logits = alone(input_ids=torch.tensor([one.ids])).logits[0, :-1]
         nll.append(cross_entropy(logits, torch.tensor(one.ids[1:]), reduction="none"))
@@ -98,7 +139,7 @@ def test_a_packed_step_by_threads_is_the_step_of_each_conversation_read_alone(
     torch.nn.utils.clip_grad_norm_(alone.parameters(), 1.0)
     torch.optim.SGD(alone.parameters(), 0.1).step()
     assert found.loss == pytest.approx(loss.item(), rel=1e-5)
-    assert found.tokens == sum(len(one.ids) - 1 for one in batch)
+    assert found.tokens == sum(len(one.ids) for one in batch)
     assert torch.allclose(flat(packed), flat(alone), atol=1e-6)
 
 
@@ -106,6 +147,32 @@ def test_a_drill_is_said_twice(tokenizer: PreTrainedTokenizerFast, examples: lis
     for drill in drills(tokenizer, values(examples), 20, 0):
         said = [id for id, mine in zip(drill.ids, drill.mask, strict=True) if mine]
         assert tuple(said[:-1]) == drill.ids[3 : 3 + len(said) - 1] and said[-1] == tokenizer.eos_token_id
+
+
+def test_a_lookup_answers_each_text_with_the_id_of_the_one_thing_that_has_it(
+    tokenizer: PreTrainedTokenizerFast,
+) -> None:
+    rows = [{"id": f"ACC-{n}{n}", "name": name, "kind": "card"} for n, name in enumerate(("Ana", "Ben", "Cem", "Ida"))]
+    for drill in lookups(tokenizer, [rows], 20, 0):
+        prompt = tokenizer.decode([id for id, mine in zip(drill.ids, drill.mask, strict=True) if not mine])
+        answer = tokenizer.decode([id for id, mine in zip(drill.ids, drill.mask, strict=True) if mine])
+        names = {row["name"]: row["id"] for row in rows}
+        asked = next(line for line in prompt.split("\n") if "; " in line).removesuffix("<|im_end|>")
+        assert answer == "; ".join(names[name] for name in asked.split("; ")) + "<|im_end|>"
+
+
+def test_tables_are_lists_of_three_and_more_things_with_ids() -> None:
+    texts = (
+        '[{"id":"A-1","n":2},{"id":"B-2","t":"x"},{"id":"C-3"}]',
+        '[{"id":"A-1"}]',
+        '["a","b","c"]',
+        "no JSON",
+        "7",
+    )
+    step = Step((ToolCall("list_things", {}),) * len(texts), observations=texts)
+    assert tables([replace(known_examples(1)[0], steps=(step,))]) == [
+        [{"id": "A-1"}, {"id": "B-2", "t": "x"}, {"id": "C-3"}]
+    ]
 
 
 def test_progress_is_the_larger_of_steps_and_minutes() -> None:

@@ -34,6 +34,20 @@ def test_a_value_is_the_same_tokens_wherever_it_stands(
     assert any(inside[i : i + len(alone)] == alone for i in range(len(inside)))
 
 
+def test_a_moment_is_its_year_month_day_and_time() -> None:
+    tokenizer = train_tokenizer(["On 23 May 2027 at 16:29: 2027-05-23T16:29:00Z"] * 9, NAMES, 600)
+    pieces = [tokenizer.decode([id]) for id in encode(tokenizer, "2027-05-23T16:29:00Z")]
+    assert pieces == ["2027", "-05-", "23", "T", "16", ":", "29", ":00Z"]
+    assert encode(tokenizer, "23 May 2027")[-1] == encode(tokenizer, "2027-05-23")[0]
+
+
+def test_a_key_of_a_result_is_one_token_with_its_json() -> None:
+    row = '[{"id":"ACC-1234","subject":"spring offer","unread":true},{"id":"ACC-1235","subject":"x","unread":false}]'
+    tokenizer = train_tokenizer([row] * 9, NAMES, 500)
+    pieces = [tokenizer.decode([id]) for id in encode(tokenizer, row)]
+    assert pieces[0] == '[{"id":"' and '","subject":"' in pieces and '","unread":' in pieces and '},{"id":"' in pieces
+
+
 def test_an_id_is_its_prefix_and_two_pairs_of_digits(tokenizer: PreTrainedTokenizerFast) -> None:
     assert [tokenizer.decode([id]) for id in encode(tokenizer, "ACC-1034")] == ["ACC-", "10", "34"]
 

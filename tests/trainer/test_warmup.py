@@ -15,18 +15,7 @@ def test_a_warm_up_goes_on_with_its_data_and_begins_again_with_other_data(tmp_pa
 
     def warm_up(count: int, steps: int) -> int:
         data.write_text("\n".join(lines[:count]) + "\n", "utf-8")
-        options = [
-            "--data",
-            str(data),
-            "--out",
-            str(out),
-            "--steps",
-            str(steps),
-            "--development",
-            "0",
-            "--threads",
-            "1",
-        ]
+        options = ["--data", str(data), "--out", str(out), "--steps", str(steps), "--threads", "1"]
         assert main([*options, "--longest", "3000"]) == 0
         return int(json.loads((out / "card.json").read_text("utf-8"))["steps"])
 

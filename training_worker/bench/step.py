@@ -26,7 +26,7 @@ Parts = dict[str, float]
 
 
 def parts(folder: Path) -> Parts:
-    """Median seconds of each part of a step. The graph of the three servers is kept in the folder."""
+    """Median seconds of each part of a step. The graph of the warm policy's servers is kept in the folder."""
     from ..trainer.grpo import GRPORun, train
 
     out = folder / "step"

@@ -103,12 +103,13 @@ def read(path: Path) -> nx.DiGraph | None:
         return None
 
 
-def part(graph: nx.DiGraph, servers: Collection[str]) -> nx.DiGraph:
-    """The graph of some servers, out of one that has them. Raises KeyError for a server that it has not."""
+def part(graph: nx.DiGraph, servers: Collection[str], without: Collection[str] = ()) -> nx.DiGraph:
+    """Return the graph of some servers, without some tools. Raises KeyError for a server that it does not have."""
     if missing := set(servers) - {data["server"] for _, data in graph.nodes(data=True)}:
         raise KeyError(sorted(missing)[0])
     own = graph.copy()
-    own.remove_nodes_from([name for name, server in graph.nodes(data="server") if server not in servers])
+    nodes = graph.nodes(data="server")
+    own.remove_nodes_from([name for name, server in nodes if server not in servers or name in without])
     return own
 
 

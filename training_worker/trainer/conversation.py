@@ -24,10 +24,13 @@ TAGS = frozenset({"<tool_call>", "</tool_call>"})
 
 @dataclass(frozen=True)
 class Encoded:
-    """A conversation as ids; `mask` is 1 where the model speaks (its end token included), 0 elsewhere."""
+    """A conversation as ids; `mask` is 1 where the model speaks (its end token included), 0 elsewhere.
+
+    Between them is a token whose loss has less weight.
+    """
 
     ids: tuple[int, ...]
-    mask: tuple[int, ...]
+    mask: tuple[float, ...]
 
 
 def as_dicts(messages: Sequence[Message]) -> list[dict[str, str]]:

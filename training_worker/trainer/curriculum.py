@@ -1,4 +1,5 @@
-"""What the warm-up trains on, made of training data: copy drills, demonstrations without schemas, full prompts."""
+"""The stages of the warm-up, made of training data: drills in copying and looking up, then demonstrations without and
+with tool schemas."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ from .sft import Stage
 
 LONGEST_VALUE = 40
 SEPARATORS = (" | ", ", ", '", "', " ")
+PROSE = 0.25  # weight of an answer's words: no reward depends on them, and their wording cannot be foreseen
+Row = dict[str, str]
 
 
 class Shown(Protocol):
@@ -100,22 +103,83 @@ class Draws:
     def pick(self, options: Sequence[Any]) -> Any:
         return options[self.below(len(options))]
 
+    def shuffled(self, options: Sequence[Any]) -> list[Any]:
+        return [options[at] for at in torch.randperm(len(options), generator=self.generator).tolist()]
+
 
 def drills(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int, seed: int) -> list[Encoded]:
     """Dense copying exercises: a list of values (or of random tokens), then the same list again."""
     draws = Draws(seed)
-    before, between = encode(tokenizer, "<|im_start|>user\n"), encode(tokenizer, "<|im_end|>\n<|im_start|>assistant\n")
-    end = int(tokenizer.eos_token_id)
 
     def drill() -> Encoded:
         if not pool or draws.below(10) < 4:
             body = [3 + draws.below(len(tokenizer) - 3) for _ in range(12 + draws.below(28))]
         else:
             body = encode(tokenizer, draws.pick(SEPARATORS).join(draws.pick(pool) for _ in range(4 + draws.below(6))))
-        mask = [0] * (len(before) + len(body) + len(between)) + [1] * (len(body) + 1)
-        return Encoded((*before, *body, *between, *body, end), tuple(mask))
+        return exchange(tokenizer, body, body)
 
     return [drill() for _ in range(count)]
+
+
+def tables(examples: Iterable[Example]) -> list[list[Row]]:
+    """Return the lists of at least three things with ids that tools returned, each thing with its short texts."""
+
+    def is_short(value: Any) -> bool:
+        return isinstance(value, str) and len(value) <= LONGEST_VALUE
+
+    found = list[list[Row]]()
+    for example in examples:
+        for observation in (text for step in example.steps for text in step.observations):
+            try:
+                rows = json.loads(observation)
+            except ValueError:
+                continue
+            if not isinstance(rows, list) or len(rows) < 3:
+                continue
+            if all(isinstance(row, dict) and is_short(row.get("id")) for row in rows):
+                found.append([{key: value for key, value in row.items() if is_short(value)} for row in rows])
+    return found
+
+
+def lookups(tokenizer: PreTrainedTokenizerFast, pool: Sequence[list[Row]], count: int, seed: int) -> list[Encoded]:
+    """Dense exercises in finding ids: a list of things and what some of them are called, in either order, then their
+    ids."""
+    draws = Draws(seed)
+
+    def drill() -> Encoded:
+        rows = draws.shuffled(draws.pick(pool))
+        asked = list[tuple[str, str]]()
+        for row in draws.shuffled(rows):
+            told = [
+                value
+                for key, value in row.items()
+                if key != "id" and value and sum(value in other.values() for other in rows) == 1
+            ]
+            asked += [(draws.pick(told), row["id"])] if told else []
+        parts = ["; ".join(said for said, _ in asked), json.dumps(rows, ensure_ascii=False, separators=(",", ":"))]
+        prompt = "\n".join(parts if draws.below(2) else parts[::-1])
+        return exchange(tokenizer, encode(tokenizer, prompt), encode(tokenizer, "; ".join(id for _, id in asked)))
+
+    return [drill() for _ in range(count)] if pool else []
+
+
+def exchange(tokenizer: PreTrainedTokenizerFast, said: Sequence[int], answer: Sequence[int]) -> Encoded:
+    """Return one user message and the assistant's answer to it, with the loss on the answer."""
+    before, between = encode(tokenizer, "<|im_start|>user\n"), encode(tokenizer, "<|im_end|>\n<|im_start|>assistant\n")
+    prompt = (*before, *said, *between)
+    return Encoded((*prompt, *answer, int(tokenizer.eos_token_id)), (*[0] * len(prompt), *[1] * (len(answer) + 1)))
+
+
+def downweight_prose(tokenizer: PreTrainedTokenizerFast, one: Encoded) -> Encoded:
+    """Return the conversation with less weight on the words of answers than on calls and the choice to answer."""
+    call, weights = encode(tokenizer, "<tool_call>")[0], list[float](one.mask)
+    prose = False
+    for at in range(1, len(one.ids)):
+        if one.mask[at] and not one.mask[at - 1]:
+            prose = one.ids[at] != call
+        elif one.mask[at] and prose:
+            weights[at] = PROSE
+    return Encoded(one.ids, tuple(weights))
 
 
 def warmup_stages(
@@ -124,8 +188,10 @@ def warmup_stages(
     """Drills, then short contexts, then full prompts; conversations of over `longest` tokens are left out."""
     whole = [one for example in examples if len((one := full(tokenizer, example, prompt)).ids) <= longest]
     short = [one for example in examples if len((one := brief(tokenizer, example)).ids) <= longest]
+    exercises = lookups(tokenizer, tables(examples), 8_000, seed)
     return [
-        Stage("drills", drills(tokenizer, values(examples), 4_000, seed), 16, 0.07),
-        Stage("short", short, 16, 0.3),
-        Stage("full", whole, 6, 0.63),
+        Stage("copying", drills(tokenizer, values(examples), 4_000, seed), 16, 0.03),
+        *([Stage("lookup", exercises, 16, 0.07)] if exercises else []),
+        Stage("short", [downweight_prose(tokenizer, one) for one in short], 12, 0.3),
+        Stage("full", [downweight_prose(tokenizer, one) for one in whole], 6, 0.6),
     ]

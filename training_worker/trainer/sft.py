@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -27,6 +28,7 @@ from .qwen3 import hidden_states, rotary
 from .stopping import Stop, on_signals
 from .threads import unsplit_operations
 
+SHARDS = 4  # parts of the matrices, each with an optimizer of its own, that threads update at the same time
 WINDOW = 8  # batches that are sorted by length together, so that little is padding
 OnEvent = Callable[[dict[str, Any]], None]
 
@@ -46,7 +48,8 @@ class SFTRun:
     """A supervised run; it ends after `steps` or `minutes` of training, whichever comes first.
 
     The rate rises over `warmup_steps` and falls linearly over the last `decay` share. `prompt_weight` is the loss
-    weight of tokens the model does not speak. With a `state` file the run survives a kill.
+    weight of tokens the model does not speak, of which every `prompt_stride`-th counts in a step, for all of them. With
+    a `state` file the run survives a kill.
     """
 
     steps: int = 1_000_000
@@ -54,6 +57,7 @@ class SFTRun:
     matrix_rate: float = 0.015
     rate: float = 3e-3
     prompt_weight: float = 0.1
+    prompt_stride: int = 4
     warmup_steps: int = 30
     decay: float = 0.4
     seed: int = 0
@@ -95,8 +99,7 @@ def fit(
     orders = {stage.name: Order(stage, run.seed, number) for number, stage in enumerate(stages)}
     model.train()
     saved = time.perf_counter()
-    with on_signals() as signalled, ThreadPoolExecutor(run.threads) as pool:
-        stop = stop or signalled
+    with nullcontext(stop) if stop else on_signals() as stop, ThreadPoolExecutor(run.threads) as pool:
         while progress.share(run) < 1 and not stop.requested:
             began = time.perf_counter()
             stage = stage_at(stages, progress.share(run))
@@ -104,7 +107,8 @@ def fit(
             set_rates(optimizers, bases, run, progress)
             with unsplit_operations() as threads:
                 batch = orders[stage.name].batch(count)
-                report = update(model, optimizers, batch, run.prompt_weight, pool, threads)
+                weights = [loss_weights(one, run.prompt_weight, run.prompt_stride, progress.step) for one in batch]
+                report = update(model, optimizers, batch, weights, pool, threads)
             progress.batches[stage.name] = count + 1
             progress.step += 1
             progress.tokens += report.tokens
@@ -173,7 +177,7 @@ def update(
     model: Qwen3ForCausalLM,
     optimizers: Sequence[torch.optim.Optimizer],
     batch: Sequence[Encoded],
-    prompt_weight: float,
+    weights: Sequence[Tensor],
     pool: ThreadPoolExecutor,
     threads: int,
 ) -> Update:
@@ -181,12 +185,11 @@ def update(
 
     Two threads that each run their own operations are nearly twice as fast as one operation after the other by two.
     """
-    weights = [loss_weights(one, prompt_weight) for one in batch]
     total = sum(float(some.sum()) for some in weights)
     shares = [(batch[at::threads], weights[at::threads]) for at in range(min(threads, len(batch)))]
     trained = [weight for weight in model.parameters() if weight.requires_grad]
 
-    def differentiate(share: tuple[Sequence[Encoded], list[Tensor]]) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
+    def differentiate(share: tuple[Sequence[Encoded], Sequence[Tensor]]) -> tuple[tuple[Tensor, ...], Tensor, Tensor]:
         nll, weight = losses(model, *share)
         loss = (nll * weight).sum() / total
         return torch.autograd.grad(loss, trained), loss.detach(), nll.detach()[weight == 1]
@@ -195,16 +198,24 @@ def update(
     for weight, *summands in zip(trained, *gradients, strict=True):
         weight.grad = torch.stack(summands).sum(0)
     torch.nn.utils.clip_grad_norm_(trained, 1.0)
-    for optimizer in optimizers:
-        optimizer.step()
-        optimizer.zero_grad()
-    return Update(sum(parts).item(), torch.cat(spoken).mean().item(), sum(int((some > 0).sum()) for some in weights))
+    list(pool.map(take_step, optimizers))
+    return Update(sum(parts).item(), torch.cat(spoken).mean().item(), sum(len(one.ids) for one in batch))
 
 
-def loss_weights(one: Encoded, prompt_weight: float) -> Tensor:
-    """Return the weight of each token's loss; the first follows nothing and has none."""
+def take_step(optimizer: torch.optim.Optimizer) -> None:
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def loss_weights(one: Encoded, prompt_weight: float, stride: int = 1, step: int = 0) -> Tensor:
+    """Return the weight of each token's loss; the first follows nothing and has none.
+
+    Of the tokens that the model does not speak every `stride`-th has one, others at the next step: their mean over
+    `stride` steps is `prompt_weight`, and the logits of the others are not computed.
+    """
     weights = torch.tensor(one.mask, dtype=torch.float)
-    weights[weights == 0] = prompt_weight
+    due = (torch.arange(len(one.ids)) + step) % stride == 0
+    weights = torch.where(weights == 0, prompt_weight * stride * due, weights)
     weights[0] = 0
     return weights
 
@@ -229,10 +240,14 @@ def losses(model: Qwen3ForCausalLM, batch: Sequence[Encoded], weights: Sequence[
 
 
 def optimizers_for(model: Qwen3ForCausalLM, run: SFTRun) -> list[torch.optim.Optimizer]:
+    """Return a Muon for each shard of the matrices, and an AdamW for the rest; a state fits any number of threads."""
     matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]
     others = [p for name, p in model.named_parameters() if p.ndim != 2 or "embed" in name]
     return [
-        torch.optim.Muon(matrices, lr=run.matrix_rate, weight_decay=0.01),
+        *(
+            torch.optim.Muon(matrices[at::SHARDS], lr=run.matrix_rate, weight_decay=0.01)
+            for at in range(min(SHARDS, len(matrices)))
+        ),
         torch.optim.AdamW(others, lr=run.rate, betas=(0.9, 0.95), weight_decay=0.0),
     ]
 

@@ -28,7 +28,7 @@ def spelled(folder: Path, asked: dict[str, Any]) -> list[tuple[str, int]]:
     with within(LONGEST):
         encoded = encode_demonstration(tokenizer, opening, rest, asked["tools"])
     piece = piece_of(tokenizer)
-    return [(piece(id), mask) for id, mask in zip(encoded.ids, encoded.mask, strict=True)]
+    return [(piece(id), int(mask)) for id, mask in zip(encoded.ids, encoded.mask, strict=True)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

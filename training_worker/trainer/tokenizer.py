@@ -1,9 +1,10 @@
 """The tokenizer of the tiny policy: a byte-level BPE trained on rendered conversations, made for copying values.
 
 A value must be the same tokens wherever it stands, in a question, a tool's answer or a call, for a small model to copy
-it. So numbers are cut in pairs of digits, an id is its prefix and its digits, capitalised words never swallow the space
-before them, and names are whole tokens. What every prompt repeats (the template's own text, the JSON between the words
-of a tool schema) becomes one token a piece, which makes prompts about three times shorter.
+it. So numbers are cut in pairs of digits, an id is its prefix and its digits, a year and a month of a date are one
+token each, capitalised words never swallow the space before them, and names are whole tokens. What every conversation
+repeats (the template's own text, the JSON between the words of a tool schema, the keys of results) becomes one token a
+piece, which makes conversations about four times shorter.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ END_OF_TEXT, START, END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 MARKS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>", "<tools>", "</tools>")
 ID_PREFIX = r"\p{Lu}{2,6}-(?=\p{N})"
 PUNCTUATION = r" ?[^\s\p{L}\p{N}_]+(?: (?=[\p{Lu}\p{N}]))?"  # with the space that a capital does not take
-PIECES = rf"\n|{ID_PREFIX}|\p{{N}}{{1,2}}|\p{{Lu}}\p{{L}}*| ?[\p{{Ll}}\p{{Lo}}_]+|{PUNCTUATION}|\s"
+YEAR, MONTH, SECONDS = r"(?<![\p{N}-])20\p{N}\p{N}(?!\p{N})", r"(?<=20\p{N}\p{N})-\p{N}\p{N}-", r":00Z"
+PIECES = (
+    rf"\n|{ID_PREFIX}|{YEAR}|{MONTH}|{SECONDS}|\p{{N}}{{1,2}}|\p{{Lu}}\p{{L}}*| ?[\p{{Ll}}\p{{Lo}}_]+|{PUNCTUATION}|\s"
+)
 # Words of JSON Schema between the punctuation; a parameter that is called `name` or `type` is no such word.
 KEYWORD = (
     r'"(?:(?:type|name|description|format)"(?=: ")|(?:parameters|properties|items|arguments)"(?=: \{)'
@@ -31,11 +35,12 @@ KEYWORD = (
 )
 GLUE = re.compile(rf'(?:[{{}}\[\]:, ]|{KEYWORD}|")+')
 ARGUMENTS = re.compile(r'(?<="arguments": \{")')  # what follows is an argument's name, whatever it is called
+MEMBER = re.compile(r'(?<![ ":,\[{])["\]}]{0,6},?[\[{]{0,3}"\w{1,40}":(?! )["\[{]{0,3}')  # a result's key in its JSON
 LOUD = 1_000  # how often names and pairs of digits are repeated, so that each surely becomes one token
 
 
 def train_tokenizer(
-    texts: Sequence[str], names: Iterable[str] = (), vocabulary: int = 2048, glue: int = 96
+    texts: Sequence[str], names: Iterable[str] = (), vocabulary: int = 4096, glue: int = 320
 ) -> PreTrainedTokenizerFast:
     """A tokenizer with Qwen3's chat format, trained on rendered conversations; `names` become single tokens.
 
@@ -96,8 +101,7 @@ def boilerplate() -> list[str]:
 
 def glue_pieces(texts: Iterable[str], limit: int) -> list[str]:
     """The runs of JSON between the words of schemas, calls and answers that would save most tokens, best first."""
-    seen = Counter(
-        run for text in texts for part in ARGUMENTS.split(text) for run in GLUE.findall(part) if len(run) > 2
-    )
+    parts = [part for text in texts for part in ARGUMENTS.split(text)]
+    seen = Counter(run for part in parts for pattern in (GLUE, MEMBER) for run in pattern.findall(part) if len(run) > 2)
     worth = {run: (len(re.findall(r"\w+|[^\w\s]", run)) - 1) * count for run, count in seen.items() if count > 1}
     return sorted(worth, key=lambda run: (-worth[run], run))[:limit]

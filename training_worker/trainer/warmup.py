@@ -1,6 +1,6 @@
 """Make the warm policy from demonstrations: tokenizer, fresh model, supervised stages, evaluation, card.
 
-`python -m training_worker.trainer.warmup --data train.jsonl --out DIR --minutes 20 --seed 0`
+`make warmup`, or `python -m training_worker.trainer.warmup --out DIR --minutes 50`; without `--data` it makes its own.
 """
 
 from __future__ import annotations
@@ -16,40 +16,49 @@ from typing import Any
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from ..prove.trajectory import Example, read_lines
+from mcp_servers.catalogue import fingerprint, wording
+
+from ..pipeline import PROVE
+from ..prove.graph import build, part
+from ..prove.synthesis.conversation import Recipe
+from ..prove.synthesis.dataset import synthesize
+from ..prove.synthesis.knobs import TINY
+from ..prove.trajectory import Example, Split, read_lines, write_lines
+from ..stages import StageFailed, code_digest, read, run_stage, write
+from ..terminal import counted
+from ..warm import DEVELOPMENT_SEED, SERVERS, TRAIN_SEED, UNSEEN_TOOLS
 from .curriculum import names, text, values, warmup_stages
-from .evaluate import evaluate, table
+from .evaluate import evaluate
 from .grpo import file_digest, quiet
+from .metrics import outcome_means
 from .model import Shape, tiny_model
 from .policy import save_policy
 from .sft import SFTRun, fit
 from .tokenizer import plain_tokenizer, train_tokenizer
 
 TOKENIZER_TEXTS = 1_500
+DEVELOPMENT_COUNT = 240  # conversations; proof.py measures on those of other held-out worlds
+WARM = Shape(width=192, ffn=512)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
     quiet()
     options.out.mkdir(parents=True, exist_ok=True)
-    examples = list(read_lines(Example, options.data))
-    training = [example for example in examples if example.split == "train"]
-    development = [example for example in training if example.runs_here][: options.development]
-    kept_back = {example.id for example in development}
-    training = [example for example in training if example.id not in kept_back]
+    if not options.data:
+        made = conversations(options.out / "conversations", options.count)
+        options.data = made / "train.jsonl"
+        options.development = options.development or made / "development.jsonl"
+    training = [example for example in read_lines(Example, options.data) if example.split == "train"]
+    development = list(read_lines(Example, options.development)) if options.development else []
     tokenizer = tokenizer_for(training)
     stages = warmup_stages(tokenizer, training, options.longest, options.seed)
-    model = tiny_model(tokenizer, options.seed)
+    model = tiny_model(tokenizer, options.seed, WARM)
     say(event="start", examples=len(training), vocabulary=len(tokenizer), parameters=model.num_parameters())
     digest = file_digest(options.data)
-    run = SFTRun(
-        minutes=options.minutes,
-        steps=options.steps,
-        seed=options.seed,
-        state=own_state(options.out, digest, options.seed),
-        threads=options.threads,
-    )
-    reporter = Reporter(model, tokenizer, development, options.evaluate_every)
+    state = own_state(options.out, digest, options.seed)
+    run = SFTRun(minutes=options.minutes, steps=options.steps, seed=options.seed, state=state, threads=options.threads)
+    reporter = Reporter(model, tokenizer, development, options.minutes, state)
     progress = fit(model, stages, run, reporter)
     card = {
         "made_by": "warmup",
@@ -60,8 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "steps": progress.step,
         "tokens": progress.tokens,
         "losses": progress.losses,
-        "shape": asdict(Shape()),
-        "evaluation": reporter.measure(),
+        "shape": asdict(WARM),
+        "evaluation": reporter.quarters | {"end": reporter.measure()},
     }
     save_policy(options.out, model, tokenizer, card)
     say(event="saved", path=str(options.out), **card["losses"])
@@ -70,7 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="training_worker.trainer.warmup", description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="examples, one JSON line each")
+    parser.add_argument("--data", type=Path, help="examples, one JSON line each; by default those of the warm policy")
+    parser.add_argument("--count", type=int, default=16_000, help="examples that are made without --data")
     parser.add_argument(
         "--out", type=Path, required=True, help="the policy's folder; a run on the same data goes on there"
     )
@@ -78,10 +88,30 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=int, default=SFTRun.steps, help="a budget that makes the same weights again")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--longest", type=int, default=1_500, help="leave out conversations of more tokens")
-    parser.add_argument("--development", type=int, default=64, help="examples kept back to evaluate on")
-    parser.add_argument("--evaluate-every", type=float, default=120.0, help="seconds of training between evaluations")
+    parser.add_argument("--development", type=Path, help="examples of other worlds to measure on, at each quarter")
     parser.add_argument("--threads", type=int, default=2)
     return parser
+
+
+def conversations(folder: Path, count: int) -> Path:
+    """Return the folder of the warm policy's training and development conversations, made once."""
+
+    def make(folder: Path) -> dict[str, Any]:
+        tools = part(build(servers=SERVERS), SERVERS, UNSEEN_TOOLS)
+        plan: dict[str, tuple[int, Split, int]] = {
+            "train": (count, "train", TRAIN_SEED),
+            "development": (DEVELOPMENT_COUNT, "held_out", DEVELOPMENT_SEED),
+        }
+        for name, (number, split, seed) in plan.items():
+            with counted(f"{name} conversations") as progress:
+                made, report = synthesize(number, split, tools, Recipe(seed, knobs=TINY), progress)
+            if lack := report.shortfall():
+                raise StageFailed(lack)
+            write_lines(folder / f"{name}.jsonl", made)
+        return {}
+
+    inputs = {"servers": fingerprint(SERVERS), "wording": wording(SERVERS), "code": code_digest(PROVE)}
+    return run_stage(folder, inputs | {"count": str(count), "unseen": ",".join(UNSEEN_TOOLS)}, make).folder
 
 
 def own_state(folder: Path, digest: str, seed: int) -> Path:
@@ -99,33 +129,38 @@ def tokenizer_for(examples: Sequence[Example]) -> PreTrainedTokenizerFast:
 
 
 class Reporter:
-    """Prints progress, and every so often how the policy does on examples it was not trained on."""
+    """Prints progress and, after each quarter of the minutes, how the policy does on worlds it was not trained on."""
 
     def __init__(
         self,
         model: Qwen3ForCausalLM,
         tokenizer: PreTrainedTokenizerFast,
         examples: Sequence[Example],
-        every: float,
+        minutes: float,
+        state: Path,
     ):
-        self.model, self.tokenizer, self.examples, self.every = model, tokenizer, examples, every
-        self.due = every
+        self.model, self.tokenizer, self.examples, self.minutes = model, tokenizer, examples, minutes
+        self.file = state.with_suffix(".json")  # lies beside the state, for a run that goes on
+        self.quarters: dict[str, Any] = read(self.file) if state.exists() else {}
 
     def __call__(self, event: dict[str, Any]) -> None:
         say(**event)
-        if event["seconds"] >= self.due:
-            self.due = event["seconds"] + self.every
-            say(event="evaluation", **self.measure())
+        quarter = int(4 * event["seconds"] / 60 / self.minutes)
+        if self.examples and 0 < quarter < 4 and str(quarter) not in self.quarters:
+            self.quarters[str(quarter)] = self.measure()
+            write(self.file, self.quarters)
+            say(event="evaluation", quarter=quarter, **self.quarters[str(quarter)])
 
     def measure(self) -> dict[str, Any]:
-        """Sampled and greedy reward on the examples kept back, by chain length."""
-        if not self.examples:
+        """Return reward, components and success on the development examples that call tools, sampled and greedy."""
+        chains = [one for one in self.examples if one.kind == "chain"]
+        if not chains:
             return {}
         self.model.eval()
         found = {}
         for name, temperature in (("sampled", 1.0), ("greedy", 0.0)):
-            rollouts = evaluate(self.model, self.tokenizer, self.examples, 1, temperature)
-            found[name] = {line.steps: rounded(line.means) for line in table(self.examples, rollouts)}
+            rollouts = evaluate(self.model, self.tokenizer, chains, 1, temperature)
+            found[name] = rounded(outcome_means([one for each in rollouts for one in each]))
         self.model.train()
         return found
 
