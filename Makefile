@@ -7,10 +7,10 @@
 #   MIN_FREE_GB=4       the free disk space that a set-up asks for
 #   PART=pages          the part of test-long to run; `next` for the one whose turn it is
 #   N=10 BUSY=3         how often test-repeat runs the tests, and how many times beside other work
-#   ARGS="..."          passed on by run, pipeline, test, bench, seeds and gpu
+#   ARGS="..."          passed on by run, pipeline, test, bench, proof, warmup and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test test-long test-repeat certify lint reference pictures bench bench-pages seeds ablations evaluations gpu warmup clean
+.PHONY: help setup run pipeline test test-long test-repeat certify lint reference pictures bench bench-pages proof ablations evaluations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -61,11 +61,11 @@ bench: setup ## how fast the servers, the reward and the picture of the graph ar
 bench-pages: setup ## how fast pages are among 500 runs, one with 90,000 rollouts; DATABASE_URL may name another database
 	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && export PROVE_DATA="$$d" && $(PY) manage.py migrate -v0 && $(PY) manage.py time_runs $(ARGS)
 
-seeds: setup ## the three-seed experiment behind docs/benchmarks.md
-	@$(PY) -m training_worker.seeds $(ARGS)
+proof: setup ## what training is worth to the warm policy: GRPO, rejection sampling and supervised training, three seeds
+	@$(PY) -m training_worker.proof proof $(ARGS)
 
-ablations: setup ## what each part of the reward is worth to the tiny policy; an hour or two
-	@$(PY) -m training_worker.ablations $(ARGS)
+ablations: setup ## what each part of the reward and of the update is worth to the warm policy, three seeds
+	@$(PY) -m training_worker.proof ablations $(ARGS)
 
 evaluations: setup ## before and after `make pipeline`, on held-out worlds, behaviours and BFCL
 	@$(PY) -m training_worker.evaluations $(ARGS)
@@ -73,9 +73,8 @@ evaluations: setup ## before and after `make pipeline`, on held-out worlds, beha
 gpu: setup ## what needs a GPU: a real model learns, and a step of the paper's size is timed
 	@$(PY) -m training_worker.gpu $(ARGS)
 
-warmup: setup ## make the warm policy again, into data/warmup/policy; about half an hour
-	$(PY) -m training_worker.prove.synthesis --count 12000 --candidates 8 --servers banking,calendar,email --out data/warmup/train.jsonl
-	$(PY) -m training_worker.trainer.warmup --data data/warmup/train.jsonl --out data/warmup/policy --minutes 25
+warmup: setup ## make the warm policy again, into data/warmup/policy; about an hour
+	$(PY) -m training_worker.trainer.warmup --out data/warmup/policy --minutes 50 $(ARGS)
 
 clean: ## remove .venv and caches; what runs made stays in data/
 	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage htmlcov

@@ -75,7 +75,7 @@ def test_every_requirement_is_pinned_exactly_and_once() -> None:
 
 def test_help_names_every_target() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert {"run", "pipeline", "test", "lint", "bench", "seeds", "warmup", "clean", "help"} <= targets
+    assert {"run", "pipeline", "test", "lint", "bench", "proof", "warmup", "clean", "help"} <= targets
     done = make(ROOT, "--no-print-directory")
     assert {line.split()[1] for line in done.stdout.splitlines()} == targets
 

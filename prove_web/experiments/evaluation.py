@@ -90,7 +90,8 @@ def success(chains: dict[str, Any], mode: str) -> dict[str, Any]:
 
 def headline(found: list[Gain]) -> list[Gain]:
     """Return the first comparison of each measure."""
-    return [one for share in (True, False) for one in [one for one in found if one.share == share][:1]]
+    first = (next((one for one in found if one.share == share), None) for share in (True, False))
+    return [one for one in first if one]
 
 
 def gain(title: str, share: bool, paired: dict[str, Any]) -> Gain:

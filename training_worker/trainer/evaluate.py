@@ -95,16 +95,16 @@ def totals_of(rollouts: Sequence[Rollout]) -> list[float]:
 
 
 def paired(before: Rollouts, after: Rollouts, seed: int = 0, value: Value = totals_of) -> Difference:
-    """Compare two policies example by example (the mean `value` of an example's valid samples; by default its reward).
+    """Compare two policies by the mean `value` of each example's valid samples, by default its reward."""
+    return difference([value(one) for one in before], [value(one) for one in after], seed)
 
-    The interval is a BCa bootstrap over examples (Efron 1987). An example without a valid rollout on both sides is
-    left out.
+
+def difference(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]], seed: int = 0) -> Difference:
+    """Compare the means of each example's values. Raises ValueError where no example has values on both sides.
+
+    The interval is a BCa bootstrap over examples (Efron 1987). An example without values on both sides is left out.
     """
-    pairs = [
-        (np.mean(first), np.mean(second))
-        for old, new in zip(before, after, strict=True)
-        if (first := value(old)) and (second := value(new))
-    ]
+    pairs = [(np.mean(old), np.mean(new)) for old, new in zip(before, after, strict=True) if old and new]
     if not pairs:
         raise ValueError("There is no example with a valid rollout on both sides.")
     old_means, new_means = (np.array(side) for side in zip(*pairs, strict=True))

@@ -46,7 +46,7 @@ CUTS: Mapping[str, Callable[[Example], Sequence[str]]] = {
     "recovery": lambda example: sorted({failure.recovery for failure in example.failures}) or ["none"],
     "turns": lambda example: [str(len(example.turns))],
 }
-ALWAYS = ("server", "length")  # cut by even if that makes one slice, which says no more than the whole
+ALWAYS = ("server", "length", "kind")  # cut by even if that makes one slice, which says no more than the whole
 
 
 def cut(examples: Sequence[Example]) -> dict[tuple[str, str], list[int]]:

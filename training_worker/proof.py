@@ -1,0 +1,348 @@
+"""Training arms over several seeds, compared on the same held-out conversations.
+
+`make proof` and `make ablations` train and measure the arms of an experiment that are not finished, and write its
+tables into docs/benchmarks.md. A finished arm is a line of docs/results, which is committed: the work goes on on any
+machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal
+
+from rich.console import Console
+
+from mcp_servers.catalogue import fingerprint, wording
+
+from .benchmark_page import PAGE, write_block
+from .pipeline import LONGEST_PROMPT, PROVE, digest_of, ended, require_space, shared
+from .prove.edges import LONG_PATH, longest_path
+from .prove.graph import load_or_build, part
+from .prove.reward import PRESETS
+from .prove.synthesis.conversation import Recipe
+from .prove.synthesis.dataset import synthesize
+from .prove.synthesis.knobs import TINY
+from .prove.trajectory import Example, Split, file_digest, read_lines, write_lines
+from .stages import StageFailed, code_digest, only_one, run_stage
+from .terminal import bar
+from .warm import DEVELOPMENT_SEED, SERVERS, UNSEEN_SERVERS, UNSEEN_TOOLS
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+TRAIN_SEED, FINAL_SEED = 20, 0  # of recipes
+SETS = {"held_out": 260, "unseen_tools": 120, "unseen_servers": 120}  # conversations of each
+TITLES = {"held_out": "held-out worlds", "unseen_tools": "unseen tools", "unseen_servers": "unseen servers"}
+MODES = {"sampled": (2, 1.0), "greedy": (1, 0.0)}  # rollouts of a conversation and their temperature
+BEFORE = "before"
+PLACES = ("policy", "data", "out", "state", "seed")  # settings that do not make an arm another
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A way to train; `settings` are those of its run that differ from the defaults."""
+
+    name: str
+    title: str
+    method: Literal["grpo", "rejection", "supervised"] = "grpo"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+PROOF = (
+    Arm("grpo", "GRPO", settings={"credit": "rollout"}),
+    Arm("branch", "GRPO, credit at the branches", settings={"credit": "branch"}),
+    Arm("rejection", "rejection-sampling fine-tuning", "rejection"),
+    Arm("supervised", "supervised training", "supervised"),
+)
+REWARDS = ("no_validity", "no_coverage", "no_efficiency", "no_name", "no_arguments", "flat_budget", "graduated")
+ABLATIONS = (
+    Arm("paper", "the paper's reward"),
+    *(Arm(name, name.replace("_", " "), settings={"reward": PRESETS[name]}) for name in REWARDS),
+    Arm("state", "state reward", settings={"reward": PRESETS["final_state"]}),
+    Arm("rollout", "credit to every token", settings={"credit": "rollout"}),
+    Arm("kl", "with a KL term of 0.01", settings={"beta": 0.01}),
+    Arm("group_4", "16 groups of 4", settings={"prompts": 16, "group": 4}),
+    Arm("group_16", "4 groups of 16", settings={"prompts": 4, "group": 16}),
+)
+EXPERIMENTS = {"proof": PROOF, "ablations": ABLATIONS}
+
+
+class Experiment:
+    """One experiment: its conversations, the arms that are finished, and those that are still to be run."""
+
+    def __init__(self, options: argparse.Namespace, console: Console):
+        self.options, self.console = options, console
+        self.arms = {arm.name: arm for arm in EXPERIMENTS[options.experiment]}
+        name = f"{options.experiment}-development" if options.development else options.experiment
+        self.file = options.results / f"{name}.jsonl"
+
+    def run(self) -> None:
+        """Run what is not finished, with an estimate of the time. Raises StageFailed, KeyboardInterrupt."""
+        finished = self.load_results()
+        todo = [(BEFORE, 0), *product(self.options.arms or self.arms, self.options.seeds)]
+        todo = [each for each in todo if each not in finished]
+        measured, trained = list[float](), self.options.minutes * 60
+        for number, (name, seed) in enumerate(todo):
+            each = (fmean(measured) if measured else trained / 2) + trained
+            left = each * (len(todo) - number) / 60
+            self.console.print(f"{name} {seed}: {number + 1} of {len(todo)}, about {left:.0f} minutes to go")
+            began = time.monotonic()
+            result = self.measure(name, seed)
+            measured.append(max(0.0, time.monotonic() - began - result["seconds"]))
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            with self.file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(result) + "\n")
+
+    @cached_property
+    def sets(self) -> Path:
+        """The folder of the conversations, made once. Raises StageFailed."""
+        seed = DEVELOPMENT_SEED if self.options.development else FINAL_SEED
+        servers, examples = (*SERVERS, *UNSEEN_SERVERS), self.options.examples
+
+        def make(folder: Path) -> dict[str, Any]:
+            graph = load_or_build(self.options.data, servers=servers)
+            known = part(graph, SERVERS, UNSEEN_TOOLS)
+            plan: dict[str, tuple[int, Split, Any, int, tuple[str, ...]]] = {
+                "train": (examples, "train", known, TRAIN_SEED, ()),
+                "held_out": (SETS["held_out"], "held_out", known, seed, ()),
+                "unseen_tools": (SETS["unseen_tools"], "held_out", part(graph, SERVERS), seed, UNSEEN_TOOLS),
+                "unseen_servers": (SETS["unseen_servers"], "held_out", part(graph, UNSEEN_SERVERS), seed, ()),
+            }
+            made: dict[str, list[Example]] = {}
+            for name, (count, split, tools, recipe, about) in plan.items():
+                with bar(self.console, name) as progress:
+                    made[name], report = synthesize(
+                        count,
+                        split,
+                        tools,
+                        Recipe(recipe, knobs=TINY),
+                        lambda done, total, progress=progress: progress.set(done, total, "conversations"),  # type: ignore[misc]
+                        about=about,
+                    )
+                if lack := report.shortfall():
+                    raise StageFailed(lack)
+                write_lines(folder / f"{name}.jsonl", made[name])
+            for name in SETS:
+                if leaks := shared(made["train"], made[name]):
+                    raise StageFailed(f"The worlds of {name} share {len(leaks)} values with training: {leaks[:3]}.")
+            return {}
+
+        inputs = {"servers": fingerprint(servers), "wording": wording(servers), "code": code_digest(PROVE)}
+        inputs |= {"unseen": ",".join((*UNSEEN_TOOLS, *UNSEEN_SERVERS)), "sets": json.dumps(SETS)}
+        inputs |= {"examples": str(examples), "seeds": f"{TRAIN_SEED} {seed}"}
+        return run_stage(self.options.data / f"conversations-{seed}", inputs, make).folder
+
+    def examples(self, name: str) -> list[Example]:
+        return list(read_lines(Example, self.sets / f"{name}.jsonl"))
+
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """What the result of each arm depends on: the policy, the conversations, the settings and the time."""
+        start = [digest_of(self.options.policy), MODES, *(file_digest(self.sets / f"{name}.jsonl") for name in SETS)]
+        train = file_digest(self.sets / "train.jsonl")
+        facts: dict[str, list[Any]] = {BEFORE: start}
+        for arm in self.arms.values():
+            settings = asdict(configure(arm, 0, self.sets, Path(), self.options))
+            facts[arm.name] = [*start, train, arm.method, {k: v for k, v in settings.items() if k not in PLACES}]
+        return {
+            name: blake2b(json.dumps(each, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
+            for name, each in facts.items()
+        }
+
+    def load_results(self) -> dict[tuple[str, int], Result]:
+        """Return the finished arms of these conversations, this policy and these settings, by name and seed."""
+        lines = self.file.read_text("utf-8").splitlines() if self.file.exists() else []
+        results: list[Result] = [json.loads(line) for line in lines]
+        return {
+            (one["arm"], one["seed"]): one
+            for one in results
+            if self.keys.get(one["arm"]) == one["key"] and one["seed"] in (0, *self.options.seeds)
+        }
+
+    def measure(self, name: str, seed: int) -> Result:
+        """Train an arm and measure its policy on every set. Raises StageFailed, KeyboardInterrupt."""
+        from .trainer.evaluate import evaluate
+        from .trainer.policy import load_policy
+        from .trainer.slices import successes
+
+        steps, seconds, folder = 0, 0.0, self.options.policy
+        if name != BEFORE:
+            out = self.options.data / f"{name}-{seed}-{self.keys[name]}"
+            steps, seconds, folder = train(self.arms[name], seed, self.sets, out, self.options)
+        policy, outcomes = load_policy(folder), {}
+        for set_name, (mode, (samples, temperature)) in product(SETS, MODES.items()):
+            with bar(self.console, f"{set_name}, {mode}"):
+                examples = self.examples(set_name)
+                made = evaluate(policy.model, policy.tokenizer, examples, samples, temperature, seed=1)
+            outcomes[f"{set_name} {mode}"] = [successes(each) for each in made]
+        machine = {"python": platform.python_version(), "cores": os.cpu_count(), "threads": self.options.threads}
+        result = {"arm": name, "seed": seed, "key": self.keys[name], "steps": steps, "seconds": round(seconds, 1)}
+        return result | {"machine": machine, "outcomes": outcomes}
+
+
+def configure(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace) -> Any:
+    """Return the run of an arm: a GRPORun, a RejectionRun or an SFTRun."""
+    from .trainer.grpo import GRPORun
+    from .trainer.rejection import RejectionRun
+    from .trainer.sft import SFTRun
+
+    common: dict[str, Any] = {"seed": seed, "threads": options.threads, "minutes": options.minutes}
+    if arm.method == "supervised":
+        state = out / "state.pt"
+        return SFTRun(**common, state=state, **{**SUPERVISED, **arm.settings})
+    common |= {"policy": options.policy, "data": sets / "train.jsonl", "out": out, "longest_prompt": LONGEST_PROMPT}
+    if arm.method == "rejection":
+        return RejectionRun(**common, **arm.settings)
+    return GRPORun(**common, **{**REINFORCED, **arm.settings})
+
+
+SUPERVISED = {"matrix_rate": 0.003, "rate": 6e-4, "warmup_steps": 20}
+REINFORCED = {"decay": 0.3, "max_steps": 100_000}  # the time ends a run
+
+
+def train(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace) -> tuple[int, float, Path]:
+    """Train the warm policy; return steps, seconds and the folder of the new one. Raises KeyboardInterrupt."""
+    from .trainer.grpo import train as reinforce
+    from .trainer.rejection import train_on_successes
+
+    run = configure(arm, seed, sets, out, options)
+    if arm.method == "supervised":
+        return supervise(run, sets, out, options.policy)
+    trained = (reinforce if arm.method == "grpo" else train_on_successes)(run, lambda event: None)
+    if trained.ended == "stopped":
+        raise KeyboardInterrupt
+    return trained.step, trained.seconds, trained.policy
+
+
+def supervise(run: Any, sets: Path, out: Path, start: Path) -> tuple[int, float, Path]:
+    """Go on with the last stage of the warm-up on the ground truth of the training conversations."""
+    from .trainer.curriculum import downweight_prose, full
+    from .trainer.policy import load_policy, save_policy
+    from .trainer.rejection import fits
+    from .trainer.sft import Stage, fit
+
+    policy = load_policy(start)
+    examples = [one for one in read_lines(Example, sets / "train.jsonl") if fits(policy, one, LONGEST_PROMPT)]
+    encoded = [downweight_prose(policy.tokenizer, full(policy.tokenizer, one)) for one in examples]
+    out.mkdir(parents=True, exist_ok=True)
+    done = fit(policy.model, [Stage("full", encoded, 6)], run, lambda event: None)
+    if done.share(run) < 1:
+        raise KeyboardInterrupt
+    save_policy(out / "policy", policy.model, policy.tokenizer, {"made_by": "sft", "from": str(start)})
+    return done.step, done.seconds, out / "policy"
+
+
+def chains(examples: Sequence[Example], longest: int | None = None) -> list[int]:
+    """Return the places of the chains; of those with one longest dependent path, if given."""
+    paths = [longest_path(len(one.steps), one.edges) for one in examples]
+    return [
+        at
+        for at, (one, path) in enumerate(zip(examples, paths, strict=True))
+        if one.kind == "chain" and longest in (None, min(path, LONG_PATH))
+    ]
+
+
+def compare(before: Sequence[Result], after: Sequence[Result], outcome: str, places: Sequence[int]) -> Any:
+    """Return the paired difference in success on some conversations, each side the mean over its results."""
+    from .trainer.evaluate import difference
+
+    old, new = (
+        [[v for one in side for v in one["outcomes"][outcome][at]] for at in places] for side in (before, after)
+    )
+    return difference(old, new)
+
+
+def tables(experiment: Experiment) -> Iterator[str]:
+    """Yield the lines of the page's block: on each set every arm by seed and over all seeds, then by path."""
+    options, results = experiment.options, experiment.load_results()
+    before = results.pop((BEFORE, 0))
+    by_arm = {name: {seed: one for (arm, seed), one in results.items() if arm == name} for name in experiment.arms}
+    by_arm = {name: dict(sorted(seeds.items())) for name, seeds in by_arm.items() if seeds}
+    machines = {json.dumps(one["machine"]): one["machine"] for one in results.values()}
+    where = "; ".join(f"{m['threads']} threads of {m['cores']} cores, Python {m['python']}" for m in machines.values())
+    yield (
+        f"{options.minutes:g} minutes of training ({where}) from one warm policy on {options.examples:,} "
+        f"conversations. Success on chains in %, {MODES['sampled'][0]} rollouts of each conversation at temperature 1 "
+        "and one greedy; differences in points, paired, with 95% bootstrap intervals over conversations. Steps are "
+        "updates of GRPO, rounds of rejection sampling, and updates of supervised training."
+    )
+    for name in SETS:
+        places = chains(experiment.examples(name))
+        yield f"\n{TITLES[name].capitalize()}, {len(places)} chains:\n"
+        yield "| arm | seed | steps | sampled | change | greedy | change | sampled, beside the first arm |"
+        yield "| --- | --- | ---: | --- | --- | --- | --- | --- |"
+        for arm, seeds in by_arm.items():
+            rows = [(str(seed), str(one["steps"]), [one]) for seed, one in seeds.items()]
+            rows += [("all", "", [*seeds.values()])] if len(seeds) > 1 else []
+            for seed, steps, group in rows:
+                cells = [
+                    cell for mode in MODES for cell in format_cells(compare([before], group, f"{name} {mode}", places))
+                ]
+                first = [*next(iter(by_arm.values())).values()]
+                beside = ""
+                if seed == "all" and group != first:
+                    beside = format_cells(compare(first, group, f"{name} sampled", places))[1]
+                yield f"| {experiment.arms[arm].title} | {seed} | {steps} | " + " | ".join([*cells, beside]) + " |"
+    yield "\nHeld-out worlds by longest dependent path, sampled, all seeds:\n"
+    yield "| arm | path | chains | success | change |\n| --- | --- | ---: | --- | --- |"
+    examples = experiment.examples("held_out")
+    for (arm, seeds), path in product(by_arm.items(), range(1, LONG_PATH + 1)):
+        if places := chains(examples, path):
+            success, change = format_cells(compare([before], [*seeds.values()], "held_out sampled", places))
+            length = f"{path} and more" if path == LONG_PATH else path
+            yield f"| {experiment.arms[arm].title} | {length} | {len(places)} | {success} | {change} |"
+
+
+def format_cells(change: Any) -> tuple[str, str]:
+    """Return before and after, and their difference with its interval, in % and points."""
+    before, after, by, low, high = (
+        100 * value for value in (change.before, change.after, change.difference, change.low, change.high)
+    )
+    return f"{before:.1f} → {after:.1f}", f"{by:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="training_worker.proof", description=__doc__.split("\n")[0])
+    parser.add_argument("experiment", choices=EXPERIMENTS)
+    parser.add_argument("--data", type=Path, default=Path("data") / "proof", help="folder for what the arms write")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the finished arms")
+    parser.add_argument("--policy", type=Path, default=Path(__file__).parent / "trainer" / "warm")
+    parser.add_argument("--arms", nargs="+", metavar="ARM", help="by default all")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--minutes", type=float, default=6.0, help="of training in each arm")
+    parser.add_argument("--examples", type=int, default=4_000, help="training conversations")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--development", action="store_true", help="measure on development worlds, write no table")
+    options, console = parser.parse_args(argv), Console()
+    names = [arm.name for arm in EXPERIMENTS[options.experiment]]
+    if unknown := sorted(set(options.arms or ()) - set(names)):
+        parser.error(f"there is no arm {unknown[0]!r}; there are {', '.join(names)}")
+
+    def work() -> None:
+        with only_one(options.data):
+            require_space(options.data)
+            experiment = Experiment(options, console)
+            experiment.run()
+            block = "\n".join(tables(experiment))
+        if options.development:
+            console.print(block, highlight=False, soft_wrap=True, markup=False)
+        else:
+            write_block(options.experiment, block)
+            console.print(f"Tables written to {PAGE}.", highlight=False, soft_wrap=True)
+
+    return ended(work, options.data, console)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
