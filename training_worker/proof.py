@@ -207,7 +207,7 @@ def configure(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Name
     return GRPORun(**common, **{**REINFORCED, **arm.settings})
 
 
-SUPERVISED = {"matrix_rate": 0.003, "rate": 6e-4, "warmup_steps": 20}
+SUPERVISED = {"matrix_rate": 3e-4, "rate": 6e-5, "warmup_steps": 20}  # about where the warm-up ended
 REINFORCED = {"decay": 0.3, "max_steps": 100_000}  # the time ends a run
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from .sampler import Sample
 from .supervised_run import SupervisedRun
 from .trl_parts import GRPOConfig, GRPOTrainer
 
+PASS = 4_096  # tokens of completions in one forward and backward pass: what it holds grows with them
 WAITING = 6 * 3600  # seconds that processes wait for the first one, which evaluates
 
 
@@ -71,10 +73,10 @@ class Trainer(GRPOTrainer):
 class GroupedTrainer(Trainer):
     """The same with a cheaper update of the same gradient, for models that grouped.py can read.
 
-    A group's shared prompt is read once (see grouped.py). Without a KL term, rollouts that are equal token for token
-    are read once with the sum of their advantages, each only as far as its last token with an advantage, and the
-    gradients of one group after the other are added up: with the dapo loss and one update a batch that is the same
-    gradient.
+    A group's shared prompt is read once with each PASS tokens of its completions (see grouped.py). Without a KL term,
+    rollouts that are equal token for token are read once with the sum of their advantages, each only as far as its last
+    token with an advantage, and the gradients of one group after the other are added up: with the dapo loss and one
+    update a batch that is the same gradient.
     """
 
     wanted: torch.Tensor | None = None  # the tokens whose log-probabilities the loss needs; None for all
@@ -88,9 +90,9 @@ class GroupedTrainer(Trainer):
         groups: dict[tuple[int, ...], list[int]] = {}
         for row in read.tolist():
             groups.setdefault(tuple(prompts[row]), []).append(row)
-        losses = list[torch.Tensor]()
-        for rows in groups.values():
-            if losses:  # what the group before holds is free before the next is read
+        losses, lengths = list[torch.Tensor](), inputs["completion_mask"].sum(1).tolist()
+        for rows in chain.from_iterable(portions(rows, lengths) for rows in groups.values()):
+            if losses:  # what the rollouts before hold is free before the next are read
                 self.accelerator.backward(losses[-1])
             part = {
                 name: value[rows] if isinstance(value, torch.Tensor) and value.shape[:1] == spoken.shape[:1] else value
@@ -114,6 +116,18 @@ class GroupedTrainer(Trainer):
         bare = plain(self.accelerator.unwrap_model(model))
         logprobs = group_logprobs(bare, prompts, completions, wanted, self.temperature)
         return logprobs, torch.zeros_like(logprobs), None
+
+
+def portions(rows: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield rows in order, together as long as they have at most PASS tokens."""
+    portion, total = list[int](), 0
+    for row in rows:
+        if portion and total + lengths[row] > PASS:
+            yield portion
+            portion, total = [], 0
+        portion.append(row)
+        total += lengths[row]
+    yield portion
 
 
 def tokens(inputs: dict[str, Any], part: str) -> list[list[int]]:
