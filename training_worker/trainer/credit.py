@@ -40,7 +40,7 @@ class Choices:
 def choices_of(ids: Sequence[int], spoken: Sequence[int], has_call: Callable[[Sequence[int]], bool]) -> Choices:
     """Return the choices of a completion; `spoken` (length of ids) is 1 where the policy wrote."""
 
-    def kept() -> Iterator[tuple[int, int]]:
+    def pairs() -> Iterator[tuple[int, int]]:
         for mine, run in groupby(range(len(ids)), key=lambda at: bool(spoken[at])):
             places = list(run)
             if mine and not has_call([ids[at] for at in places]):
@@ -48,7 +48,7 @@ def choices_of(ids: Sequence[int], spoken: Sequence[int], has_call: Callable[[Se
             else:
                 yield from ((ids[at], at) for at in places)
 
-    tokens, places = zip(*kept(), strict=True) if len(ids) else ((), ())
+    tokens, places = zip(*pairs(), strict=True) if len(ids) else ((), ())
     return Choices(tokens, places, len(ids))
 
 
