@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.prove.known import known_examples
 from training_worker.prove.trajectory import dumps
 from training_worker.trainer.warmup import main
@@ -25,3 +27,11 @@ def test_a_warm_up_goes_on_with_its_data_and_begins_again_with_other_data(tmp_pa
     assert warm_up(20, 1) == 1
     (second,) = out.glob("state*.pt")
     assert second != first
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--data", "--development"):
+        with pytest.raises(SystemExit):
+            main([option, str(tmp_path / "none.jsonl"), "--out", str(tmp_path / "policy")])
+        assert f"there is no file {tmp_path / 'none.jsonl'}" in capsys.readouterr().err
+    assert not (tmp_path / "policy").exists()

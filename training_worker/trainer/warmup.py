@@ -43,6 +43,9 @@ WARM = Shape(width=192, ffn=512)
 
 def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
+    for path in (options.data, options.development):
+        if path and not path.is_file():
+            parser().error(f"there is no file {path}")
     quiet()
     options.out.mkdir(parents=True, exist_ok=True)
     if not options.data:
