@@ -39,7 +39,8 @@ from .stages import StageFailed, code_digest, only_one, run_stage
 from .terminal import bar
 from .warm import DEVELOPMENT_SEED, SERVERS, UNSEEN_SERVERS, UNSEEN_TOOLS
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results"
+ROOT = Path(__file__).parents[1]
+RESULTS, README = ROOT / "docs" / "results", ROOT / "README.md"
 TRAIN_SEED, FINAL_SEED = 20, 0  # of recipes
 SETS = {"held_out": 260, "unseen_tools": 120, "unseen_servers": 120}  # conversations of each
 TITLES = {"held_out": "held-out worlds", "unseen_tools": "unseen tools", "unseen_servers": "unseen servers"}
@@ -263,45 +264,62 @@ def compare(before: Sequence[Result], after: Sequence[Result], outcome: str, pla
     return difference(old, new)
 
 
-def tables(experiment: Experiment) -> Iterator[str]:
-    """Yield the lines of the page's block: on each set every arm by seed and over all seeds, then by path."""
-    options, results = experiment.options, experiment.load_results()
-    before = results.pop((BEFORE, 0))
-    by_arm = {name: {seed: one for (arm, seed), one in results.items() if arm == name} for name in experiment.arms}
-    by_arm = {name: dict(sorted(seeds.items())) for name, seeds in by_arm.items() if seeds}
-    machines = {json.dumps(one["machine"]): one["machine"] for one in results.values()}
-    where = "; ".join(f"{m['threads']} threads of {m['cores']} cores, Python {m['python']}" for m in machines.values())
-    yield (
-        f"{options.minutes:g} minutes of training ({where}) from one warm policy on {options.examples:,} "
-        f"conversations. Success on chains in %, {MODES['sampled'][0]} rollouts of each conversation at temperature 1 "
-        "and one greedy; differences in points, paired, with 95% bootstrap intervals over conversations. Steps are "
-        "updates of GRPO, rounds of rejection sampling, and updates of supervised training."
-    )
-    for name in SETS:
-        places = chains(experiment.examples(name))
-        yield f"\n{TITLES[name].capitalize()}, {len(places)} chains:\n"
-        yield "| arm | seed | steps | sampled | change | greedy | change | sampled, beside the first arm |"
-        yield "| --- | --- | ---: | --- | --- | --- | --- | --- |"
-        for arm, seeds in by_arm.items():
-            rows = [(str(seed), str(one["steps"]), [one]) for seed, one in seeds.items()]
-            rows += [("all", "", [*seeds.values()])] if len(seeds) > 1 else []
-            for seed, steps, group in rows:
-                cells = [
-                    cell for mode in MODES for cell in format_cells(compare([before], group, f"{name} {mode}", places))
-                ]
-                first = [*next(iter(by_arm.values())).values()]
-                beside = ""
-                if seed == "all" and group != first:
-                    beside = format_cells(compare(first, group, f"{name} sampled", places))[1]
-                yield f"| {experiment.arms[arm].title} | {seed} | {steps} | " + " | ".join([*cells, beside]) + " |"
-    yield "\nHeld-out worlds by longest dependent path, sampled, all seeds:\n"
-    yield "| arm | path | chains | success | change |\n| --- | --- | ---: | --- | --- |"
-    examples = experiment.examples("held_out")
-    for (arm, seeds), path in product(by_arm.items(), range(1, LONG_PATH + 1)):
-        if places := chains(examples, path):
-            success, change = format_cells(compare([before], [*seeds.values()], "held_out sampled", places))
-            length = f"{path} and more" if path == LONG_PATH else path
-            yield f"| {experiment.arms[arm].title} | {length} | {len(places)} | {success} | {change} |"
+class Results:
+    """The finished arms of an experiment, compared with the policy before and with the first arm."""
+
+    def __init__(self, experiment: Experiment):
+        results = experiment.load_results()
+        self.experiment, self.before = experiment, results.pop((BEFORE, 0))
+        by_arm = {name: {seed: one for (arm, seed), one in results.items() if arm == name} for name in experiment.arms}
+        self.by_arm = {name: dict(sorted(seeds.items())) for name, seeds in by_arm.items() if seeds}
+
+    def cells(self, group: Sequence[Result], outcome: str, places: Sequence[int]) -> tuple[str, str]:
+        return format_cells(compare([self.before], group, outcome, places))
+
+    def summary(self) -> Iterator[str]:
+        """Yield the lines of the table that the README has too: each arm over all its seeds, on each set."""
+        options = self.experiment.options
+        results = [one for seeds in self.by_arm.values() for one in seeds.values()]
+        machines = {json.dumps(one["machine"]): one["machine"] for one in results}
+        where = "; ".join(f"{m['cores']} cores, Python {m['python']}" for m in machines.values())
+        yield (
+            f"{options.minutes:g} minutes of training ({where}) from one warm policy on {options.examples:,} "
+            f"conversations. Success on chains in %, {MODES['sampled'][0]} rollouts of each conversation at "
+            "temperature 1; differences in points, paired, with 95% bootstrap intervals over conversations.\n"
+        )
+        places = {name: chains(self.experiment.examples(name)) for name in SETS}
+        yield "| arm | seeds | " + " | ".join(f"{TITLES[name]} ({len(places[name])} chains)" for name in SETS) + " |"
+        yield "| --- | ---: |" + " --- |" * len(SETS)
+        for arm, seeds in self.by_arm.items():
+            cells = [", ".join(self.cells([*seeds.values()], f"{name} sampled", places[name])) for name in SETS]
+            yield f"| {self.experiment.arms[arm].title} | {len(seeds)} | " + " | ".join(cells) + " |"
+
+    def details(self) -> Iterator[str]:
+        """Yield the lines of the tables by set and seed, and by longest dependent path."""
+        arms = self.experiment.arms
+        for name in SETS:
+            places = chains(self.experiment.examples(name))
+            yield f"\n{TITLES[name].capitalize()}, {len(places)} chains, by seed:\n"
+            yield "| arm | seed | steps | sampled | change | greedy | change | sampled, beside the first arm |"
+            yield "| --- | --- | ---: | --- | --- | --- | --- | --- |"
+            for arm, seeds in self.by_arm.items():
+                rows = [(str(seed), str(one["steps"]), [one]) for seed, one in seeds.items()]
+                rows += [("all", "", [*seeds.values()])] if len(seeds) > 1 else []
+                for seed, steps, group in rows:
+                    cells = [cell for mode in MODES for cell in self.cells(group, f"{name} {mode}", places)]
+                    first = [*next(iter(self.by_arm.values())).values()]
+                    beside = ""
+                    if seed == "all" and group != first:
+                        beside = format_cells(compare(first, group, f"{name} sampled", places))[1]
+                    yield f"| {arms[arm].title} | {seed} | {steps} | " + " | ".join([*cells, beside]) + " |"
+        yield "\nHeld-out worlds by longest dependent path, sampled, all seeds:\n"
+        yield "| arm | path | chains | success | change |\n| --- | --- | ---: | --- | --- |"
+        examples = self.experiment.examples("held_out")
+        for (arm, seeds), path in product(self.by_arm.items(), range(1, LONG_PATH + 1)):
+            if places := chains(examples, path):
+                success, change = self.cells([*seeds.values()], "held_out sampled", places)
+                length = f"{path} and more" if path == LONG_PATH else path
+                yield f"| {arms[arm].title} | {length} | {len(places)} | {success} | {change} |"
 
 
 def format_cells(change: Any) -> tuple[str, str]:
@@ -334,12 +352,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             require_space(options.data)
             experiment = Experiment(options, console)
             experiment.run()
-            block = "\n".join(tables(experiment))
+            results = Results(experiment)
+            summary, details = "\n".join(results.summary()), "\n".join(results.details())
         if options.development:
-            console.print(block, highlight=False, soft_wrap=True, markup=False)
-        else:
-            write_block(options.experiment, block)
-            console.print(f"Tables written to {PAGE}.", highlight=False, soft_wrap=True)
+            console.print(f"{summary}\n{details}", highlight=False, soft_wrap=True, markup=False)
+            return
+        write_block(options.experiment, f"{summary}\n{details}")
+        if options.experiment == "proof":
+            write_block("proof", summary, README)
+        console.print(f"Tables written to {PAGE}.", highlight=False, soft_wrap=True)
 
     return ended(work, options.data, console)
 

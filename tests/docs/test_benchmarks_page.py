@@ -7,6 +7,7 @@ import pytest
 from rich.table import Table
 
 from training_worker.benchmark_page import PAGE, markdown, write_block
+from training_worker.proof import README
 
 BLOCKS = {"proof", "ablations", "evaluations", "gpu", "bench", "peers", "pages"}
 
@@ -15,6 +16,11 @@ def test_the_page_has_a_block_for_each_command() -> None:
     text = PAGE.read_text("utf-8")
     assert set(re.findall(r"^<!-- (\w+): begin -->$", text, re.M)) == BLOCKS
     assert set(re.findall(r"^<!-- (\w+): end -->$", text, re.M)) == BLOCKS
+
+
+def test_the_first_table_of_the_readme_stands_on_the_page() -> None:
+    [block] = re.findall(r"<!-- proof: begin -->\n(.*?)\n<!-- proof: end -->", README.read_text("utf-8"), re.S)
+    assert block in PAGE.read_text("utf-8")
 
 
 def test_a_block_is_replaced_and_the_rest_of_the_page_stays(tmp_path: Path) -> None:

@@ -44,9 +44,9 @@ def test_one_tool_of_each_known_server_is_unseen_and_unseen_servers_are_others()
 def test_arms_are_trained_measured_and_not_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = tmp_path / "page.md"
+    pages = dict[Path, str]()
     monkeypatch.setattr(proof, "SETS", dict.fromkeys(proof.SETS, 12))
-    monkeypatch.setattr(proof, "write_block", lambda name, content: page.write_text(content, "utf-8"))
+    monkeypatch.setattr(proof, "write_block", lambda name, content, page=proof.PAGE: pages.update({page: content}))
     words = ["proof", "--data", str(tmp_path / "data"), "--results", str(tmp_path / "results"), "--seeds", "5"]
     words += ["--minutes", "0.01", "--examples", "40", "--threads", "1"]
 
@@ -59,7 +59,8 @@ def test_arms_are_trained_measured_and_not_run_again(
         assert set(one["outcomes"]) == {f"{name} {mode}" for name in proof.SETS for mode in proof.MODES}
         assert all(len(each) == 2 for each in one["outcomes"]["held_out sampled"])
         assert (one["steps"] > 0) == (one["arm"] != "before")
-    table = page.read_text("utf-8")
+    table = pages[proof.PAGE]
+    assert table.startswith(pages[proof.README])
     assert table.count("| GRPO | 5 |") == len(proof.SETS) and table.count("| supervised training | ") > len(proof.SETS)
     for name in proof.SETS:
         shown = [

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +114,11 @@ def test_the_words_of_an_answer_weigh_less_than_its_first_token_and_than_calls(
 ) -> None:
     call = encode(tokenizer, "<tool_call>")[0]
     for one in (full(tokenizer, example, Bank) for example in examples):
-        weights, spoken = downweight_prose(tokenizer, one).mask, [at for at, mine in enumerate(one.mask) if mine]
-        starts = {at for at in spoken if not one.mask[at - 1]}
-        assert all(weights[at] == 1 for at in starts)
-        start = 0
-        for at in spoken:
-            start = at if at in starts else start
-            assert weights[at] == (1 if at == start or one.ids[start] == call else PROSE)
-        assert all(weights[at] == 0 for at in range(len(one.ids)) if at not in spoken)
+        weights = downweight_prose(tokenizer, one).mask
+        for mine, message in groupby(range(len(one.ids)), one.mask.__getitem__):
+            first, *rest = message
+            calls = call in [one.ids[at] for at in (first, *rest)]
+            assert [weights[at] for at in (first, *rest)] == [mine, *[mine if calls else PROSE * mine] * len(rest)]
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -149,30 +149,27 @@ def test_a_drill_is_said_twice(tokenizer: PreTrainedTokenizerFast, examples: lis
         assert tuple(said[:-1]) == drill.ids[3 : 3 + len(said) - 1] and said[-1] == tokenizer.eos_token_id
 
 
-def test_a_lookup_answers_each_text_with_the_id_of_the_one_thing_that_has_it(
-    tokenizer: PreTrainedTokenizerFast,
-) -> None:
-    rows = [{"id": f"ACC-{n}{n}", "name": name, "kind": "card"} for n, name in enumerate(("Ana", "Ben", "Cem", "Ida"))]
-    for drill in lookups(tokenizer, [rows], 20, 0):
-        prompt = tokenizer.decode([id for id, mine in zip(drill.ids, drill.mask, strict=True) if not mine])
-        answer = tokenizer.decode([id for id, mine in zip(drill.ids, drill.mask, strict=True) if mine])
-        names = {row["name"]: row["id"] for row in rows}
-        asked = next(line for line in prompt.split("\n") if "; " in line).removesuffix("<|im_end|>")
-        assert answer == "; ".join(names[name] for name in asked.split("; ")) + "<|im_end|>"
+def test_a_lookup_follows_each_name_with_the_id_of_the_thing_that_has_it(tokenizer: PreTrainedTokenizerFast) -> None:
+    names = {name: f"ACC-{n}{n}" for n, name in enumerate(("Ana", "Ben", "Cem", "Ida"))}
+    result = json.dumps([{"id": id, "name": name, "kind": "card"} for name, id in names.items()])
+    for drill in lookups(tokenizer, [result], 20, 0):
+        pairs = re.findall(r'"(\w+)" \(([^)]*)\)', tokenizer.decode(drill.ids))
+        assert 2 <= len({*pairs}) <= len(names) and {*pairs} <= {*names.items()}
+        learnt = tokenizer.decode([id for id, mine in zip(drill.ids, drill.mask, strict=True) if mine])
+        assert learnt == "".join(id for _, id in pairs) + "<|im_end|>"
 
 
-def test_tables_are_lists_of_three_and_more_things_with_ids() -> None:
+def test_tables_are_lists_of_three_and_more_things_with_names_and_ids() -> None:
     texts = (
-        '[{"id":"A-1","n":2},{"id":"B-2","t":"x"},{"id":"C-3"}]',
-        '[{"id":"A-1"}]',
+        '[{"id":"A-1","t":"y","n":2},{"id":"B-2","t":"x"},{"id":"C-3","t":"z"}]',
+        '[{"id":"A-1","t":"y"},{"id":"B-2","t":"x"},{"id":"C-3"}]',
+        '[{"id":"A-1","t":"y"}]',
         '["a","b","c"]',
         "no JSON",
         "7",
     )
     step = Step((ToolCall("list_things", {}),) * len(texts), observations=texts)
-    assert tables([replace(known_examples(1)[0], steps=(step,))]) == [
-        [{"id": "A-1"}, {"id": "B-2", "t": "x"}, {"id": "C-3"}]
-    ]
+    assert tables([replace(known_examples(1)[0], steps=(step,))]) == [texts[0]]
 
 
 def test_progress_is_the_larger_of_steps_and_minutes() -> None:

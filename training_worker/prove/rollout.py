@@ -260,15 +260,20 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}... [cut: {len(text) - most:,} more characters]"
 
 
-def demonstration(example: Example, format: Format = HERMES) -> tuple[Message, ...]:
-    """What a perfect assistant does after the opening: the oracle that scores 1.3, or 1.0 for abstention."""
+def demonstration(example: Example, format: Format = HERMES, rationales: Sequence[str] = ()) -> tuple[Message, ...]:
+    """What a perfect assistant does after the opening: the oracle that scores 1.3, or 1.0 for abstention.
+
+    `rationales` are said before the calls of each step, where they are not empty.
+    """
+    rationales = rationales or [""] * len(example.steps)
     messages: list[Message] = []
     for turn, answer in enumerate(example.answers):
         if turn:
             messages.append(user_message(example, turn))
-        for step in example.steps:
+        for step, rationale in zip(example.steps, rationales, strict=True):
             if step.turn == turn:
-                messages.append(Message("assistant", format.write(step.calls)))
+                said = "\n".join(filter(None, (rationale, format.write(step.calls))))
+                messages.append(Message("assistant", said))
                 messages.extend(Message("tool", text) for text in step.observations)
         if answer:
             messages.append(Message("assistant", answer))

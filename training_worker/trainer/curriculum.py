@@ -16,12 +16,12 @@ from ..prove.rollout import Prompt, demonstration
 from ..prove.trajectory import Example, Message
 from .conversation import Encoded, encode, encode_demonstration, render
 from .families import chat_of
+from .rationale import lists, rationales, shorten
 from .sft import Stage
 
 LONGEST_VALUE = 40
 SEPARATORS = (" | ", ", ", '", "', " ")
 PROSE = 0.25  # weight of an answer's words: no reward depends on them, and their wording cannot be foreseen
-Row = dict[str, str]
 
 
 class Shown(Protocol):
@@ -38,8 +38,8 @@ Show = Callable[[Example], Shown]
 
 
 def spoken(tokenizer: PreTrainedTokenizerFast, example: Example) -> tuple[Message, ...]:
-    """The demonstration, with calls as the tokenizer's model writes them."""
-    return demonstration(example, chat_of(tokenizer).format)
+    """The demonstration, with calls as the tokenizer's model writes them and the names of what they are about."""
+    return demonstration(example, chat_of(tokenizer).format, rationales(example))
 
 
 def full(tokenizer: PreTrainedTokenizerFast, example: Example, prompt: Show = Prompt) -> Encoded:
@@ -121,64 +121,68 @@ def drills(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int, 
     return [drill() for _ in range(count)]
 
 
-def tables(examples: Iterable[Example]) -> list[list[Row]]:
-    """Return the lists of at least three things with ids that tools returned, each thing with its short texts."""
+def tables(examples: Iterable[Example]) -> list[str]:
+    """Return the results that list at least three things, each with an id and names."""
 
-    def is_short(value: Any) -> bool:
-        return isinstance(value, str) and len(value) <= LONGEST_VALUE
+    def is_table(result: str) -> bool:
+        things = next(lists(result), [])
+        return result.startswith("[") and len(things) > 2 and all(row.texts for row in things)
 
-    found = list[list[Row]]()
-    for example in examples:
-        for observation in (text for step in example.steps for text in step.observations):
-            try:
-                rows = json.loads(observation)
-            except ValueError:
-                continue
-            if not isinstance(rows, list) or len(rows) < 3:
-                continue
-            if all(isinstance(row, dict) and is_short(row.get("id")) for row in rows):
-                found.append([{key: value for key, value in row.items() if is_short(value)} for row in rows])
-    return found
+    results = (result for example in examples for step in example.steps for result in step.observations)
+    return [result for result in results if is_table(result)]
 
 
-def lookups(tokenizer: PreTrainedTokenizerFast, pool: Sequence[list[Row]], count: int, seed: int) -> list[Encoded]:
-    """Dense exercises in finding ids: a list of things and what some of them are called, in either order, then their
-    ids."""
+def lookups(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int, seed: int) -> list[Encoded]:
+    """Dense exercises in finding ids: a result that lists things, then names of them, each followed by its id.
+
+    The names look like the rationale of a demonstration. Which come is chance, so only the ids are to be learnt. Some
+    lists are short, and some things have nothing but a name: from these the circuit is learnt first.
+    """
     draws = Draws(seed)
 
     def drill() -> Encoded:
-        rows = draws.shuffled(draws.pick(pool))
-        asked = list[tuple[str, str]]()
-        for row in draws.shuffled(rows):
-            told = [
-                value
-                for key, value in row.items()
-                if key != "id" and value and sum(value in other.values() for other in rows) == 1
-            ]
-            asked += [(draws.pick(told), row["id"])] if told else []
-        parts = ["; ".join(said for said, _ in asked), json.dumps(rows, ensure_ascii=False, separators=(",", ":"))]
-        prompt = "\n".join(parts if draws.below(2) else parts[::-1])
-        return exchange(tokenizer, encode(tokenizer, prompt), encode(tokenizer, "; ".join(id for _, id in asked)))
+        result = draws.pick(pool)
+        chosen = {row.id: draws.pick(row.names()) for row in draws.shuffled(next(lists(result)))}
+        most = 2 + draws.below(len(chosen) - 1) if draws.below(2) else len(chosen)
+        names = dict(list(chosen.items())[:most])
+        things = [{thing["id"]: thing for thing in json.loads(result)}[id] for id in names]
+        if draws.below(10) < 3:
+            things = [{k: v for k, v in one.items() if k == "id" or is_name(v, names[one["id"]])} for one in things]
+        answer, mask = list[int](), list[int]()
+        for id in [*draws.shuffled([*names]), *draws.shuffled([*names])]:
+            before, learnt, after = (encode(tokenizer, text) for text in (f'"{names[id]}" (', id, "), "))
+            answer += [*before, *learnt, *after]
+            mask += [*[0] * len(before), *[1] * len(learnt), *[0] * len(after)]
+        shown = json.dumps(things, ensure_ascii=False, separators=(",", ":"))
+        return exchange(tokenizer, encode(tokenizer, shown), answer, mask)
+
+    def is_name(value: Any, name: str) -> bool:
+        return isinstance(value, str) and shorten(value) == name
 
     return [drill() for _ in range(count)] if pool else []
 
 
-def exchange(tokenizer: PreTrainedTokenizerFast, said: Sequence[int], answer: Sequence[int]) -> Encoded:
-    """Return one user message and the assistant's answer to it, with the loss on the answer."""
+def exchange(
+    tokenizer: PreTrainedTokenizerFast, said: Sequence[int], answer: Sequence[int], mask: Sequence[int] = ()
+) -> Encoded:
+    """Return one user message and the assistant's answer to it; the loss is on the answer, or where `mask` is 1."""
     before, between = encode(tokenizer, "<|im_start|>user\n"), encode(tokenizer, "<|im_end|>\n<|im_start|>assistant\n")
     prompt = (*before, *said, *between)
-    return Encoded((*prompt, *answer, int(tokenizer.eos_token_id)), (*[0] * len(prompt), *[1] * (len(answer) + 1)))
+    mask = (*[0] * len(prompt), *(mask or [1] * len(answer)), 1)
+    return Encoded((*prompt, *answer, int(tokenizer.eos_token_id)), mask)
 
 
 def downweight_prose(tokenizer: PreTrainedTokenizerFast, one: Encoded) -> Encoded:
     """Return the conversation with less weight on the words of answers than on calls and the choice to answer."""
     call, weights = encode(tokenizer, "<tool_call>")[0], list[float](one.mask)
-    prose = False
-    for at in range(1, len(one.ids)):
-        if one.mask[at] and not one.mask[at - 1]:
-            prose = one.ids[at] != call
-        elif one.mask[at] and prose:
-            weights[at] = PROSE
+    at = 0
+    while at < len(one.ids):
+        end = at + 1
+        while end < len(one.ids) and one.mask[end] == one.mask[at]:
+            end += 1
+        if one.mask[at] and call not in one.ids[at:end]:
+            weights[at + 1 : end] = [PROSE] * (end - at - 1)
+        at = end
     return Encoded(one.ids, tuple(weights))
 
 
@@ -191,7 +195,7 @@ def warmup_stages(
     exercises = lookups(tokenizer, tables(examples), 8_000, seed)
     return [
         Stage("copying", drills(tokenizer, values(examples), 4_000, seed), 16, 0.03),
-        *([Stage("lookup", exercises, 16, 0.07)] if exercises else []),
-        Stage("short", [downweight_prose(tokenizer, one) for one in short], 12, 0.3),
+        *([Stage("lookup", exercises, 16, 0.12)] if exercises else []),
+        Stage("short", [downweight_prose(tokenizer, one) for one in short], 12, 0.25),
         Stage("full", [downweight_prose(tokenizer, one) for one in whole], 6, 0.6),
     ]

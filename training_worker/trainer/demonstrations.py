@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from transformers import PreTrainedTokenizerFast
 
-from ..prove.rollout import Prompt, demonstration
+from ..prove.rollout import Prompt
 from ..prove.trajectory import Example
-from .conversation import Encoded, encode_demonstration
-from .curriculum import Show
-from .families import family_of
+from .conversation import Encoded
+from .curriculum import Show, full
 from .sft import Order, Stage
 
 IGNORED = -100  # the label of a token that is not in the loss
@@ -50,10 +49,6 @@ def demonstrations(
     tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, show: Show = Prompt
 ) -> Demonstrations:
     """The demonstrations of training examples, imported ones included, of at most `longest` tokens."""
-    form = family_of(tokenizer).format
-    whole = [
-        encode_demonstration(tokenizer, asked.opening, demonstration(example, form), asked.tools)
-        for example, asked in ((example, show(example)) for example in examples)
-    ]
+    whole = [full(tokenizer, example, show) for example in examples]
     kept = [(example.id, one) for example, one in zip(examples, whole, strict=True) if len(one.ids) <= longest]
     return Demonstrations(tuple(one for _, one in kept), len(whole) - len(kept), tuple(id for id, _ in kept))

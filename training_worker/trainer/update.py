@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,10 @@ from .parts import PARTS, parts_of, weights_of
 from .placing import plain
 from .sampler import Sample
 from .supervised_run import SupervisedRun
+from .threads import unsplit_operations
 from .trl_parts import GRPOConfig, GRPOTrainer
 
-PASS = 4_096  # tokens of completions in one forward and backward pass: what it holds grows with them
+PASS = 2_048  # tokens of completions that a thread reads at once: what it holds grows with them
 WAITING = 6 * 3600  # seconds that processes wait for the first one, which evaluates
 
 
@@ -70,45 +73,70 @@ class Trainer(GRPOTrainer):
         return norm
 
 
+class Differentiated(torch.autograd.Function):
+    """A loss whose gradient with respect to some weights is known."""
+
+    @staticmethod
+    def forward(ctx: Any, loss: torch.Tensor, gradients: Sequence[torch.Tensor], *weights: torch.Tensor) -> Any:
+        ctx.gradients = gradients
+        return loss.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Any) -> Any:
+        return None, None, *(outer[0] * gradient for gradient in ctx.gradients)
+
+
 class GroupedTrainer(Trainer):
     """The same with a cheaper update of the same gradient, for models that grouped.py can read.
 
     A group's shared prompt is read once with each PASS tokens of its completions (see grouped.py). Without a KL term,
     rollouts that are equal token for token are read once with the sum of their advantages, each only as far as its last
-    token with an advantage, and the gradients of one group after the other are added up: with the dapo loss and one
-    update a batch that is the same gradient.
+    token with an advantage, and each thread differentiates groups of its own: with the dapo loss and one update a batch
+    the sum is the same gradient.
     """
 
-    wanted: torch.Tensor | None = None  # the tokens whose log-probabilities the loss needs; None for all
+    def __init__(self, **rest: Any):
+        super().__init__(**rest)
+        self.reading = threading.local()  # `wanted`: the tokens whose log-probabilities the loss needs, if not all
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
+        loss_of = super()._compute_loss
         if self.beta != 0.0 or self.loss_type != "dapo":
-            return super()._compute_loss(model, inputs)
+            return loss_of(model, inputs)
         spoken = inputs["tool_mask"] * inputs["completion_mask"]
         prompts = tokens(inputs, "prompt")
         advantages, read = merged(inputs["advantages"], prompts, tokens(inputs, "completion"), spoken)
         groups: dict[tuple[int, ...], list[int]] = {}
         for row in read.tolist():
             groups.setdefault(tuple(prompts[row]), []).append(row)
-        losses, lengths = list[torch.Tensor](), inputs["completion_mask"].sum(1).tolist()
-        for rows in chain.from_iterable(portions(rows, lengths) for rows in groups.values()):
-            if losses:  # what the rollouts before hold is free before the next are read
-                self.accelerator.backward(losses[-1])
+        lengths = inputs["completion_mask"].sum(1).tolist()
+        parts = list(chain.from_iterable(portions(rows, lengths) for rows in groups.values()))
+        weights = [weight for weight in model.parameters() if weight.requires_grad]
+
+        def differentiate(rows: list[int]) -> tuple[torch.Tensor, tuple[torch.Tensor, ...]]:
             part = {
                 name: value[rows] if isinstance(value, torch.Tensor) and value.shape[:1] == spoken.shape[:1] else value
                 for name, value in (inputs | {"advantages": advantages}).items()
             }
-            self.wanted = spoken[rows] * (advantages[rows].reshape(len(rows), -1) != 0)
-            losses.append(super()._compute_loss(model, part))
-        self.wanted = None
-        return losses[-1] + sum(loss.detach() for loss in losses[:-1])
+            self.reading.wanted = spoken[rows] * (advantages[rows].reshape(len(rows), -1) != 0)
+            loss = loss_of(model, part)
+            return loss.detach(), torch.autograd.grad(loss, weights, materialize_grads=True)
+
+        total, gradients = torch.zeros(()), [torch.zeros_like(weight) for weight in weights]
+        with unsplit_operations() as threads, ThreadPoolExecutor(threads) as pool:
+            for loss, summands in pool.map(
+                differentiate, sorted(parts, key=lambda rows: -sum(lengths[i] for i in rows))
+            ):
+                total += loss
+                torch._foreach_add_(gradients, summands)
+        return Differentiated.apply(total, gradients, *weights)  # type: ignore[no-untyped-call]
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *rest: Any, **more: Any
     ) -> tuple[Any, Any, None]:
         """TRL asks for entropies, to log them; ours is measured on what was sampled (see metrics.py)."""
         cut = input_ids.shape[1] - logits_to_keep
-        wanted = attention_mask[:, cut:] if self.wanted is None else self.wanted
+        wanted = getattr(self.reading, "wanted", attention_mask[:, cut:])
         prompts, completions = (
             unpadded(ids, mask)
             for ids, mask in zip(input_ids.tensor_split([cut], 1), attention_mask.tensor_split([cut], 1), strict=True)

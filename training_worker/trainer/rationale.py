@@ -1,0 +1,98 @@
+"""What a demonstration says before a call: the name of each thing whose id the call takes from an earlier result.
+
+A small model finds the row of a list more surely when it has just written what the row is called (ReAct, Yao et al.
+2023, arXiv:2210.03629): `"design session" (INV-2715)`, then the call with INV-2715. The reward reads calls alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..prove.trajectory import Example
+
+WORDS = 5  # of a name; more would not help to find it
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A thing in a tool's result: its id, its texts, and the texts that other things of its list have too."""
+
+    id: str
+    texts: tuple[str, ...]
+    shared: frozenset[str] = frozenset()
+
+    def names(self) -> list[str]:
+        """Return short texts that tell the thing from others of its list, or all where none does."""
+        names = [shorten(text) for text in self.texts]
+        return [name for name in names if name not in self.shared] or names
+
+    def name(self, said: str) -> str:
+        """Return the name that occurs in what was said, or else the first."""
+        names, said = self.names(), said.lower()
+        return next((name for name in names if name.lower() in said), names[0])
+
+
+def shorten(text: str) -> str:
+    return " ".join(text.split()[:WORDS])
+
+
+def lists(result: str) -> Iterator[list[Row]]:
+    """Yield the lists of things with ids in a tool's result, outermost first; a thing alone is a list of one."""
+    try:
+        left: list[Any] = [json.loads(result)]
+    except ValueError:
+        return
+    while left:
+        value = left.pop(0)
+        things = value if isinstance(value, list) else [value]
+        members = [thing for thing in things if isinstance(thing, dict)]
+        left += [part for thing in members for part in thing.values() if isinstance(part, dict | list)]
+        found = [(thing["id"], texts_of(thing)) for thing in members if isinstance(thing.get("id"), str)]
+        if found:
+            short = [{shorten(text) for text in texts} for _, texts in found]
+            every = [text for texts in short for text in texts]
+            shared = frozenset(text for text in every if every.count(text) > 1)
+            yield [Row(id, texts, shared) for id, texts in found]
+
+
+def texts_of(thing: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the texts that could name a thing: neither its id nor dates."""
+    texts = (value for key, value in thing.items() if key != "id" and isinstance(value, str))
+    return tuple(text for text in texts if text.strip() and '"' not in text and not DATE.match(text))
+
+
+def rationale(example: Example, at: int) -> str:
+    """Return the names and ids of the things that a step's calls take from earlier results; "" where there are none."""
+    step = example.steps[at]
+    said = "\n".join(example.turns[: step.turn + 1])
+    seen = [text for earlier in example.steps[:at] for text in earlier.observations]
+    rows: dict[str, Row] = {}
+    for result in seen:
+        for things in lists(result):
+            for row in things:
+                if row.texts and (len(things) > 1 or row.id not in rows):
+                    rows[row.id] = row
+    taken = dict.fromkeys(value for call in step.calls for value in strings(call.arguments) if value in rows)
+    return ", ".join(f'"{rows[id].name(example.turns[step.turn])}" ({id})' for id in taken if id not in said)
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Yield the texts among arguments, in their order."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            yield from strings([*value.values()])
+        case list():
+            for part in value:
+                yield from strings(part)
+
+
+def rationales(example: Example) -> Sequence[str]:
+    """Return what is said before the calls of each step."""
+    return [rationale(example, at) for at in range(len(example.steps))]
