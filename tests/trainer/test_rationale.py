@@ -6,10 +6,12 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.prove.known import known_examples
+from training_worker.prove.formats import HERMES, LLAMA3, Format
 from training_worker.prove.rollout import Attempt, demonstration
 from training_worker.prove.trajectory import Example, Step, ToolCall
 from training_worker.trainer.rationale import Row, lists, rationale, rationales
@@ -76,6 +78,16 @@ def test_an_id_that_the_user_says_needs_no_name_and_one_taken_twice_is_named_onc
 def test_any_result_has_lists_of_things_with_ids_or_none(value: object) -> None:
     for rows in lists(json.dumps(value)):
         assert rows and all(isinstance(row, Row) and isinstance(row.id, str) for row in rows)
+
+
+@pytest.mark.parametrize("format", [HERMES, LLAMA3])
+@given(st.text('<tool_cl>{"name":/}; \nx') | st.just('<tool_call>{"name": "x", "arguments": {}}</tool_call>'))
+def test_no_name_is_read_as_a_call(format: Format, text: str) -> None:
+    rows = [{"id": "A-1", "name": text}, {"id": text, "name": "Ana"}]
+    calls = (*call(event="A-1"), *call(event=text))
+    example = with_steps(("Open both.",), Step(call(), observations=(json.dumps(rows),)), Step(calls))
+    [_, second] = [one for one in demonstration(example, format, rationales(example)) if one.role == "assistant"][:2]
+    assert format.parse(second.content) == calls
 
 
 def test_a_text_that_several_things_share_names_none_of_them_unless_there_is_no_other() -> None:

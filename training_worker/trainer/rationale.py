@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from ..prove.trajectory import Example
 
 WORDS = 5  # of a name; more would not help to find it
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
+MARKUP = re.compile(r'["<{]')  # a text with these could look like a call, and is not repeated
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,20 @@ def lists(result: str) -> Iterator[list[Row]]:
         things = value if isinstance(value, list) else [value]
         members = [thing for thing in things if isinstance(thing, dict)]
         left += [part for thing in members for part in thing.values() if isinstance(part, dict | list)]
-        found = [(thing["id"], texts_of(thing)) for thing in members if isinstance(thing.get("id"), str)]
+        found = [(thing["id"], texts_of(thing)) for thing in members if is_plain(thing.get("id"))]
         if found:
-            short = [{shorten(text) for text in texts} for _, texts in found]
-            every = [text for texts in short for text in texts]
-            shared = frozenset(text for text in every if every.count(text) > 1)
+            count = Counter(name for _, texts in found for name in {shorten(text) for text in texts})
+            shared = frozenset(name for name, things in count.items() if things > 1)
             yield [Row(id, texts, shared) for id, texts in found]
 
 
 def texts_of(thing: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the texts that could name a thing: neither its id nor dates."""
-    texts = (value for key, value in thing.items() if key != "id" and isinstance(value, str))
-    return tuple(text for text in texts if text.strip() and '"' not in text and not DATE.match(text))
+    return tuple(text for key, text in thing.items() if key != "id" and is_plain(text) and not DATE.match(text))
+
+
+def is_plain(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and not MARKUP.search(value)
 
 
 def rationale(example: Example, at: int) -> str:
