@@ -40,6 +40,7 @@ PUT_TOGETHER = {  # patterns that functions make: why they are linear, or some o
     "training_worker/prove/synthesis/resolver.py speaks_of_several": [
         r"(?<!\bone of the )\bcards\b|\b(?:all|both|each|every) (?:\w+ ){0,3}(?:card|ones?)\b"
     ],
+    "training_worker/trainer/augmentation.py reword": LITERAL,
     "training_worker/trainer/conversation.py control_texts": LITERAL,
     "training_worker/trainer/tokenizer.py train_tokenizer": LITERAL,
 }

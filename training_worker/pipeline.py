@@ -265,39 +265,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     console = Console()
     pipeline = Pipeline(options, console)
-    try:
+
+    def work() -> int:
         with only_one(options.data):
             if fresh:
                 shutil.rmtree(pipeline.folder, ignore_errors=True)
             require_space(options.data)
             return 0 if pipeline.run() else NO_GAIN
-    except KeyboardInterrupt:
-        console.print(STOPPED, highlight=False, soft_wrap=True)
-        return 130
-    except (StageFailed, UnreadableData) as error:
-        console.print(f"[red]Failed:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
-    except OSError as error:
-        console.print(f"[red]Failed:[/] {escape(explain(error, options.data))}", highlight=False, soft_wrap=True)
-    except Exception:
-        if shutil.disk_usage(options.data).free > FULL_BYTES:
-            raise  # a bug, which should be seen
-        full = explain(OSError(errno.ENOSPC, ""), options.data)  # libraries tell a full disk in words of their own
-        console.print(f"[red]Failed:[/] {escape(full)}", highlight=False, soft_wrap=True)
-    return 1
+
+    return ended(work, options.data, console)
 
 
-def ended(work: Callable[[], object], data: Path, console: Console) -> int:
-    """Do the work of an experiment under `data`; its exit code, with the reason in one line where it is not 0."""
+def ended(work: Callable[[], int | None], data: Path, console: Console) -> int:
+    """Do work that writes under `data`; return its exit code, with the reason in one line where it failed."""
     try:
-        work()
-        return 0
+        return work() or 0
     except KeyboardInterrupt:
         console.print(STOPPED, highlight=False, soft_wrap=True)
         return 130
     except (StageFailed, UnreadableData) as error:
-        console.print(f"[red]Failed:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
+        reason = str(error)
     except OSError as error:
-        console.print(f"[red]Failed:[/] {escape(explain(error, data))}", highlight=False, soft_wrap=True)
+        reason = explain(error, data)
+    except Exception:
+        if shutil.disk_usage(data).free > FULL_BYTES:
+            raise  # a bug, which should be seen
+        reason = explain(OSError(errno.ENOSPC, ""), data)  # libraries tell a full disk in words of their own
+    console.print(f"[red]Failed:[/] {escape(reason)}", highlight=False, soft_wrap=True)
     return 1
 
 

@@ -14,7 +14,7 @@ from tests.prove.known import known_examples
 from training_worker.prove.formats import HERMES, LLAMA3, Format
 from training_worker.prove.rollout import Attempt, demonstration
 from training_worker.prove.trajectory import Example, Step, ToolCall
-from training_worker.trainer.rationale import Row, lists, rationale, rationales
+from training_worker.trainer.rationale import Row, lists, rationales
 
 ROOMS = [{"id": "EVT-1", "title": "design session"}, {"id": "EVT-2", "title": "budget sync", "at": "2027-01-04T08:00Z"}]
 
@@ -53,8 +53,8 @@ def test_the_name_is_the_one_that_the_user_says() -> None:
     things = [{"id": "MSG-7", "subject": "travel", "name": "Karim Keller"}, {"id": "MSG-8", "subject": "rota"}]
     seen = Step(call(), observations=(json.dumps(things),))
     example = with_steps(("Open the karim keller email.",), seen, Step(call(message="MSG-7")))
-    assert rationale(example, 1) == '"Karim Keller" (MSG-7)'
-    assert rationale(replace(example, turns=("Open the first.",)), 1) == '"travel" (MSG-7)'
+    assert rationales(example)[1] == '"Karim Keller" (MSG-7)'
+    assert rationales(replace(example, turns=("Open the first.",)))[1] == '"travel" (MSG-7)'
 
 
 def test_an_id_that_the_user_says_needs_no_name_and_one_taken_twice_is_named_once() -> None:
@@ -63,10 +63,11 @@ def test_an_id_that_the_user_says_needs_no_name_and_one_taken_twice_is_named_onc
         (*call(event="EVT-2"), *call(event=["EVT-2", "EVT-1"])),
     )
     assert (
-        rationale(with_steps(("Open both.",), seen, Step(both)), 1) == '"budget sync" (EVT-2), "design session" (EVT-1)'
+        rationales(with_steps(("Open both.",), seen, Step(both)))[1]
+        == '"budget sync" (EVT-2), "design session" (EVT-1)'
     )
-    assert rationale(with_steps(("Open EVT-2 and the other.",), seen, Step(both)), 1) == '"design session" (EVT-1)'
-    assert rationale(with_steps(("Open one.",), Step(call(event="EVT-2")), seen), 0) == ""
+    assert rationales(with_steps(("Open EVT-2 and the other.",), seen, Step(both)))[1] == '"design session" (EVT-1)'
+    assert rationales(with_steps(("Open one.",), Step(call(event="EVT-2")), seen))[0] == ""
 
 
 @given(

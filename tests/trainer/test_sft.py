@@ -21,11 +21,9 @@ from training_worker.trainer.conversation import Encoded, encode
 from training_worker.trainer.curriculum import (
     PROSE,
     downweight_prose,
-    drills,
     full,
     lookups,
     tables,
-    values,
     warmup_stages,
 )
 from training_worker.trainer.model import tiny_model
@@ -141,12 +139,6 @@ def test_a_packed_step_by_threads_is_the_step_of_each_conversation_read_alone(
     assert found.loss == pytest.approx(loss.item(), rel=1e-5)
     assert found.tokens == sum(len(one.ids) for one in batch)
     assert torch.allclose(flat(packed), flat(alone), atol=1e-6)
-
-
-def test_a_drill_is_said_twice(tokenizer: PreTrainedTokenizerFast, examples: list[Example]) -> None:
-    for drill in drills(tokenizer, values(examples), 20, 0):
-        said = [id for id, mine in zip(drill.ids, drill.mask, strict=True) if mine]
-        assert tuple(said[:-1]) == drill.ids[3 : 3 + len(said) - 1] and said[-1] == tokenizer.eos_token_id
 
 
 def test_a_lookup_follows_each_name_with_the_id_of_the_thing_that_has_it(tokenizer: PreTrainedTokenizerFast) -> None:

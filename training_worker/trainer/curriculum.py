@@ -1,5 +1,5 @@
-"""The stages of the warm-up, made of training data: drills in copying and looking up, then demonstrations without and
-with tool schemas."""
+"""The stages of the warm-up, made of training data: drills in looking up, then demonstrations without and with tool
+schemas."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from transformers import PreTrainedTokenizerFast
 from ..prove.messages import user_message
 from ..prove.rollout import Prompt, demonstration
 from ..prove.trajectory import Example, Message
+from .augmentation import reword, word_pool
 from .conversation import Encoded, encode, encode_demonstration, render
 from .families import chat_of
 from .rationale import lists, rationales, shorten
 from .sft import Stage
 
 LONGEST_VALUE = 40
-SEPARATORS = (" | ", ", ", '", "', " ")
 PROSE = 0.25  # weight of an answer's words: no reward depends on them, and their wording cannot be foreseen
 
 
@@ -107,20 +107,6 @@ class Draws:
         return [options[at] for at in torch.randperm(len(options), generator=self.generator).tolist()]
 
 
-def drills(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int, seed: int) -> list[Encoded]:
-    """Dense copying exercises: a list of values (or of random tokens), then the same list again."""
-    draws = Draws(seed)
-
-    def drill() -> Encoded:
-        if not pool or draws.below(10) < 4:
-            body = [3 + draws.below(len(tokenizer) - 3) for _ in range(12 + draws.below(28))]
-        else:
-            body = encode(tokenizer, draws.pick(SEPARATORS).join(draws.pick(pool) for _ in range(4 + draws.below(6))))
-        return exchange(tokenizer, body, body)
-
-    return [drill() for _ in range(count)]
-
-
 def tables(examples: Iterable[Example]) -> list[str]:
     """Return the results that list at least three things, each with an id and names."""
 
@@ -189,13 +175,18 @@ def downweight_prose(tokenizer: PreTrainedTokenizerFast, one: Encoded) -> Encode
 def warmup_stages(
     tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, seed: int, prompt: Show = Prompt
 ) -> list[Stage]:
-    """Drills, then short contexts, then full prompts; conversations of over `longest` tokens are left out."""
-    whole = [one for example in examples if len((one := full(tokenizer, example, prompt)).ids) <= longest]
-    short = [one for example in examples if len((one := brief(tokenizer, example)).ids) <= longest]
-    exercises = lookups(tokenizer, tables(examples), 8_000, seed)
+    """Drills, then short contexts, then full prompts; conversations of over `longest` tokens are left out.
+
+    All short ones and every other full one have other words in what is copied (see augmentation.py).
+    """
+    pool, draws = word_pool(examples), Draws(seed)
+    reworded = [reword(example, pool, draws.pick) for example in examples]
+    mixed = [one if at % 2 else other for at, (one, other) in enumerate(zip(examples, reworded, strict=True))]
+    whole = [one for example in mixed if len((one := full(tokenizer, example, prompt)).ids) <= longest]
+    short = [one for example in reworded if len((one := brief(tokenizer, example)).ids) <= longest]
+    exercises = lookups(tokenizer, tables(reworded), 8_000, seed)
     return [
-        Stage("copying", drills(tokenizer, values(examples), 4_000, seed), 16, 0.03),
         *([Stage("lookup", exercises, 16, 0.12)] if exercises else []),
-        Stage("short", [downweight_prose(tokenizer, one) for one in short], 12, 0.25),
+        Stage("short", [downweight_prose(tokenizer, one) for one in short], 12, 0.28),
         Stage("full", [downweight_prose(tokenizer, one) for one in whole], 6, 0.6),
     ]

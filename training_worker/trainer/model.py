@@ -1,7 +1,8 @@
-"""The tiny policy: a Qwen3 of about a million parameters that starts with a weak copying circuit.
+"""The tiny policy: a Qwen3 of some million parameters that starts with weak circuits for copying and looking up.
 
-Only the initialisation is set by hand, and all of it is trained. Without it the circuit (an "induction head": find
-where the current token stood before, copy what followed it) emerges late, and tool use is mostly copying.
+Only the initialisation is set by hand, and all of it is trained. Without it the circuits emerge late or not at all, and
+tool use is mostly copying: an "induction head" finds where the current token stood before and copies what followed it
+(Olsson et al. 2022, arXiv:2209.11895), and a look-up finds a name in a list and copies the id that stands before it.
 """
 
 from __future__ import annotations
@@ -47,47 +48,62 @@ def tiny_model(tokenizer: PreTrainedTokenizerFast, seed: int = 0, shape: Shape =
             bos_token_id=None,
         )
     )
-    start_to_copy(model)
+    set_circuits(model)
     return model
 
 
 @torch.no_grad()
-def start_to_copy(model: Qwen3ForCausalLM, write: float = 0.1, copy: float = 3.0, gain: float = 4.0) -> None:
-    """Set head 0 of layers 0 and 1 to a weak copying circuit.
+def set_circuits(model: Qwen3ForCausalLM, write: float = 0.1, copy: float = 3.0, gain: float = 4.0) -> None:
+    """Set heads of layers 0 and 1 to weak circuits for copying and for looking up.
 
-    Layer 0 attends to the previous token and writes a projection of it; layer 1 looks for positions whose previous
-    token equals the current one and copies what stands there. `gain` on the normed queries and keys lets attention be
-    sharp.
+    In layer 0 three heads attend to the token 1, 3 and 4 back and write a projection of it, each into a subspace of its
+    own. In layer 1 one head looks for positions whose previous token equals the current one and copies what stands
+    there. Two others look for the token 3 or 4 back, the last or the first of a name in `"name" (ID-`, and copy what
+    stands 3 before where they find it, which is that row's id where the name follows it. `gain` on the normed queries
+    and keys lets attention be sharp.
     """
-    width, dim = model.config.hidden_size, model.config.head_dim
+    width, dim, heads = model.config.hidden_size, model.config.head_dim, model.config.num_attention_heads
+    sharing = heads // model.config.num_key_value_heads  # heads that have the same keys and values
     generator = torch.Generator().manual_seed(1)
     turns = 1.0 / ROPE_THETA ** (torch.arange(0, dim, 2).float() / dim)  # radians a position, per rotary pair
+    fast = (turns > 0.05).float()  # these pairs tell neighbouring positions apart
+    slow = torch.where(torch.cat([turns, turns]) < 0.004)[0]  # these compare contents over any distance
+    size = min(len(slow), (width - 1) // 4)
 
     embedding = model.model.embed_tokens.weight
     embedding.mul_(0.05 / embedding.std())
     embedding[:, 0] = 0.3  # the same for every token: what position-only attention reads
+    basis = torch.zeros(width, width - 1)
+    basis[1:] = torch.linalg.qr(torch.randn(width - 1, width - 1, generator=generator))[0]
+    *heard, said = basis.split([size, size, size, width - 1 - 3 * size], 1)  # of tokens 1, 3 and 4 back, and itself
+    said = said[:, :dim]
+    key = said[:, :size]
+    first, second = (model.model.layers[number].self_attn for number in (0, 1))
 
-    def projection() -> torch.Tensor:
-        columns: torch.Tensor = torch.linalg.qr(torch.randn(width, dim, generator=generator))[0]
-        columns[0] = 0
-        return columns
+    def set_head(weight: torch.Tensor, head: int, rows: torch.Tensor, at: torch.Tensor | None = None) -> None:
+        """Set rows of a head, by default its first ones, and the others to 0."""
+        weight[head * dim : (head + 1) * dim] = 0
+        weight[head * dim + (torch.arange(dim) if at is None else at)[: len(rows)]] = rows
 
-    said, heard, copied = projection(), projection(), projection()
-    previous, match = (model.model.layers[i].self_attn for i in (0, 1))
+    still, constant = torch.cat([fast, torch.zeros(dim // 2)]), torch.eye(width)[0]
+    for head, back, block in ((0, 1, 0), (2, 3, 1), (3, 4, 2)):
+        if head < heads:
+            ahead = torch.cat([fast * torch.cos(-back * turns), fast * torch.sin(-back * turns)])
+            set_head(first.q_proj.weight, head, torch.outer(ahead, constant))
+            set_head(first.k_proj.weight, head // sharing, torch.outer(still, constant))
+            set_head(first.v_proj.weight, head // sharing, said.T)
+            set_head(first.o_proj.weight.T, head, heard[block].T * write)
 
-    for weight in (previous.q_proj.weight, previous.k_proj.weight, match.q_proj.weight, match.k_proj.weight):
-        weight[:dim] = 0
-    fast = (turns > 0.05).float()  # these pairs tell neighbouring positions apart
-    previous.q_proj.weight[:dim, 0] = torch.cat([fast * torch.cos(-turns), fast * torch.sin(-turns)])  # one back
-    previous.k_proj.weight[:dim, 0] = torch.cat([fast, torch.zeros(dim // 2)])
-    previous.v_proj.weight[:dim] = said.T
-    previous.o_proj.weight[:, :dim] = heard * write
-
-    slow = torch.where(torch.cat([turns, turns]) < 0.004)[0]  # these compare contents over any distance
-    match.q_proj.weight[slow] = said.T[: len(slow)]
-    match.k_proj.weight[slow] = heard.T[: len(slow)]
-    match.v_proj.weight[:dim] = copied.T
-    match.o_proj.weight[:, :dim] = copied * copy
-    for attention in (previous, match):
+    for head, asked, found, copied in (
+        (0, key, heard[0], said),
+        (2, heard[1], key, heard[1]),
+        (3, heard[2], key, heard[1]),
+    ):
+        if head < heads:
+            set_head(second.q_proj.weight, head, asked.T, slow)
+            set_head(second.k_proj.weight, head // sharing, found.T, slow)
+            set_head(second.v_proj.weight, head // sharing, copied.T)
+            set_head(second.o_proj.weight.T, head, said[:, : copied.shape[1]].T * copy)
+    for attention in (first, second):
         attention.q_norm.weight.fill_(gain**0.5)
         attention.k_norm.weight.fill_(gain**0.5)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,19 +70,30 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and not MARKUP.search(value)
 
 
-def rationale(example: Example, at: int) -> str:
-    """Return the names and ids of the things that a step's calls take from earlier results; "" where there are none."""
+def taken(example: Example, at: int) -> dict[str, str]:
+    """Return the ids that a step's calls take from earlier results, unless the user said them, with their names."""
     step = example.steps[at]
     said = "\n".join(example.turns[: step.turn + 1])
-    seen = [text for earlier in example.steps[:at] for text in earlier.observations]
     rows: dict[str, Row] = {}
-    for result in seen:
+    for result in (text for earlier in example.steps[:at] for text in earlier.observations):
         for things in lists(result):
             for row in things:
                 if row.texts and (len(things) > 1 or row.id not in rows):
                     rows[row.id] = row
-    taken = dict.fromkeys(value for call in step.calls for value in strings(call.arguments) if value in rows)
-    return ", ".join(f'"{rows[id].name(example.turns[step.turn])}" ({id})' for id in taken if id not in said)
+    ids = (value for call in step.calls for value in strings(call.arguments) if value in rows and value not in said)
+    return {id: rows[id].name(example.turns[step.turn]) for id in ids}
+
+
+def named(example: Example) -> list[str]:
+    """Return the names of all things whose ids the calls take from results."""
+    return [name for at in range(len(example.steps)) for name in taken(example, at).values()]
+
+
+def rationales(example: Example) -> list[str]:
+    """Return what is said before the calls of each step: the names and ids they take; "" where there are none."""
+    return [
+        ", ".join(f'"{name}" ({id})' for id, name in taken(example, at).items()) for at in range(len(example.steps))
+    ]
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -95,8 +106,3 @@ def strings(value: Any) -> Iterator[str]:
         case list():
             for part in value:
                 yield from strings(part)
-
-
-def rationales(example: Example) -> Sequence[str]:
-    """Return what is said before the calls of each step."""
-    return [rationale(example, at) for at in range(len(example.steps))]

@@ -129,7 +129,7 @@ class GroupedTrainer(Trainer):
             ):
                 total += loss
                 torch._foreach_add_(gradients, summands)
-        return Differentiated.apply(total, gradients, *weights)  # type: ignore[no-untyped-call]
+        return Differentiated.apply(total, gradients, *weights)
 
     def _get_per_token_logps_and_entropies(
         self, model: Any, input_ids: Any, attention_mask: Any, logits_to_keep: int, *rest: Any, **more: Any

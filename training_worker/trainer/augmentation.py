@@ -1,0 +1,66 @@
+"""Training conversations with other words for what a user names: only a policy that copies them gets them right.
+
+A small policy learns the few hundred titles, texts and names of its training worlds by heart rather than copy them.
+Where each conversation has words of its own, which mean nothing, there is nothing to learn by heart. Only training sees
+such conversations: their worlds do not have these values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from ..prove.trajectory import Example, Step, ToolCall
+from .rationale import named, strings
+
+WORD = re.compile(r"[^\W\d_]{3,}")
+Pick = Callable[[Sequence[str]], str]
+
+
+def copied(example: Example) -> list[str]:
+    """Return what the user says and a call repeats, or a call's thing is named by: addresses, texts and names."""
+    said = "\n".join(example.turns)
+    spoken = [text for step in example.steps for call in step.calls for text in strings(call.arguments)]
+    texts = [text for text in spoken if "@" in text or len(text.split()) > 1]
+    return [text for text in dict.fromkeys([*texts, *named(example)]) if text in said and WORD.search(text)]
+
+
+def word_pool(examples: Iterable[Example]) -> dict[bool, list[str]]:
+    """Return the words of what is copied, each once, by whether they begin with a capital."""
+    found = dict.fromkeys(word for one in examples for text in copied(one) for word in WORD.findall(text))
+    return {capital: [word for word in found if word[0].isupper() == capital] for capital in (False, True)}
+
+
+def reword(example: Example, pool: dict[bool, list[str]], pick: Pick) -> Example:
+    """Return the conversation with other words in all that is copied, the same wherever they stand."""
+    texts = sorted(copied(example), key=lambda text: (-len(text), text))
+    if not texts or not all(pool.values()):
+        return example
+    others: dict[str, str] = {}
+
+    def other(word: str) -> str:
+        return others.setdefault(word, pick(pool[word[0].isupper()]))
+
+    new = {text: reword_text(text, other) for text in texts}
+    pattern = re.compile(rf'(?<!\w)(?:{"|".join(map(re.escape, texts))})(?!\w|":)')
+
+    def change(text: str) -> str:
+        return pattern.sub(lambda found: new[found[0]], text)
+
+    def change_call(call: ToolCall) -> ToolCall:
+        return replace(call, arguments=json.loads(change(json.dumps(call.arguments, ensure_ascii=False))))
+
+    steps = tuple(
+        Step(tuple(map(change_call, step.calls)), step.turn, tuple(map(change, step.observations)))
+        for step in example.steps
+    )
+    turns, answers = tuple(map(change, example.turns)), tuple(map(change, example.answers))
+    return replace(example, turns=turns, steps=steps, answers=answers)
+
+
+def reword_text(text: str, other: Callable[[str], str]) -> str:
+    """Return a text with other words; of an address, the domain stays."""
+    local, at, domain = text.partition("@")
+    return WORD.sub(lambda found: other(found[0]), local) + at + domain
