@@ -17,6 +17,7 @@ from training_worker.trainer.curriculum import full, names, text, values
 from training_worker.trainer.engine import TokenLimits
 from training_worker.trainer.model import tiny_model
 from training_worker.trainer.policy import load_policy
+from training_worker.trainer.rationale import rationales
 from training_worker.trainer.sampler import sample
 from training_worker.trainer.tokenizer import plain_tokenizer, train_tokenizer
 
@@ -41,7 +42,7 @@ def test_a_demonstration_is_what_the_template_renders(
 ) -> None:
     for example in real:
         asked = Attempt(example)
-        messages = as_dicts([*asked.opening, *demonstration(example)])
+        messages = as_dicts([*asked.opening, *demonstration(example, rationales=rationales(example))])
         whole = str(fitted.apply_chat_template(messages, tools=list(asked.tools), tokenize=False))
         assert [*full(fitted, example).ids, *encode(fitted, "\n")] == encode(fitted, whole)
         assert fitted.decode(encode(fitted, whole)) == whole
@@ -50,7 +51,8 @@ def test_a_demonstration_is_what_the_template_renders(
 def test_the_oracles_words_earn_everything(real: tuple[Example, ...], fitted: PreTrainedTokenizerFast) -> None:
     model = tiny_model(fitted, seed=1, shape=SMALL).eval()
     for example in real:
-        script = iter([message.content for message in demonstration(example) if message.role == "assistant"])
+        said = demonstration(example, rationales=rationales(example))
+        script = iter([message.content for message in said if message.role == "assistant"])
         backend = ScriptedBackend(lambda messages, tools, script=script: next(script), fitted)
         [made] = sample(model, fitted, [example], backend=backend, limits=ROOM)
         assert made.prompt_ids + made.completion_ids == list(full(fitted, example).ids)
