@@ -11,7 +11,7 @@ import pytest
 
 from tests.prove.known import known_examples
 from training_worker.prove.trajectory import Example, Step, ToolCall
-from training_worker.trainer.augmentation import copied, reword, word_pool
+from training_worker.trainer.augmentation import find_copied_texts, reword, word_pool
 from training_worker.trainer.curriculum import Draws
 from training_worker.trainer.rationale import rationales
 
@@ -47,7 +47,7 @@ def test_only_texts_change_and_what_is_copied_is_copied_still(pairs: list[tuple[
                 assert shape(one.arguments) == shape(other.arguments)
             for one, other in zip(before.observations, after.observations, strict=True):
                 assert shape(json.loads(one)) == shape(json.loads(other))
-        assert bool(copied(new)) == bool(copied(old))
+        assert bool(find_copied_texts(new)) == bool(find_copied_texts(old))
         assert [bool(said) for said in rationales(new)] == [bool(said) for said in rationales(old)]
 
 

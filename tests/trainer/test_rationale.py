@@ -14,7 +14,7 @@ from tests.prove.known import known_examples
 from training_worker.prove.formats import HERMES, LLAMA3, Format
 from training_worker.prove.rollout import Attempt, demonstration
 from training_worker.prove.trajectory import Example, Step, ToolCall
-from training_worker.trainer.rationale import Row, lists, rationales
+from training_worker.trainer.rationale import Row, find_lists, rationales
 
 ROOMS = [{"id": "EVT-1", "title": "design session"}, {"id": "EVT-2", "title": "budget sync", "at": "2027-01-04T08:00Z"}]
 
@@ -33,7 +33,7 @@ def test_each_name_and_id_stand_together_in_an_earlier_result() -> None:
         for at, text in enumerate(rationales(example)):
             results = [result for step in example.steps[:at] for result in step.observations]
             for name, id in re.findall(r'"([^"]*)" \(([^)]*)\)', text):
-                things = [row for result in results for rows in lists(result) for row in rows if row.id == id]
+                things = [row for result in results for rows in find_lists(result) for row in rows if row.id == id]
                 assert any(name in row.names() for row in things)
                 said += 1
     assert said
@@ -77,7 +77,7 @@ def test_an_id_that_the_user_says_needs_no_name_and_one_taken_twice_is_named_onc
     )
 )
 def test_any_result_has_lists_of_things_with_ids_or_none(value: object) -> None:
-    for rows in lists(json.dumps(value)):
+    for rows in find_lists(json.dumps(value)):
         assert rows and all(isinstance(row, Row) and isinstance(row.id, str) for row in rows)
 
 
@@ -97,4 +97,4 @@ def test_a_text_that_several_things_share_names_none_of_them_unless_there_is_no_
         {"id": "B", "kind": "card", "name": "Ben"},
         {"id": "C", "kind": "card"},
     ]
-    assert [row.names() for row in next(lists(json.dumps(rows)))] == [["Ana"], ["Ben"], ["card"]]
+    assert [row.names() for row in next(find_lists(json.dumps(rows)))] == [["Ana"], ["Ben"], ["card"]]

@@ -13,29 +13,29 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from ..prove.trajectory import Example, Step, ToolCall
-from .rationale import named, strings
+from .rationale import list_names, strings
 
 WORD = re.compile(r"[^\W\d_]{3,}")
 Pick = Callable[[Sequence[str]], str]
 
 
-def copied(example: Example) -> list[str]:
+def find_copied_texts(example: Example) -> list[str]:
     """Return what the user says and a call repeats, or a call's thing is named by: addresses, texts and names."""
     said = "\n".join(example.turns)
     spoken = [text for step in example.steps for call in step.calls for text in strings(call.arguments)]
     texts = [text for text in spoken if "@" in text or len(text.split()) > 1]
-    return [text for text in dict.fromkeys([*texts, *named(example)]) if text in said and WORD.search(text)]
+    return [text for text in dict.fromkeys([*texts, *list_names(example)]) if text in said and WORD.search(text)]
 
 
 def word_pool(examples: Iterable[Example]) -> dict[bool, list[str]]:
     """Return the words of what is copied, each once, by whether they begin with a capital."""
-    found = dict.fromkeys(word for one in examples for text in copied(one) for word in WORD.findall(text))
+    found = dict.fromkeys(word for one in examples for text in find_copied_texts(one) for word in WORD.findall(text))
     return {capital: [word for word in found if word[0].isupper() == capital] for capital in (False, True)}
 
 
 def reword(example: Example, pool: dict[bool, list[str]], pick: Pick) -> Example:
     """Return the conversation with other words in all that is copied, the same wherever they stand."""
-    texts = sorted(copied(example), key=lambda text: (-len(text), text))
+    texts = sorted(find_copied_texts(example), key=lambda text: (-len(text), text))
     if not texts or not all(pool.values()):
         return example
     others: dict[str, str] = {}

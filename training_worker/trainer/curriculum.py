@@ -17,7 +17,7 @@ from ..prove.trajectory import Example, Message
 from .augmentation import reword, word_pool
 from .conversation import Encoded, encode, encode_demonstration, render
 from .families import chat_of
-from .rationale import lists, rationales, shorten
+from .rationale import find_lists, rationales, shorten
 from .sft import Stage
 
 LONGEST_VALUE = 40
@@ -111,7 +111,7 @@ def tables(examples: Iterable[Example]) -> list[str]:
     """Return the results that list at least three things, each with an id and names."""
 
     def is_table(result: str) -> bool:
-        things = next(lists(result), [])
+        things = next(find_lists(result), [])
         return result.startswith("[") and len(things) > 2 and all(row.texts for row in things)
 
     results = (result for example in examples for step in example.steps for result in step.observations)
@@ -128,7 +128,7 @@ def lookups(tokenizer: PreTrainedTokenizerFast, pool: Sequence[str], count: int,
 
     def drill() -> Encoded:
         result = draws.pick(pool)
-        chosen = {row.id: draws.pick(row.names()) for row in draws.shuffled(next(lists(result)))}
+        chosen = {row.id: draws.pick(row.names()) for row in draws.shuffled(next(find_lists(result)))}
         most = 2 + draws.below(len(chosen) - 1) if draws.below(2) else len(chosen)
         names = dict(list(chosen.items())[:most])
         things = [{thing["id"]: thing for thing in json.loads(result)}[id] for id in names]

@@ -43,7 +43,7 @@ def shorten(text: str) -> str:
     return " ".join(text.split()[:WORDS])
 
 
-def lists(result: str) -> Iterator[list[Row]]:
+def find_lists(result: str) -> Iterator[list[Row]]:
     """Yield the lists of things with ids in a tool's result, outermost first; a thing alone is a list of one."""
     try:
         left: list[Any] = [json.loads(result)]
@@ -70,13 +70,13 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip()) and not MARKUP.search(value)
 
 
-def taken(example: Example, at: int) -> dict[str, str]:
+def find_references(example: Example, at: int) -> dict[str, str]:
     """Return the ids that a step's calls take from earlier results, unless the user said them, with their names."""
     step = example.steps[at]
     said = "\n".join(example.turns[: step.turn + 1])
     rows: dict[str, Row] = {}
     for result in (text for earlier in example.steps[:at] for text in earlier.observations):
-        for things in lists(result):
+        for things in find_lists(result):
             for row in things:
                 if row.texts and (len(things) > 1 or row.id not in rows):
                     rows[row.id] = row
@@ -84,16 +84,15 @@ def taken(example: Example, at: int) -> dict[str, str]:
     return {id: rows[id].name(example.turns[step.turn]) for id in ids}
 
 
-def named(example: Example) -> list[str]:
+def list_names(example: Example) -> list[str]:
     """Return the names of all things whose ids the calls take from results."""
-    return [name for at in range(len(example.steps)) for name in taken(example, at).values()]
+    return [name for at in range(len(example.steps)) for name in find_references(example, at).values()]
 
 
 def rationales(example: Example) -> list[str]:
     """Return what is said before the calls of each step: the names and ids they take; "" where there are none."""
-    return [
-        ", ".join(f'"{name}" ({id})' for id, name in taken(example, at).items()) for at in range(len(example.steps))
-    ]
+    references = (find_references(example, at) for at in range(len(example.steps)))
+    return [", ".join(f'"{name}" ({id})' for id, name in found.items()) for found in references]
 
 
 def strings(value: Any) -> Iterator[str]:
