@@ -228,14 +228,14 @@ def train(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespac
 
 def supervise(run: Any, sets: Path, out: Path, start: Path) -> tuple[int, float, Path]:
     """Go on with the last stage of the warm-up on the ground truth of the training conversations."""
-    from .trainer.curriculum import downweight_prose, full
+    from .trainer.curriculum import full, shorten_answers
     from .trainer.policy import load_policy, save_policy
     from .trainer.rejection import fits
     from .trainer.sft import Stage, fit
 
     policy = load_policy(start)
     examples = [one for one in read_lines(Example, sets / "train.jsonl") if fits(policy, one, LONGEST_PROMPT)]
-    encoded = [downweight_prose(policy.tokenizer, full(policy.tokenizer, one)) for one in examples]
+    encoded = [full(policy.tokenizer, shorten_answers(one)) for one in examples]
     out.mkdir(parents=True, exist_ok=True)
     done = fit(policy.model, [Stage("full", encoded, 6)], run, lambda event: None)
     if done.share(run) < 1:

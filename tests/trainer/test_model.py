@@ -30,3 +30,13 @@ def test_a_fresh_model_finds_the_row_of_a_name_and_what_followed_a_token_before(
             attention = model(torch.tensor([ids]), output_attentions=True).attentions[1][0, head, -1]
             found[head] += int(attention[: len(ids) - 6].argmax()) == at
     assert min(found.values()) >= 10, f"{found} of 20, where chance is 1 to 5"
+
+
+def test_a_word_begins_alike_with_a_space_and_with_a_capital(tokenizer: PreTrainedTokenizerFast) -> None:
+    model = tiny_model(tokenizer, seed=3, shape=Shape(width=192))
+    vocabulary, embedding = tokenizer.get_vocab(), model.model.embed_tokens.weight[:, 1:]
+    bare = [word for word in vocabulary if word.isalpha() and word.islower() and f"Ġ{word}" in vocabulary]
+    assert len(bare) > 20
+    plain, spaced = (embedding[[vocabulary[form + word] for word in bare]] for form in ("", "Ġ"))
+    likeness = torch.nn.functional.cosine_similarity(plain[:, None], spaced[None], dim=-1)
+    assert (likeness.argmax(1) == torch.arange(len(bare))).all() and (likeness.diagonal() < 0.99).all()

@@ -6,7 +6,6 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,10 @@ from torch.nn.functional import cross_entropy
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from tests.prove.known import known_examples
+from training_worker.prove.rollout import oracle
 from training_worker.prove.trajectory import Example, Step, ToolCall
-from training_worker.trainer.conversation import Encoded, encode
-from training_worker.trainer.curriculum import (
-    PROSE,
-    downweight_prose,
-    full,
-    lookups,
-    tables,
-    warmup_stages,
-)
+from training_worker.trainer.conversation import Encoded
+from training_worker.trainer.curriculum import lookups, shorten_answers, tables, warmup_stages
 from training_worker.trainer.model import tiny_model
 from training_worker.trainer.sft import Order, Progress, SFTRun, Stage, fit, loss_weights, stage_at, update
 from training_worker.trainer.stopping import Stop
@@ -107,18 +100,6 @@ def test_over_the_strides_each_token_of_a_prompt_has_its_weight_once() -> None:
     assert ((strides[:, 1:7] > 0).sum(0) == 1).all()
 
 
-def test_the_words_of_an_answer_weigh_less_than_its_first_token_and_than_calls(
-    tokenizer: PreTrainedTokenizerFast, examples: list[Example]
-) -> None:
-    call = encode(tokenizer, "<tool_call>")[0]
-    for one in (full(tokenizer, example, Bank) for example in examples):
-        weights = downweight_prose(tokenizer, one).mask
-        for mine, message in groupby(range(len(one.ids)), one.mask.__getitem__):
-            first, *rest = message
-            calls = call in [one.ids[at] for at in (first, *rest)]
-            assert [weights[at] for at in (first, *rest)] == [mine, *[mine if calls else PROSE * mine] * len(rest)]
-
-
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_a_packed_step_by_threads_is_the_step_of_each_conversation_read_alone(
     tokenizer: PreTrainedTokenizerFast, stages: list[Stage], threads: int
@@ -167,3 +148,14 @@ def test_tables_are_lists_of_three_and_more_things_with_names_and_ids() -> None:
 def test_progress_is_the_larger_of_steps_and_minutes() -> None:
     assert Progress(step=5, seconds=30).share(SFTRun(steps=10, minutes=10)) == 0.5
     assert Progress(step=5, seconds=480).share(SFTRun(steps=10, minutes=10)) == 0.8
+
+
+def test_short_answers_are_the_right_act_and_leave_the_calls_alone() -> None:
+    examples = [one for one in known_examples(60) if one.acts]
+    assert {act for one in examples for act in one.acts} >= {"call", "ask", "decline"}
+    for one in examples:
+        short = shorten_answers(one)
+        assert replace(short, answers=one.answers) == one
+        assert all(len(new) <= max(len(old), 24) for new, old in zip(short.answers, one.answers, strict=True))
+        rollout, before = oracle(short), oracle(one)
+        assert rollout.acts == before.acts and rollout.reward == before.reward

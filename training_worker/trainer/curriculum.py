@@ -6,14 +6,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import torch
 from transformers import PreTrainedTokenizerFast
 
 from ..prove.messages import user_message
+from ..prove.reward.acts import questions
 from ..prove.rollout import Prompt, demonstration
-from ..prove.trajectory import Example, Message
+from ..prove.trajectory import Act, Example, Message
 from .augmentation import reword, word_pool
 from .conversation import Encoded, encode, encode_demonstration, render
 from .families import chat_of
@@ -21,7 +23,7 @@ from .rationale import find_lists, rationales, shorten
 from .sft import Stage
 
 LONGEST_VALUE = 40
-PROSE = 0.25  # weight of an answer's words: no reward depends on them, and their wording cannot be foreseen
+ANSWERS = {"call": "All right.", "decline": "I have no tool for that."}  # of short answers, by act
 
 
 class Shown(Protocol):
@@ -35,6 +37,21 @@ class Shown(Protocol):
 
 
 Show = Callable[[Example], Shown]
+
+
+def shorten_answers(example: Example) -> Example:
+    """Return the example with answers that say what was done, or ask, in a few words.
+
+    A policy of some million parameters cannot repeat an account's balance in a sentence: it would make one up. No
+    reward depends on these words, yet they would be two thirds of what it says.
+    """
+
+    def shorten(act: Act, answer: str) -> str:
+        return ANSWERS.get(act) or next(reversed(questions(answer)), answer) if act != "answer" else answer
+
+    if not example.acts:
+        return example
+    return replace(example, answers=tuple(map(shorten, example.acts, example.answers)))
 
 
 def spoken(tokenizer: PreTrainedTokenizerFast, example: Example) -> tuple[Message, ...]:
@@ -158,20 +175,6 @@ def exchange(
     return Encoded((*prompt, *answer, int(tokenizer.eos_token_id)), mask)
 
 
-def downweight_prose(tokenizer: PreTrainedTokenizerFast, one: Encoded) -> Encoded:
-    """Return the conversation with less weight on the words of answers than on calls and the choice to answer."""
-    call, weights = encode(tokenizer, "<tool_call>")[0], list[float](one.mask)
-    at = 0
-    while at < len(one.ids):
-        end = at + 1
-        while end < len(one.ids) and one.mask[end] == one.mask[at]:
-            end += 1
-        if one.mask[at] and call not in one.ids[at:end]:
-            weights[at + 1 : end] = [PROSE] * (end - at - 1)
-        at = end
-    return Encoded(one.ids, tuple(weights))
-
-
 def warmup_stages(
     tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example], longest: int, seed: int, prompt: Show = Prompt
 ) -> list[Stage]:
@@ -187,6 +190,6 @@ def warmup_stages(
     exercises = lookups(tokenizer, tables(reworded), 8_000, seed)
     return [
         *([Stage("lookup", exercises, 16, 0.12)] if exercises else []),
-        Stage("short", [downweight_prose(tokenizer, one) for one in short], 12, 0.28),
-        Stage("full", [downweight_prose(tokenizer, one) for one in whole], 6, 0.6),
+        Stage("short", short, 12, 0.28),
+        Stage("full", whole, 6, 0.6),
     ]

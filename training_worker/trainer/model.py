@@ -13,6 +13,7 @@ import torch
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 ROPE_THETA = 1e6
+SPACE = "Ġ"  # a space at the start of a token, as byte-level BPE writes it
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,27 @@ def tiny_model(tokenizer: PreTrainedTokenizerFast, seed: int = 0, shape: Shape =
         )
     )
     set_circuits(model)
+    share_spellings(model, tokenizer)
     return model
+
+
+@torch.no_grad()
+def share_spellings(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, apart: float = 0.5) -> None:
+    """Set the embeddings of ` word` and `Word` to that of `word`, apart by one direction for each kind of spelling.
+
+    A user writes of the ` household` account where a result has "household": so the circuits find one by the other.
+    """
+    embedding = model.model.embed_tokens.weight
+    generator = torch.Generator().manual_seed(2)
+    spaced, capital = apart * embedding.std() * torch.randn(2, embedding.shape[1], generator=generator)
+    spaced[0] = capital[0] = 0  # that dimension is the same for every token
+    vocabulary = tokenizer.get_vocab()
+    words = [word for word in vocabulary if (bare := word.removeprefix(SPACE)).isascii() and bare.isalpha()]
+    for word in sorted(words, key=lambda word: (word.startswith(SPACE), not word.islower(), word)):
+        bare = word.removeprefix(SPACE)
+        base, direction = (bare, spaced) if bare != word else (word.lower(), capital)
+        if base != word and base in vocabulary:
+            embedding[vocabulary[word]] = embedding[vocabulary[base]] + direction
 
 
 @torch.no_grad()

@@ -37,6 +37,7 @@ from .models import (
 __all__ = ["FILES", "Policy", "UnreadablePolicy", "load_policy", "save_policy", "write_whole"]
 
 CARD = "card.json"
+SHORT = "short"  # answers
 LONGEST_RENDERING = 10.0  # seconds for one short message; a template of others may have no end
 TIED = "lm_head.weight"  # the embeddings, not stored twice
 FILES = ("config.json", WEIGHTS, "tokenizer.json", "tokenizer_config.json", CARD)
@@ -58,6 +59,16 @@ class Policy:
     model: Any
     tokenizer: PreTrainedTokenizerFast
     card: dict[str, Any]
+
+    @property
+    def has_short_answers(self) -> bool:
+        """Whether it, or a policy it was trained from, learnt to answer in a few words (`shorten_answers`)."""
+        card: Any = self.card
+        while isinstance(card, dict):
+            if card.get("answers") == SHORT:
+                return True
+            card = card.get("from")
+        return False
 
 
 def save_policy(

@@ -29,6 +29,7 @@ from .stopping import Stop, on_signals
 from .threads import unsplit_operations
 
 SHARDS = 4  # parts of the matrices, each with an optimizer of its own, that threads update at the same time
+LOWEST = 0.04  # of the rate
 WINDOW = 8  # batches that are sorted by length together, so that little is padding
 OnEvent = Callable[[dict[str, Any]], None]
 
@@ -47,9 +48,9 @@ class Stage:
 class SFTRun:
     """A supervised run; it ends after `steps` or `minutes` of training, whichever comes first.
 
-    The rate rises over `warmup_steps` and falls linearly over the last `decay` share. `prompt_weight` is the loss
-    weight of tokens the model does not speak, of which every `prompt_stride`-th counts in a step, for all of them. With
-    a `state` file the run survives a kill.
+    The rate rises over `warmup_steps`, falls linearly over a share `decay` of the run to LOWEST of it, and stays there
+    for the last share `hold`. `prompt_weight` is the loss weight of tokens the model does not speak, of which every
+    `prompt_stride`-th counts in a step, for all of them. With a `state` file the run survives a kill.
     """
 
     steps: int = 1_000_000
@@ -60,6 +61,7 @@ class SFTRun:
     prompt_stride: int = 4
     warmup_steps: int = 30
     decay: float = 0.4
+    hold: float = 0.0
     seed: int = 0
     threads: int = 2
     state: Path | None = None
@@ -256,7 +258,7 @@ def set_rates(
     optimizers: Sequence[torch.optim.Optimizer], bases: Sequence[float], run: SFTRun, progress: Progress
 ) -> None:
     up = min(1.0, (progress.step + 1) / max(1, run.warmup_steps))
-    down = min(1.0, (1 - progress.share(run)) / run.decay + 0.02) if run.decay else 1.0
+    down = max(LOWEST, min(1.0, (1 - run.hold - progress.share(run)) / run.decay)) if run.decay else 1.0
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     for group, base in zip(groups, bases, strict=True):
         group["lr"] = base * up * down

@@ -14,7 +14,7 @@ import torch
 
 from ..prove.rollout import Prompt
 from ..prove.trajectory import Example, read_lines
-from .curriculum import Show
+from .curriculum import Show, shorten_answers
 from .demonstrations import demonstrations
 from .footprint import require_memory
 from .grpo import Trained, quiet
@@ -55,7 +55,10 @@ def train_supervised(
     folder.rewind(start.step if start else 0)
     require_memory(config, device_of(config))
     policy = load_policy(config.policy)
-    data = demonstrations(policy.tokenizer, training_examples(config.data), config.longest, show)
+    examples = training_examples(config.data)
+    if policy.has_short_answers:
+        examples = [shorten_answers(example) for example in examples]
+    data = demonstrations(policy.tokenizer, examples, config.longest, show)
     if start:
         on_event({"event": "resumed", "step": start.step, "seconds": start.progress["seconds"]})
     with nullcontext(stop) if stop else on_signals() as asked:

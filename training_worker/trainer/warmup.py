@@ -27,12 +27,12 @@ from ..prove.trajectory import Example, Split, read_lines, write_lines
 from ..stages import StageFailed, code_digest, read, run_stage, write
 from ..terminal import counted
 from ..warm import DEVELOPMENT_SEED, SERVERS, TRAIN_SEED, UNSEEN_TOOLS
-from .curriculum import names, text, values, warmup_stages
+from .curriculum import names, shorten_answers, text, values, warmup_stages
 from .evaluate import evaluate
 from .grpo import file_digest, quiet
 from .metrics import outcome_means
 from .model import Shape, tiny_model
-from .policy import save_policy
+from .policy import SHORT, save_policy
 from .sft import SFTRun, fit
 from .tokenizer import plain_tokenizer, train_tokenizer
 
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         made = conversations(options.out / "conversations", options.count)
         options.data = made / "train.jsonl"
         options.development = options.development or made / "development.jsonl"
-    training = [example for example in read_lines(Example, options.data) if example.split == "train"]
+    training = [shorten_answers(one) for one in read_lines(Example, options.data) if one.split == "train"]
     development = list(read_lines(Example, options.development)) if options.development else []
     tokenizer = tokenizer_for(training)
     stages = warmup_stages(tokenizer, training, options.longest, options.seed)
@@ -60,11 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     say(event="start", examples=len(training), vocabulary=len(tokenizer), parameters=model.num_parameters())
     digest = file_digest(options.data)
     state = own_state(options.out, digest, options.seed)
-    run = SFTRun(minutes=options.minutes, steps=options.steps, seed=options.seed, state=state, threads=options.threads)
+    budget: Any = {"minutes": options.minutes, "steps": options.steps, "threads": options.threads}
+    run = SFTRun(**budget, seed=options.seed, state=state, decay=0.45, hold=0.2)
     reporter = Reporter(model, tokenizer, development, options.minutes, state)
     progress = fit(model, stages, run, reporter)
     card = {
         "made_by": "warmup",
+        "answers": SHORT,
         "data": {"file": options.data.name, "sha256": digest, "examples": len(training)},
         "left_out_as_too_long": len(training) - len(stages[-1].data),
         "seed": options.seed,

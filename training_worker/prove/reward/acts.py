@@ -75,8 +75,13 @@ def find_act(turn: UserTurn, right: TurnAct) -> TurnAct:
 
 def asks(text: str) -> bool:
     """Return whether a text asks the user something; to offer more help, or what nobody wished for, is no question."""
+    return bool(questions(text))
+
+
+def questions(text: str) -> list[str]:
+    """Return what a text asks the user, without what it quotes."""
     sentences = SENTENCE.findall(ADDRESS.sub("", QUOTED.sub("", text)))
-    return any(sentence.endswith("?") and not OFFER.search(sentence) for sentence in sentences)
+    return [sentence.strip() for sentence in sentences if sentence.endswith("?") and not OFFER.search(sentence)]
 
 
 def count_acts(rollouts: Iterable[Rollout]) -> ActTable:
