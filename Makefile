@@ -7,10 +7,10 @@
 #   MIN_FREE_GB=4       the free disk space that a set-up asks for
 #   PART=pages          the part of test-long to run; `next` for the one whose turn it is
 #   N=10 BUSY=3         how often test-repeat runs the tests, and how many times beside other work
-#   ARGS="..."          passed on by run, pipeline, test, bench, proof, warmup and gpu
+#   ARGS="..."          passed on by run, pipeline, test, bench, proof, noise, warmup and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test test-long test-repeat certify lint reference pictures bench bench-pages proof ablations evaluations gpu warmup clean
+.PHONY: help setup run pipeline test test-long test-repeat certify lint reference pictures bench bench-pages proof ablations noise evaluations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -67,6 +67,9 @@ proof: setup ## what training is worth to the warm policy: GRPO, rejection sampl
 ablations: setup ## what each part of the reward and of the update is worth to the warm policy, three seeds
 	@$(PY) -m training_worker.proof ablations $(ARGS)
 
+noise: setup ## how much one batch of rollouts tells the warm policy: the gradient noise scale
+	@$(PY) -m training_worker.gradient_noise $(ARGS)
+
 evaluations: setup ## before and after `make pipeline`, on held-out worlds, behaviours and BFCL
 	@$(PY) -m training_worker.evaluations $(ARGS)
 
@@ -74,7 +77,7 @@ gpu: setup ## what needs a GPU: a real model learns, and a step of the paper's s
 	@$(PY) -m training_worker.gpu $(ARGS)
 
 warmup: setup ## make the warm policy again, into data/warmup/policy; about an hour
-	$(PY) -m training_worker.trainer.warmup --out data/warmup/policy --minutes 50 $(ARGS)
+	$(PY) -m training_worker.trainer.warmup --out data/warmup/policy --minutes 46 $(ARGS)
 
 clean: ## remove .venv and caches; what runs made stays in data/
 	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .coverage htmlcov

@@ -209,7 +209,7 @@ def configure(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Name
 
 
 SUPERVISED = {"matrix_rate": 3e-4, "rate": 6e-5, "warmup_steps": 20}  # about where the warm-up ended
-REINFORCED = {"decay": 0.3, "max_steps": 100_000}  # the time ends a run
+REINFORCED = {"learning_rate": 5e-5, "decay": 0.3, "max_steps": 100_000}  # the time ends a run
 
 
 def train(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace) -> tuple[int, float, Path]:
