@@ -11,10 +11,11 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from training_worker.prove.trajectory import Example, write_lines
+from training_worker.prove.trajectory import Example, read_lines, write_lines
+from training_worker.trainer import supervised
 from training_worker.trainer.demonstrations import IGNORED, demonstrations
 from training_worker.trainer.footprint import TooLarge, require_memory
-from training_worker.trainer.policy import load_policy, save_policy
+from training_worker.trainer.policy import SHORT, load_policy, save_policy
 from training_worker.trainer.run_folder import RunMismatch
 from training_worker.trainer.stopping import Stop
 from training_worker.trainer.supervised import NotFinite, NothingToLearn, train_supervised
@@ -211,3 +212,25 @@ def test_the_best_checkpoint_is_written_at_once_and_outlives_the_others(run: Sup
     rewards[12] = 0.7
     trained(replace(run, max_steps=12), **looks)
     assert kept() == ["checkpoint-10", "checkpoint-12"], "until there is a better one"
+
+
+def test_a_policy_of_short_answers_is_shown_short_answers_and_so_are_its_children(
+    run: SupervisedRun, tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is shown is read off the tokens it learns from."""
+    shown: list[str] = []
+
+    def watched(tokenizer: PreTrainedTokenizerFast, examples: list[Example], *rest: Any) -> Any:
+        shown.extend(answer for one in examples for answer in one.answers)
+        return demonstrations(tokenizer, examples, *rest)
+
+    monkeypatch.setattr(supervised, "demonstrations", watched)
+    examples = [replace(one, acts=("call",) * len(one.answers)) for one in read_lines(Example, run.data)]
+    assert any(answer != "All right." for one in examples for answer in one.answers)
+    write_lines(run.data, examples)
+    start = load_policy(run.policy)
+    for card, short in (({}, False), ({"answers": SHORT}, True), ({"from": {"from": {"answers": SHORT}}}, True)):
+        shown.clear()
+        save_policy(run.policy, start.model, tokenizer, card)
+        trained(replace(run, out=run.out.with_name(f"run-{len(str(card))}"), max_steps=1))
+        assert (set(shown) == {"All right."}) == short
