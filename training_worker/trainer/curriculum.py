@@ -47,7 +47,8 @@ def shorten_answers(example: Example) -> Example:
     """
 
     def shorten(act: Act, answer: str) -> str:
-        return ANSWERS.get(act) or next(reversed(questions(answer)), answer) if act != "answer" else answer
+        asked = questions(answer) if act == "ask" else []
+        return asked[-1] if asked else ANSWERS.get(act, answer)
 
     if not example.acts:
         return example
