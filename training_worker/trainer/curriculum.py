@@ -47,8 +47,8 @@ def shorten_answers(example: Example) -> Example:
     """
 
     def shorten(act: Act, answer: str) -> str:
-        asked = questions(answer) if act == "ask" else []
-        return asked[-1] if asked else ANSWERS.get(act, answer)
+        found = questions(answer) if act == "ask" else []
+        return found[-1] if found else ANSWERS.get(act, answer)
 
     if not example.acts:
         return example
