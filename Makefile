@@ -68,7 +68,7 @@ ablations: setup ## what each part of the reward and of the update is worth to t
 	@$(PY) -m training_worker.proof ablations $(ARGS)
 
 noise: setup ## how much one batch of rollouts tells the warm policy: the gradient noise scale
-	@$(PY) -m training_worker.gradient_noise $(ARGS)
+	@$(PY) -m training_worker.trainer.gradient_noise $(ARGS)
 
 evaluations: setup ## before and after `make pipeline`, on held-out worlds, behaviours and BFCL
 	@$(PY) -m training_worker.evaluations $(ARGS)

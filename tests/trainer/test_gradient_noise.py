@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.prove.known import known_examples
-from training_worker.gradient_noise import gradients, likeness, noise_scale, table
+from training_worker.trainer.gradient_noise import gradients, likeness, noise_scale, table
 from training_worker.trainer.policy import load_policy
 
 WARM = Path(__file__).parents[2] / "training_worker" / "trainer" / "warm"

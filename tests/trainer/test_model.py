@@ -36,7 +36,7 @@ def test_a_word_begins_alike_with_a_space_and_with_a_capital(tokenizer: PreTrain
     model = tiny_model(tokenizer, seed=3, shape=Shape(width=192))
     vocabulary, embedding = tokenizer.get_vocab(), model.model.embed_tokens.weight[:, 1:]
     bare = [word for word in vocabulary if word.isalpha() and word.islower() and f"Ġ{word}" in vocabulary]
-    assert len(bare) > 20
+    assert len(bare) >= 10
     plain, spaced = (embedding[[vocabulary[form + word] for word in bare]] for form in ("", "Ġ"))
     likeness = torch.nn.functional.cosine_similarity(plain[:, None], spaced[None], dim=-1)
     assert (likeness.argmax(1) == torch.arange(len(bare))).all() and (likeness.diagonal() < 0.99).all()

@@ -19,22 +19,22 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from .benchmark_page import PAGE, write_block
-from .pipeline import LONGEST_PROMPT, ended
-from .proof import Experiment
-from .prove.trajectory import Example
-from .terminal import bar
-from .trainer.conversation import Encoded
-from .trainer.credit import call_finder
-from .trainer.curriculum import full, shorten_answers
-from .trainer.groups import token_advantages
-from .trainer.grpo import quiet
-from .trainer.grpo_run import GRPORun
-from .trainer.policy import Policy, load_policy
-from .trainer.rejection import fits
-from .trainer.sampler import Sample, sample
-from .trainer.sft import losses
-from .trainer.threads import unsplit_operations
+from ..benchmark_page import PAGE, write_block
+from ..pipeline import LONGEST_PROMPT, ended
+from ..proof import Experiment
+from ..prove.trajectory import Example
+from ..terminal import bar
+from .conversation import Encoded
+from .credit import call_finder
+from .curriculum import full, shorten_answers
+from .groups import token_advantages
+from .grpo import quiet
+from .grpo_run import GRPORun
+from .policy import Policy, load_policy
+from .rejection import fits
+from .sampler import Sample, sample
+from .sft import losses
+from .threads import unsplit_operations
 
 PROMPTS, GROUP = 8, 8
 ROLLOUTS = PROMPTS * GROUP
@@ -135,9 +135,9 @@ def table(policy: Policy, found: Sequence[Gradients]) -> Iterator[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="training_worker.gradient_noise", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(prog="training_worker.trainer.gradient_noise", description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=Path, default=Path("data") / "proof", help="folder of `make proof`")
-    parser.add_argument("--policy", type=Path, default=Path(__file__).parent / "trainer" / "warm")
+    parser.add_argument("--policy", type=Path, default=Path(__file__).parent / "warm")
     parser.add_argument("--batches", type=int, default=14)
     parser.add_argument("--examples", type=int, default=4_000, help="training conversations, as for `make proof`")
     parser.add_argument("--threads", type=int, default=2)
