@@ -67,8 +67,8 @@ proof: setup ## what training is worth to the warm policy: GRPO, rejection sampl
 ablations: setup ## what each part of the reward and of the update is worth to the warm policy, three seeds
 	@$(PY) -m training_worker.proof ablations $(ARGS)
 
-noise: setup ## how much one batch of rollouts tells the warm policy: the gradient noise scale
-	@$(PY) -m training_worker.trainer.gradient_noise $(ARGS)
+noise: setup ## the gradient noise scale of GRPO and of supervised training from the warm policy
+	@$(PY) -m training_worker.noise $(ARGS)
 
 evaluations: setup ## before and after `make pipeline`, on held-out worlds, behaviours and BFCL
 	@$(PY) -m training_worker.evaluations $(ARGS)

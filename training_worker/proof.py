@@ -107,42 +107,9 @@ class Experiment:
 
     @cached_property
     def sets(self) -> Path:
-        """The folder of the conversations, made once. Raises StageFailed."""
+        """The folder of the conversations. Raises StageFailed."""
         seed = DEVELOPMENT_SEED if self.options.development else FINAL_SEED
-        servers, examples = (*SERVERS, *UNSEEN_SERVERS), self.options.examples
-
-        def make(folder: Path) -> dict[str, Any]:
-            graph = load_or_build(self.options.data, servers=servers)
-            known = part(graph, SERVERS, UNSEEN_TOOLS)
-            plan: dict[str, tuple[int, Split, Any, int, tuple[str, ...]]] = {
-                "train": (examples, "train", known, TRAIN_SEED, ()),
-                "held_out": (SETS["held_out"], "held_out", known, seed, ()),
-                "unseen_tools": (SETS["unseen_tools"], "held_out", part(graph, SERVERS), seed, UNSEEN_TOOLS),
-                "unseen_servers": (SETS["unseen_servers"], "held_out", part(graph, UNSEEN_SERVERS), seed, ()),
-            }
-            made: dict[str, list[Example]] = {}
-            for name, (count, split, tools, recipe, about) in plan.items():
-                with bar(self.console, name) as progress:
-                    made[name], report = synthesize(
-                        count,
-                        split,
-                        tools,
-                        Recipe(recipe, knobs=TINY),
-                        lambda done, total, progress=progress: progress.set(done, total, "conversations"),  # type: ignore[misc]
-                        about=about,
-                    )
-                if lack := report.shortfall():
-                    raise StageFailed(lack)
-                write_lines(folder / f"{name}.jsonl", made[name])
-            for name in SETS:
-                if leaks := shared(made["train"], made[name]):
-                    raise StageFailed(f"The worlds of {name} share {len(leaks)} values with training: {leaks[:3]}.")
-            return {}
-
-        inputs = {"servers": fingerprint(servers), "wording": wording(servers), "code": code_digest(PROVE)}
-        inputs |= {"unseen": ",".join((*UNSEEN_TOOLS, *UNSEEN_SERVERS)), "sets": json.dumps(SETS)}
-        inputs |= {"examples": str(examples), "seeds": f"{TRAIN_SEED} {seed}"}
-        return run_stage(self.options.data / f"conversations-{seed}", inputs, make).folder
+        return make_sets(self.options.data, self.options.examples, seed, self.console)
 
     def examples(self, name: str) -> list[Example]:
         return list(read_lines(Example, self.sets / f"{name}.jsonl"))
@@ -190,6 +157,44 @@ class Experiment:
         machine = {"python": platform.python_version(), "cores": os.cpu_count(), "threads": self.options.threads}
         result = {"arm": name, "seed": seed, "key": self.keys[name], "steps": steps, "seconds": round(seconds, 1)}
         return result | {"machine": machine, "outcomes": outcomes}
+
+
+def make_sets(data: Path, examples: int, seed: int, console: Console) -> Path:
+    """Return the folder of training conversations and of SETS of a seed, made once. Raises StageFailed."""
+    servers = (*SERVERS, *UNSEEN_SERVERS)
+
+    def make(folder: Path) -> dict[str, Any]:
+        graph = load_or_build(data, servers=servers)
+        known = part(graph, SERVERS, UNSEEN_TOOLS)
+        plan: dict[str, tuple[int, Split, Any, int, tuple[str, ...]]] = {
+            "train": (examples, "train", known, TRAIN_SEED, ()),
+            "held_out": (SETS["held_out"], "held_out", known, seed, ()),
+            "unseen_tools": (SETS["unseen_tools"], "held_out", part(graph, SERVERS), seed, UNSEEN_TOOLS),
+            "unseen_servers": (SETS["unseen_servers"], "held_out", part(graph, UNSEEN_SERVERS), seed, ()),
+        }
+        made: dict[str, list[Example]] = {}
+        for name, (count, split, tools, recipe, about) in plan.items():
+            with bar(console, name) as progress:
+                made[name], report = synthesize(
+                    count,
+                    split,
+                    tools,
+                    Recipe(recipe, knobs=TINY),
+                    lambda done, total, progress=progress: progress.set(done, total, "conversations"),  # type: ignore[misc]
+                    about=about,
+                )
+            if lack := report.shortfall():
+                raise StageFailed(lack)
+            write_lines(folder / f"{name}.jsonl", made[name])
+        for name in SETS:
+            if leaks := shared(made["train"], made[name]):
+                raise StageFailed(f"The worlds of {name} share {len(leaks)} values with training: {leaks[:3]}.")
+        return {}
+
+    inputs = {"servers": fingerprint(servers), "wording": wording(servers), "code": code_digest(PROVE)}
+    inputs |= {"unseen": ",".join((*UNSEEN_TOOLS, *UNSEEN_SERVERS)), "sets": json.dumps(SETS)}
+    inputs |= {"examples": str(examples), "seeds": f"{TRAIN_SEED} {seed}"}
+    return run_stage(data / f"conversations-{seed}", inputs, make).folder
 
 
 def configure(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace) -> Any:

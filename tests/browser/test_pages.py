@@ -132,7 +132,7 @@ def test_news_on_their_way_or_later_do_not_undo_the_choice_of_a_model(evaluated:
     page.unroute_all()
     with page.expect_response(lambda answer: "evaluations/2/?beside=Granite" in answer.url):
         news.dispatch_event("live")
-    page.wait_for_function("!document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')")
+    expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
     assert column.is_visible()
 
 

@@ -40,7 +40,7 @@ Show = Callable[[Example], Shown]
 
 
 def shorten_answers(example: Example) -> Example:
-    """Return the example with answers that say what was done, or ask, in a few words.
+    """Return the example with answers of a few words: the question where one is asked, else a fixed sentence.
 
     A policy of some million parameters cannot repeat an account's balance in a sentence: it would make one up. No
     reward depends on these words, yet they would be two thirds of what it says.

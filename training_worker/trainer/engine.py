@@ -16,7 +16,7 @@ from transformers import PreTrainedTokenizerFast
 
 from ..prove.trajectory import Boundary, Message, Rollout
 from .backends.protocol import Asked, Backend, Spoken
-from .conversation import glue_ids, prompt_ids
+from .conversation import Encoded, glue_ids, prompt_ids
 from .families import family_of
 from .observation import cut_tokens
 
@@ -50,6 +50,11 @@ class Sample:
     rollout: Rollout
     environment_s: float = field(default=0.0, compare=False)
     reward_s: float = field(default=0.0, compare=False)
+
+    def encode(self) -> Encoded:
+        """Return prompt and completion as one conversation, with a mask of what the model spoke."""
+        mask = (*[0] * len(self.prompt_ids), *self.env_mask)
+        return Encoded((*self.prompt_ids, *self.completion_ids), mask)
 
 
 class Conversation(Protocol):

@@ -50,12 +50,12 @@ def tiny_model(tokenizer: PreTrainedTokenizerFast, seed: int = 0, shape: Shape =
         )
     )
     set_circuits(model)
-    share_spellings(model, tokenizer)
+    set_spellings(model, tokenizer)
     return model
 
 
 @torch.no_grad()
-def share_spellings(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, apart: float = 0.5) -> None:
+def set_spellings(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, apart: float = 0.5) -> None:
     """Set the embeddings of ` word` and `Word` to that of `word`, apart by one direction for each kind of spelling.
 
     A user writes of the ` household` account where a result has "household": so the circuits find one by the other.

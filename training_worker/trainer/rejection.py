@@ -109,6 +109,4 @@ def select_successes(samples: Sequence[Sample], group: int, most: int) -> Iterat
             one for one in samples[start : start + group] if one.rollout.reward and is_success(one.rollout.reward)
         ]
         different = {tuple(one.completion_ids): one for one in successes}
-        for one in [*different.values()][:most]:
-            ids, written = (*one.prompt_ids, *one.completion_ids), (*[0] * len(one.prompt_ids), *one.env_mask)
-            yield Encoded(ids, written)
+        yield from (one.encode() for one in [*different.values()][:most])

@@ -29,7 +29,7 @@ from .stopping import Stop, on_signals
 from .threads import unsplit_operations
 
 SHARDS = 4  # parts of the matrices, each with an optimizer of its own, that threads update at the same time
-LOWEST = 0.04  # of the rate
+MIN_RATE = 0.04  # of the peak rate
 WINDOW = 8  # batches that are sorted by length together, so that little is padding
 OnEvent = Callable[[dict[str, Any]], None]
 
@@ -48,9 +48,9 @@ class Stage:
 class SFTRun:
     """A supervised run; it ends after `steps` or `minutes` of training, whichever comes first.
 
-    The rate rises over `warmup_steps`, falls linearly over a share `decay` of the run to LOWEST of it, and stays there
-    for the last share `hold`. `prompt_weight` is the loss weight of tokens the model does not speak, of which every
-    `prompt_stride`-th counts in a step, for all of them. With a `state` file the run survives a kill.
+    The rate rises over `warmup_steps`, falls linearly over a share `decay` of the run to MIN_RATE of the peak, and
+    stays there for the last share `hold`. `prompt_weight` is the loss weight of tokens the model does not speak, of which
+    every `prompt_stride`-th counts in a step, for all of them. With a `state` file the run survives a kill.
     """
 
     steps: int = 1_000_000
@@ -258,7 +258,7 @@ def set_rates(
     optimizers: Sequence[torch.optim.Optimizer], bases: Sequence[float], run: SFTRun, progress: Progress
 ) -> None:
     up = min(1.0, (progress.step + 1) / max(1, run.warmup_steps))
-    down = max(LOWEST, min(1.0, (1 - run.hold - progress.share(run)) / run.decay)) if run.decay else 1.0
+    down = max(MIN_RATE, min(1.0, (1 - run.hold - progress.share(run)) / run.decay)) if run.decay else 1.0
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     for group, base in zip(groups, bases, strict=True):
         group["lr"] = base * up * down

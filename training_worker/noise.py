@@ -1,0 +1,58 @@
+"""The gradient noise scale of GRPO and of supervised training from the warm policy.
+
+`make noise` measures it on the training conversations of `make proof` and writes the table into docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from .benchmark_page import PAGE, write_block
+from .pipeline import LONGEST_PROMPT, ended, require_space
+from .proof import FINAL_SEED, make_sets
+from .prove.trajectory import Example, read_lines
+from .stages import only_one
+from .terminal import bar
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="training_worker.noise", description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path, default=Path("data") / "proof", help="folder of `make proof`")
+    parser.add_argument("--policy", type=Path, default=Path(__file__).parent / "trainer" / "warm")
+    parser.add_argument("--batches", type=int, default=14, help="at least 3")
+    parser.add_argument("--examples", type=int, default=4_000, help="training conversations, as for `make proof`")
+    options, console = parser.parse_args(argv), Console()
+    if options.batches < 3:
+        parser.error("the similarity of batches needs at least 3 of them")
+
+    def work() -> None:
+        from .trainer.gradient_noise import batch_gradients, table
+        from .trainer.grpo import quiet
+        from .trainer.policy import load_policy
+        from .trainer.rejection import fits
+
+        quiet()
+        policy = load_policy(options.policy)
+        with only_one(options.data):
+            require_space(options.data)
+            sets = make_sets(options.data, options.examples, FINAL_SEED, console)
+            examples = read_lines(Example, sets / "train.jsonl")
+            short = [one for one in examples if fits(policy, one, LONGEST_PROMPT)]
+            batches = []
+            with bar(console, "gradients") as progress:
+                for gradients in batch_gradients(policy, short, options.batches, seed=0):
+                    batches.append(gradients)
+                    progress.set(len(batches), options.batches, "batches")
+        write_block("noise", f"{options.batches} batches of each.\n\n" + "\n".join(table(policy, batches)))
+        console.print(f"Table written to {PAGE}.", highlight=False, soft_wrap=True)
+
+    return ended(work, options.data, console)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
