@@ -49,8 +49,8 @@ class SFTRun:
     """A supervised run; it ends after `steps` or `minutes` of training, whichever comes first.
 
     The rate rises over `warmup_steps`, falls linearly over a share `decay` of the run to MIN_RATE of the peak, and
-    stays there for the last share `hold`. `prompt_weight` is the loss weight of tokens the model does not speak, of which
-    every `prompt_stride`-th counts in a step, for all of them. With a `state` file the run survives a kill.
+    stays there for the last share `hold`. `prompt_weight` is the loss weight of tokens the model does not speak, of
+    which every `prompt_stride`-th counts in a step, for all of them. With a `state` file the run survives a kill.
     """
 
     steps: int = 1_000_000
