@@ -7,10 +7,10 @@
 #   MIN_FREE_GB=4       the free disk space that a set-up asks for
 #   PART=pages          the part of test-long to run; `next` for the one whose turn it is
 #   N=10 BUSY=3         how often test-repeat runs the tests, and how many times beside other work
-#   ARGS="..."          passed on by run, pipeline, test, bench, proof, noise, warmup and gpu
+#   ARGS="..."          passed on by run, pipeline, test, bench, proof, pretrained, noise, warmup and gpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run pipeline test test-long test-repeat certify lint reference pictures bench bench-pages proof ablations noise evaluations gpu warmup clean
+.PHONY: help setup run pipeline test test-long test-repeat certify lint reference pictures bench bench-pages proof ablations pretrained noise evaluations gpu warmup clean
 
 PY := .venv/bin/python
 export PYTHON TORCH TORCH_INDEX MIN_FREE_GB
@@ -66,6 +66,10 @@ proof: setup ## what training is worth to the warm policy: GRPO, rejection sampl
 
 ablations: setup ## what each part of the reward and of the update is worth to the warm policy, three seeds
 	@$(PY) -m training_worker.proof ablations $(ARGS)
+
+pretrained: setup ## SmolLM2-135M-Instruct on a CPU: a short supervised phase, then GRPO beside more of it
+	@test -d data/models/SmolLM2-135M-Instruct || $(PY) manage.py fetch_model SmolLM2-135M-Instruct
+	@$(PY) -m training_worker.proof pretrained $(ARGS)
 
 noise: setup ## the gradient noise scale of GRPO and of supervised training from the warm policy
 	@$(PY) -m training_worker.noise $(ARGS)

@@ -1,8 +1,8 @@
 """Training arms over several seeds, compared on the same held-out conversations.
 
-`make proof` and `make ablations` train and measure the arms of an experiment that are not finished, and write its
-tables into docs/benchmarks.md. A finished arm is a line of docs/results, which is committed: the work goes on on any
-machine.
+`make proof`, `make ablations` and `make pretrained` train and measure the arms of an experiment that are not finished,
+and write its tables into docs/benchmarks.md. A finished arm is a line of docs/results, which is committed, as is the
+adapter that it trained, if it trained one: the work goes on on any machine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import product
@@ -30,6 +30,7 @@ from .benchmark_page import PAGE, write_block
 from .pipeline import LONGEST_PROMPT, PROVE, digest_of, ended, require_space, shared
 from .prove.edges import LONG_PATH, longest_path
 from .prove.graph import load_or_build, part
+from .prove.models import add_root
 from .prove.reward import PRESETS
 from .prove.synthesis.conversation import Recipe
 from .prove.synthesis.dataset import synthesize
@@ -40,7 +41,9 @@ from .terminal import bar
 from .warm import DEVELOPMENT_SEED, SERVERS, UNSEEN_SERVERS, UNSEEN_TOOLS
 
 ROOT = Path(__file__).parents[1]
+WARM, SMOLLM2 = Path(__file__).parent / "trainer" / "warm", Path("data") / "models" / "SmolLM2-135M-Instruct"
 RESULTS, README = ROOT / "docs" / "results", ROOT / "README.md"
+FETCH = "python manage.py fetch_model"
 TRAIN_SEED, FINAL_SEED = 20, 0  # of recipes
 SETS = {"held_out": 260, "unseen_tools": 120, "unseen_servers": 120}  # conversations of each
 TITLES = {"held_out": "held-out worlds", "unseen_tools": "unseen tools", "unseen_servers": "unseen servers"}
@@ -52,12 +55,39 @@ Result = dict[str, Any]
 
 @dataclass(frozen=True)
 class Arm:
-    """A way to train; `settings` are those of its run that differ from the defaults."""
+    """A way to train; `settings` are those of its run that differ from the defaults.
+
+    It starts from the policy of the experiment, or from the one that the arm `start` trained with the first seed, and
+    is compared with it.
+    """
 
     name: str
     title: str
     method: Literal["grpo", "rejection", "supervised"] = "grpo"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    start: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The arms of an experiment, and what is different in it.
+
+    With `longest`, training uses only conversations of at most so many tokens, and what is measured are the first
+    `chains` chains of each set of at most `longest_measured` tokens. With a
+    `lora_rank`, adapters are trained. `limits` are the tokens of a turn, and of all turns with the answers to them.
+    """
+
+    arms: tuple[Arm, ...]
+    policy: Path = WARM
+    title: str = "one warm policy"
+    sets: tuple[str, ...] = ("held_out", "unseen_tools", "unseen_servers")
+    minutes: float = 6.0
+    seeds: tuple[int, ...] = (0, 1, 2)
+    longest: int = 0
+    longest_measured: int = 0
+    chains: int = 0
+    lora_rank: int = 0
+    limits: tuple[int, int] = (160, 1_024)
 
 
 PROOF = (
@@ -76,7 +106,30 @@ ABLATIONS = (
     Arm("group_4", "16 groups of 4", settings={"prompts": 16, "group": 4}),
     Arm("group_16", "4 groups of 16", settings={"prompts": 4, "group": 16}),
 )
-EXPERIMENTS = {"proof": PROOF, "ablations": ABLATIONS}
+LORA: dict[str, Any] = {"rate": 7e-4, "prompt_weight": 0.0, "warmup_steps": 5, "decay": 0.5}
+LIMITS: dict[str, Any] = {"prompts": 4, "group": 4, "credit": "rollout"}
+PRETRAINED = (
+    Arm("start", "a short supervised phase", "supervised", {**LORA, "minutes": 20.0}),
+    Arm("grpo", "GRPO after it", "grpo", {**LIMITS, "learning_rate": 1e-4}, start="start"),
+    Arm("supervised", "supervised training after it", "supervised", {**LORA, "rate": 3e-4}, start="start"),
+)
+EXPERIMENTS = {
+    "proof": Plan(PROOF),
+    "ablations": Plan(ABLATIONS),
+    "pretrained": Plan(
+        PRETRAINED,
+        SMOLLM2,
+        "SmolLM2-135M-Instruct with adapters of rank 8",
+        ("held_out", "unseen_servers"),
+        minutes=30.0,
+        seeds=(0,),
+        longest=1_500,
+        longest_measured=2_000,
+        chains=48,
+        lora_rank=8,
+        limits=(128, 896),
+    ),
+}
 
 
 class Experiment:
@@ -84,15 +137,18 @@ class Experiment:
 
     def __init__(self, options: argparse.Namespace, console: Console):
         self.options, self.console = options, console
-        self.arms = {arm.name: arm for arm in EXPERIMENTS[options.experiment]}
+        self.plan: Plan = EXPERIMENTS[options.experiment]
+        self.arms = {arm.name: arm for arm in self.plan.arms}
         name = f"{options.experiment}-development" if options.development else options.experiment
-        self.file = options.results / f"{name}.jsonl"
+        self.file: Path = options.results / f"{name}.jsonl"
 
     def run(self) -> None:
         """Run what is not finished, with an estimate of the time. Raises StageFailed, KeyboardInterrupt."""
         finished = self.load_results()
-        todo = [(BEFORE, 0), *product(self.options.arms or self.arms, self.options.seeds)]
-        todo = [each for each in todo if each not in finished]
+        arms = [self.arms[name] for name in self.options.arms or self.arms]
+        first = [(arm.start, self.options.seeds[0]) for arm in arms if arm.start]
+        wanted = dict.fromkeys([*first, *product([arm.name for arm in arms], self.options.seeds), (BEFORE, 0)])
+        todo = [each for each in wanted if each not in finished]
         measured, trained = list[float](), self.options.minutes * 60
         for number, (name, seed) in enumerate(todo):
             each = (fmean(measured) if measured else trained / 2) + trained
@@ -109,7 +165,8 @@ class Experiment:
     def sets(self) -> Path:
         """The folder of the conversations. Raises StageFailed."""
         seed = DEVELOPMENT_SEED if self.options.development else FINAL_SEED
-        return make_sets(self.options.data, self.options.examples, seed, self.console)
+        sets = make_sets(self.options.data, self.options.examples, seed, self.console)
+        return select_short(sets, self.plan, self.options.policy) if self.plan.longest else sets
 
     def examples(self, name: str) -> list[Example]:
         return list(read_lines(Example, self.sets / f"{name}.jsonl"))
@@ -117,12 +174,18 @@ class Experiment:
     @cached_property
     def keys(self) -> dict[str, str]:
         """What the result of each arm depends on: the policy, the conversations, the settings and the time."""
-        start = [digest_of(self.options.policy), MODES, *(file_digest(self.sets / f"{name}.jsonl") for name in SETS)]
+        start = [
+            digest_of(self.options.policy),
+            MODES,
+            *(file_digest(self.sets / f"{name}.jsonl") for name in self.plan.sets),
+        ]
         train = file_digest(self.sets / "train.jsonl")
         facts: dict[str, list[Any]] = {BEFORE: start}
         for arm in self.arms.values():
             settings = asdict(configure(arm, 0, self.sets, Path(), self.options))
             facts[arm.name] = [*start, train, arm.method, {k: v for k, v in settings.items() if k not in PLACES}]
+            if arm.start:
+                facts[arm.name].append([facts[arm.start], self.options.seeds[0]])
         return {
             name: blake2b(json.dumps(each, sort_keys=True, default=str).encode(), digest_size=8).hexdigest()
             for name, each in facts.items()
@@ -141,22 +204,35 @@ class Experiment:
     def measure(self, name: str, seed: int) -> Result:
         """Train an arm and measure its policy on every set. Raises StageFailed, KeyboardInterrupt."""
         from .trainer.evaluate import evaluate
-        from .trainer.policy import load_policy
+        from .trainer.grpo_run import TokenLimits
+        from .trainer.policy import load_policy, store_adapter
         from .trainer.slices import successes
 
         steps, seconds, folder = 0, 0.0, self.options.policy
         if name != BEFORE:
             out = self.options.data / f"{name}-{seed}-{self.keys[name]}"
-            steps, seconds, folder = train(self.arms[name], seed, self.sets, out, self.options)
+            start = self.start_of(self.arms[name])
+            steps, seconds, folder = train(self.arms[name], seed, self.sets, out, self.options, start)
+            if self.plan.lora_rank:
+                folder = store_adapter(folder, self.adapter(name, seed), start)
         policy, outcomes = load_policy(folder), {}
-        for set_name, (mode, (samples, temperature)) in product(SETS, MODES.items()):
+        for set_name, (mode, (samples, temperature)) in product(self.plan.sets, MODES.items()):
             with bar(self.console, f"{set_name}, {mode}"):
                 examples = self.examples(set_name)
-                made = evaluate(policy.model, policy.tokenizer, examples, samples, temperature, seed=1)
+                limits = TokenLimits(*self.plan.limits)
+                made = evaluate(policy.model, policy.tokenizer, examples, samples, temperature, seed=1, limits=limits)
             outcomes[f"{set_name} {mode}"] = [successes(each) for each in made]
         machine = {"python": platform.python_version(), "cores": os.cpu_count(), "threads": self.options.threads}
         result = {"arm": name, "seed": seed, "key": self.keys[name], "steps": steps, "seconds": round(seconds, 1)}
         return result | {"machine": machine, "outcomes": outcomes}
+
+    def start_of(self, arm: Arm) -> Path:
+        """Return the folder of the policy that an arm starts from."""
+        return self.adapter(arm.start, self.options.seeds[0]) if arm.start else self.options.policy
+
+    def adapter(self, name: str, seed: int) -> Path:
+        """Return the folder where the adapter of an arm is stored, beside the results."""
+        return self.file.parent / f"{self.file.stem}-{name}-{seed}"
 
 
 def make_sets(data: Path, examples: int, seed: int, console: Console) -> Path:
@@ -197,55 +273,91 @@ def make_sets(data: Path, examples: int, seed: int, console: Console) -> Path:
     return run_stage(data / f"conversations-{seed}", inputs, make).folder
 
 
+def select_short(sets: Path, plan: Plan, policy: Path) -> Path:
+    """Return a folder of the conversations that are short enough for a plan, and of each set its first chains."""
+
+    def select(folder: Path) -> dict[str, Any]:
+        from .trainer.curriculum import full, shorten_answers
+        from .trainer.policy import load_tokenizer
+
+        tokenizer = load_tokenizer(policy).tokenizer
+        for name in ("train", *plan.sets):
+            longest = plan.longest if name == "train" else plan.longest_measured
+            every = read_lines(Example, sets / f"{name}.jsonl")
+            short = [one for one in every if len(full(tokenizer, shorten_answers(one)).ids) <= longest]
+            if name != "train":
+                short = [one for one in short if one.kind == "chain"][: plan.chains]
+            write_lines(folder / f"{name}.jsonl", short)
+        return {}
+
+    inputs = {name: file_digest(sets / f"{name}.jsonl") for name in ("train", *plan.sets)}
+    inputs |= {
+        "policy": digest_of(policy),
+        "longest": f"{plan.longest} {plan.longest_measured}",
+        "chains": str(plan.chains),
+    }
+    return run_stage(sets.with_name(f"{sets.name}-short"), inputs, select).folder
+
+
 def configure(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace) -> Any:
     """Return the run of an arm: a GRPORun, a RejectionRun or an SFTRun."""
     from .trainer.grpo import GRPORun
+    from .trainer.grpo_run import TokenLimits
     from .trainer.rejection import RejectionRun
     from .trainer.sft import SFTRun
 
     common: dict[str, Any] = {"seed": seed, "threads": options.threads, "minutes": options.minutes}
     if arm.method == "supervised":
-        state = out / "state.pt"
-        return SFTRun(**common, state=state, **{**SUPERVISED, **arm.settings})
-    common |= {"policy": options.policy, "data": sets / "train.jsonl", "out": out, "longest_prompt": LONGEST_PROMPT}
+        return SFTRun(**{**common, "state": out / "state.pt", **SUPERVISED, **arm.settings})
+    plan = EXPERIMENTS[options.experiment]
+    common |= {"policy": options.policy, "data": sets / "train.jsonl", "out": out}
+    common |= {"longest_prompt": plan.longest or LONGEST_PROMPT}
     if arm.method == "rejection":
         return RejectionRun(**common, **arm.settings)
-    return GRPORun(**common, **{**REINFORCED, **arm.settings})
+    common |= {"lora_rank": plan.lora_rank, "limits": TokenLimits(*plan.limits)}
+    return GRPORun(**{**common, **REINFORCED, **arm.settings})
 
 
 SUPERVISED = {"matrix_rate": 3e-4, "rate": 6e-5, "warmup_steps": 20}  # about where the warm-up ended
 REINFORCED = {"learning_rate": 5e-5, "decay": 0.3, "max_steps": 100_000}  # the time ends a run
 
 
-def train(arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace) -> tuple[int, float, Path]:
-    """Train the warm policy; return steps, seconds and the folder of the new one. Raises KeyboardInterrupt."""
+def train(
+    arm: Arm, seed: int, sets: Path, out: Path, options: argparse.Namespace, start: Path
+) -> tuple[int, float, Path]:
+    """Train the policy `start`; return steps, seconds and the folder of the new one. Raises KeyboardInterrupt."""
     from .trainer.grpo import train as reinforce
     from .trainer.rejection import train_on_successes
 
     run = configure(arm, seed, sets, out, options)
     if arm.method == "supervised":
-        return supervise(run, sets, out, options.policy)
+        plan = EXPERIMENTS[options.experiment]
+        return supervise(run, sets, out, start, plan.longest or LONGEST_PROMPT, plan.lora_rank)
+    run = replace(run, policy=start)
     trained = (reinforce if arm.method == "grpo" else train_on_successes)(run, lambda event: None)
     if trained.ended == "stopped":
         raise KeyboardInterrupt
     return trained.step, trained.seconds, trained.policy
 
 
-def supervise(run: Any, sets: Path, out: Path, start: Path) -> tuple[int, float, Path]:
-    """Go on with the last stage of the warm-up on the ground truth of the training conversations."""
+def supervise(run: Any, sets: Path, out: Path, start: Path, longest: int, lora_rank: int) -> tuple[int, float, Path]:
+    """Train on the ground truth of the training conversations, as the last stage of the warm-up does."""
     from .trainer.curriculum import full, shorten_answers
+    from .trainer.placing import plain
     from .trainer.policy import load_policy, save_policy
     from .trainer.rejection import fits
     from .trainer.sft import Stage, fit
+    from .trainer.update import add_adapter
 
     policy = load_policy(start)
-    examples = [one for one in read_lines(Example, sets / "train.jsonl") if fits(policy, one, LONGEST_PROMPT)]
+    examples = [one for one in read_lines(Example, sets / "train.jsonl") if fits(policy, one, longest)]
     encoded = [full(policy.tokenizer, shorten_answers(one)) for one in examples]
     out.mkdir(parents=True, exist_ok=True)
-    done = fit(policy.model, [Stage("full", encoded, 6)], run, lambda event: None)
+    model = add_adapter(policy.model, lora_rank, seed=run.seed) if lora_rank else policy.model
+    done = fit(plain(model), [Stage("full", encoded, 2 if lora_rank else 6)], run, lambda event: None)
     if done.share(run) < 1:
         raise KeyboardInterrupt
-    save_policy(out / "policy", policy.model, policy.tokenizer, {"made_by": "sft", "from": str(start)})
+    save_policy(out / "policy", model, policy.tokenizer, {"made_by": "sft", "from": str(start)})
     return done.step, done.seconds, out / "policy"
 
 
@@ -270,39 +382,44 @@ def compare(before: Sequence[Result], after: Sequence[Result], outcome: str, pla
 
 
 class Results:
-    """The finished arms of an experiment, compared with the policy before and with the first arm."""
+    """The finished arms of an experiment, compared with the policy that each started from, and with the first arm."""
 
     def __init__(self, experiment: Experiment):
-        results = experiment.load_results()
-        self.experiment, self.before = experiment, results.pop((BEFORE, 0))
-        by_arm = {name: {seed: one for (arm, seed), one in results.items() if arm == name} for name in experiment.arms}
+        self.experiment, self.results = experiment, experiment.load_results()
+        by_arm = {
+            name: {seed: one for (arm, seed), one in self.results.items() if arm == name} for name in experiment.arms
+        }
         self.by_arm = {name: dict(sorted(seeds.items())) for name, seeds in by_arm.items() if seeds}
 
     def cells(self, group: Sequence[Result], outcome: str, places: Sequence[int]) -> tuple[str, str]:
-        return format_cells(compare([self.before], group, outcome, places))
+        start = self.experiment.arms[group[0]["arm"]].start
+        before = self.results[(start, self.experiment.options.seeds[0]) if start else (BEFORE, 0)]
+        return format_cells(compare([before], group, outcome, places))
 
     def summary(self) -> Iterator[str]:
         """Yield the lines of the table that the README has too: each arm over all its seeds, on each set."""
-        options = self.experiment.options
+        options, plan = self.experiment.options, self.experiment.plan
+        trained = len([*read_lines(Example, self.experiment.sets / "train.jsonl")])
         results = [one for seeds in self.by_arm.values() for one in seeds.values()]
         machines = {json.dumps(one["machine"]): one["machine"] for one in results}
         where = "; ".join(f"{m['cores']} cores, Python {m['python']}" for m in machines.values())
         yield (
-            f"{options.minutes:g} minutes of training ({where}) from one warm policy on {options.examples:,} "
+            f"{options.minutes:g} minutes of training ({where}) from {plan.title} on {trained:,} "
             f"conversations. Success on chains in %, {MODES['sampled'][0]} rollouts of each conversation at "
             "temperature 1; differences in points, paired, with 95% bootstrap intervals over conversations.\n"
         )
-        places = {name: chains(self.experiment.examples(name)) for name in SETS}
-        yield "| arm | seeds | " + " | ".join(f"{TITLES[name]} ({len(places[name])} chains)" for name in SETS) + " |"
-        yield "| --- | ---: |" + " --- |" * len(SETS)
+        places = {name: chains(self.experiment.examples(name)) for name in plan.sets}
+        titles = [f"{TITLES[name]} ({len(places[name])} chains)" for name in plan.sets]
+        yield "| arm | seeds | " + " | ".join(titles) + " |"
+        yield "| --- | ---: |" + " --- |" * len(titles)
         for arm, seeds in self.by_arm.items():
-            cells = [", ".join(self.cells([*seeds.values()], f"{name} sampled", places[name])) for name in SETS]
+            cells = [", ".join(self.cells([*seeds.values()], f"{name} sampled", places[name])) for name in plan.sets]
             yield f"| {self.experiment.arms[arm].title} | {len(seeds)} | " + " | ".join(cells) + " |"
 
     def details(self) -> Iterator[str]:
         """Yield the lines of the tables by set and seed, and by longest dependent path."""
         arms = self.experiment.arms
-        for name in SETS:
+        for name in self.experiment.plan.sets:
             places = chains(self.experiment.examples(name))
             yield f"\n{TITLES[name].capitalize()}, {len(places)} chains, by seed:\n"
             yield "| arm | seed | steps | sampled | change | greedy | change | sampled, beside the first arm |"
@@ -340,20 +457,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("experiment", choices=EXPERIMENTS)
     parser.add_argument("--data", type=Path, default=Path("data") / "proof", help="folder for what the arms write")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the finished arms")
-    parser.add_argument("--policy", type=Path, default=Path(__file__).parent / "trainer" / "warm")
+    parser.add_argument("--policy", type=Path, help="by default the one of the experiment")
     parser.add_argument("--arms", nargs="+", metavar="ARM", help="by default all")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--minutes", type=float, default=6.0, help="of training in each arm")
+    parser.add_argument("--seeds", type=int, nargs="+", help="by default those of the experiment")
+    parser.add_argument("--minutes", type=float, help="of training in each arm")
     parser.add_argument("--examples", type=int, default=4_000, help="training conversations")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--development", action="store_true", help="measure on development worlds, write no table")
     options, console = parser.parse_args(argv), Console()
-    names = [arm.name for arm in EXPERIMENTS[options.experiment]]
+    plan = EXPERIMENTS[options.experiment]
+    options.policy, options.minutes = options.policy or plan.policy, options.minutes or plan.minutes
+    options.seeds = options.seeds or [*plan.seeds]
+    names = [arm.name for arm in plan.arms]
     if unknown := sorted(set(options.arms or ()) - set(names)):
         parser.error(f"there is no arm {unknown[0]!r}; there are {', '.join(names)}")
 
     def work() -> None:
-        with only_one(options.data):
+        if not options.policy.is_dir():
+            raise StageFailed(f"There is no model in {options.policy}. Get it: {FETCH} {options.policy.name}")
+        with only_one(options.data), add_root(SMOLLM2.parent):
             require_space(options.data)
             experiment = Experiment(options, console)
             experiment.run()

@@ -9,7 +9,7 @@ from rich.table import Table
 from training_worker.benchmark_page import PAGE, markdown, write_block
 from training_worker.proof import README
 
-BLOCKS = {"proof", "noise", "ablations", "evaluations", "gpu", "bench", "peers", "pages"}
+BLOCKS = {"proof", "pretrained", "noise", "ablations", "evaluations", "gpu", "bench", "peers", "pages"}
 
 
 def test_the_page_has_a_block_for_each_command() -> None:

@@ -107,6 +107,12 @@ def llama(**vocabulary: Any) -> LlamaForCausalLM:
     return LlamaForCausalLM(config)
 
 
+def smollm2(**vocabulary: Any) -> LlamaForCausalLM:
+    """A Llama with plain rotary positions, as SmolLM2 is."""
+    config = LlamaConfig(**SMALL, **HEADS, head_dim=16, tie_word_embeddings=True, rope_parameters=ROPE, **vocabulary)
+    return LlamaForCausalLM(config)
+
+
 QWEN: dict[str, Any] = {
     "tokens": QWEN_TOKENS, "end": "<|im_end|>", "pad": "<|endoftext|>", "digits": DIGIT, "marks": QWEN_MARKS,
     "nfc": True,
@@ -121,13 +127,14 @@ LLAMA: dict[str, Any] = {
 FAMILIES = {
     "qwen3": Small(trl.qwen3_chat_template, **QWEN, model=qwen3),
     "qwen3-2507": Small(trl.qwen3_instruct_2507_chat_template, **QWEN, model=qwen3),
+    "smollm2": Small(trl.qwen3_instruct_2507_chat_template, **QWEN, model=smollm2),
     "qwen2.5": Small(trl.qwen2_5_chat_template, **QWEN, model=qwen2),
     "granite4": Small(**GRANITE4, model=granite),
     "granite4-hybrid": Small(**GRANITE4, model=granite_hybrid),
     "llama3.1": Small(trl.llama3_1_chat_template, **LLAMA),
     "llama3.2": Small(trl.llama3_2_chat_template, **LLAMA),
 }
-FIRST = ("qwen3", "granite4-hybrid", "llama3.2")  # one of each kind of model; the others are for long tests
+FIRST = ("qwen3", "smollm2", "granite4-hybrid", "llama3.2")  # one of each kind of model; the others are for long tests
 EVERY = [pytest.param(name, marks=() if name in FIRST else pytest.mark.long) for name in FAMILIES]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from training_worker.trainer.backends import Asked, Name, NoBackend, backend_for, slots
@@ -20,7 +22,9 @@ from training_worker.trainer.backends.transformers import TransformersBackend
 from training_worker.trainer.backends.uniforms import Uniforms, pick
 from training_worker.trainer.decoder import Decoder
 from training_worker.trainer.families import family_of
+from training_worker.trainer.grouped import group_logprobs
 from training_worker.trainer.sampler import Sample, TokenLimits, sample
+from training_worker.trainer.update import add_adapter
 
 from .double import Bank, example
 from .families import EVERY, family_model, family_tokenizer
@@ -212,8 +216,33 @@ def test_a_model_is_left_as_it_was_found() -> None:
     model.eval()
 
 
+@pytest.mark.parametrize("name", ["qwen3", "smollm2"])
+def test_our_forward_is_that_of_transformers_with_an_adapter_too(name: str) -> None:
+    adapted = add_adapter(copy.deepcopy(sharp(name)), rank=2)
+    for key, weight in adapted.named_parameters():
+        if "lora_B" in key:
+            torch.nn.init.normal_(weight, std=0.1)
+    model, tokenizer = adapted.get_base_model(), family_tokenizer(name)
+    backend = DecoderBackend(model, often(tokenizer), 1.0, torch.Generator().manual_seed(1))
+    samples = sample(model, tokenizer, [example(1), example(2)], 3, limits=LIMITS, attempt=Bank, backend=backend)
+    ids = [one.completion_ids for one in samples]
+    wanted = pad_sequence([torch.ones(len(one)) for one in ids], batch_first=True)
+    with torch.no_grad():
+        read = group_logprobs(model, [one.prompt_ids for one in samples], ids, wanted, temperature=1.0)
+    for one, found in zip(samples, read, strict=True):
+        spoken, expected = torch.tensor(one.env_mask).bool(), plain(adapted, one)
+        assert torch.allclose(expected[spoken], torch.tensor(one.logprobs)[spoken], atol=1e-4)
+        assert torch.allclose(expected, found[: len(expected)], atol=1e-4)
+
+
 @pytest.mark.parametrize(
-    ("name", "kind"), [("qwen3", DecoderBackend), ("qwen2.5", TransformersBackend), ("llama3.2", TransformersBackend)]
+    ("name", "kind"),
+    [
+        ("qwen3", DecoderBackend),
+        ("smollm2", DecoderBackend),
+        ("qwen2.5", TransformersBackend),
+        ("llama3.2", TransformersBackend),
+    ],
 )
 def test_the_decoder_is_chosen_where_it_can_run_the_model(name: str, kind: type) -> None:
     assert type(backend_for(family_model(name), family_tokenizer(name))) is kind
@@ -221,7 +250,9 @@ def test_the_decoder_is_chosen_where_it_can_run_the_model(name: str, kind: type)
 
 
 def test_a_backend_that_does_not_fit_says_which_does() -> None:
-    with pytest.raises(NoBackend, match=r"it runs Qwen3, and this is LlamaForCausalLM\. Use the backend transformers"):
+    with pytest.raises(NoBackend, match=r"it runs Qwen3 and Llama, and this is Qwen2ForCausalLM\. Use the"):
+        backend_for(family_model("qwen2.5"), family_tokenizer("qwen2.5"), "decoder")
+    with pytest.raises(NoBackend, match="it runs models with plain rotary positions"):
         backend_for(family_model("llama3.2"), family_tokenizer("llama3.2"), "decoder")
     with pytest.raises(NoBackend, match="use_vllm"):
         backend_for(family_model("qwen3"), family_tokenizer("qwen3"), "vllm")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from mcp_servers.catalogue import TOOLS
 from tests.prove.known import NAMES, known_graph
 from training_worker import proof
 from training_worker.prove.graph import part
+from training_worker.prove.models import ROOTS
 from training_worker.prove.reward import PAPER, PRESETS
 from training_worker.warm import SERVERS, UNSEEN_SERVERS, UNSEEN_TOOLS
 
@@ -54,7 +60,7 @@ def test_arms_are_trained_measured_and_not_run_again(
         return [json.loads(line) for line in (tmp_path / "results" / "proof.jsonl").read_text("utf-8").splitlines()]
 
     assert proof.main(words) == 0
-    assert [one["arm"] for one in arms()] == ["before", "grpo", "branch", "rejection", "supervised"]
+    assert [one["arm"] for one in arms()] == ["grpo", "branch", "rejection", "supervised", "before"]
     for one in arms():
         assert set(one["outcomes"]) == {f"{name} {mode}" for name in proof.SETS for mode in proof.MODES}
         assert all(len(each) == 2 for each in one["outcomes"]["held_out sampled"])
@@ -79,6 +85,40 @@ def test_arms_are_trained_measured_and_not_run_again(
     with pytest.raises(SystemExit):
         proof.main([*words, "--arms", "none"])
     assert "there are grpo, branch, rejection, supervised" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_a_pretrained_model_gets_an_adapter_that_other_arms_start_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family_folder: Callable[[str], Path]
+) -> None:
+    pages = dict[Path, str]()
+    plan = proof.EXPERIMENTS["pretrained"]
+    arms = tuple(replace(arm, settings={**arm.settings, "minutes": 0.01}) for arm in plan.arms)
+    plan = replace(plan, arms=arms, longest=8_000, longest_measured=8_000, chains=2, limits=(16, 64))
+    monkeypatch.setitem(proof.EXPERIMENTS, "pretrained", plan)
+    monkeypatch.setattr(proof, "SETS", dict.fromkeys(proof.SETS, 12))
+    monkeypatch.setattr(proof, "write_block", lambda name, content, page=proof.PAGE: pages.update({page: content}))
+    model, results = tmp_path / "models" / "small", tmp_path / "results"
+    shutil.copytree(family_folder("smollm2"), model)
+    monkeypatch.setenv(ROOTS, str(model.parent))
+    words = ["pretrained", "--data", str(tmp_path / "data"), "--results", str(results), "--policy", str(model)]
+    words += ["--examples", "40", "--threads", "1"]
+    assert proof.main([*words, "--policy", str(tmp_path / "none")]) == 1
+
+    assert proof.main(words) == 0
+    finished = [json.loads(line) for line in (results / "pretrained.jsonl").read_text("utf-8").splitlines()]
+    assert [one["arm"] for one in finished] == ["start", "grpo", "supervised", "before"]
+    assert all(one["steps"] > 0 for one in finished[:3])
+    assert set(finished[0]["outcomes"]) == {f"{name} {mode}" for name in plan.sets for mode in proof.MODES}
+    start = results / "pretrained-start-0"
+    weights = load_file(start / "adapter_model.safetensors")
+    assert {weight.dtype for weight in weights.values()} == {torch.bfloat16} and any(map(torch.any, weights.values()))
+    for name in ("grpo", "supervised"):
+        config = json.loads((results / f"pretrained-{name}-0" / "adapter_config.json").read_text("utf-8"))
+        assert config["base_model_name_or_path"] == str(start)
+    shutil.rmtree(tmp_path / "data")
+    assert proof.main(words) == 0, "what is finished needs no folder of its training"
+    assert list(pages) == [proof.PAGE] and "GRPO after it" in pages[proof.PAGE]
 
 
 def proof_examples(data: Path, name: str) -> list[Any]:

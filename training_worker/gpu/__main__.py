@@ -7,11 +7,9 @@ docs/benchmarks.md only when a GPU made them. `--device cpu --steps 2 --small` t
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from rich.console import Console
 
 from ..benchmark_page import write_block
 from ..pipeline import ended
-from ..prove.models import ROOTS
+from ..prove.models import add_root
 from ..stages import Outcome, StageFailed, Summary, only_one, run_stage, write
 from .learning import Learning
 from .options import SMALL, Options, Size
@@ -73,24 +71,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     def work() -> None:
         if not options.model.is_dir():
             raise StageFailed(f"There is no model in {options.model}. Get it: python manage.py fetch_model {MODEL}")
-        with only_one(options.data), also_a_root(options.model.parent):
+        with only_one(options.data), add_root(options.model.parent):
             run(options, console)
 
     return ended(work, options.data, console)
-
-
-@contextmanager
-def also_a_root(folder: Path) -> Iterator[None]:
-    """Models may be read from this folder, too."""
-    before = os.environ.get(ROOTS)
-    os.environ[ROOTS] = ":".join(filter(None, [before, str(folder)]))
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[ROOTS]
-        else:
-            os.environ[ROOTS] = before
 
 
 def options_of(argv: Sequence[str] | None) -> Options:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOTS = "PROVE_MODELS"  # folders, separated by colons; by default `models` in the data folder
@@ -18,6 +20,20 @@ def model_roots(data: Path) -> list[Path]:
     """The folders that hold models; `data` is the data folder."""
     given = os.environ.get(ROOTS, "")
     return [Path(root).expanduser() for root in given.split(":") if root] or [data / "models"]
+
+
+@contextmanager
+def add_root(folder: Path) -> Iterator[None]:
+    """Let this process read models from one more folder."""
+    before = os.environ.get(ROOTS)
+    os.environ[ROOTS] = ":".join(filter(None, [before, str(folder)]))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[ROOTS]
+        else:
+            os.environ[ROOTS] = before
 
 
 def model_folders(data: Path) -> dict[str, Path]:

@@ -16,9 +16,8 @@ from itertools import accumulate, chain, pairwise
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
-from transformers import Qwen3ForCausalLM
 
-from .qwen3 import causal_mask, heads_of, hidden_states, rotary
+from .forward import Readable, causal_mask, heads_of, hidden_states, rotary
 
 GROWTH = 512  # tokens that the caches grow by
 RUN_COST, TOKEN_COST = 4, 700  # of a run, in tokens; of a token beside its attention, in tokens attended to
@@ -27,7 +26,7 @@ RUN_COST, TOKEN_COST = 4, 700  # of a run, in tokens; of a token beside its atte
 class Decoder:
     """The caches of so many rows; `fill` counts the tokens that each of them holds."""
 
-    def __init__(self, model: Qwen3ForCausalLM, rows: int, threads: int = 1):
+    def __init__(self, model: Readable, rows: int, threads: int = 1):
         self.pool, self.threads = ThreadPoolExecutor(threads), threads
         self.model, (self.heads, self.kv_heads, self.dim) = model, heads_of(model)
         self.fill = [0] * rows

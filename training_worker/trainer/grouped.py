@@ -15,13 +15,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.checkpoint import checkpoint
-from transformers import Qwen3ForCausalLM
 
-from .qwen3 import causal_mask, hidden_states, rotary
+from .forward import Readable, causal_mask, hidden_states, rotary
 
 
 def group_logprobs(
-    model: Qwen3ForCausalLM,
+    model: Readable,
     prompts: Sequence[Sequence[int]],
     completions: Sequence[Sequence[int]],
     wanted: Tensor,
@@ -50,7 +49,7 @@ def group_logprobs(
 
 
 def read_group(
-    model: Qwen3ForCausalLM,
+    model: Readable,
     prompt: Sequence[int],
     completions: Sequence[Sequence[int]],
     wanted: Tensor,

@@ -7,7 +7,6 @@ from math import prod
 from typing import Any
 
 import torch
-from transformers import Qwen3ForCausalLM
 
 from ..prove.trajectory import UnreadableData
 from .backends.decoder import misfit
@@ -89,8 +88,8 @@ def plain(model: Any) -> Any:
 
 
 def decodes(model: Any, device: str) -> bool:
-    """Whether our own decoder can read this model: a plain Qwen3 in fp32 on the CPU."""
-    return device == "cpu" and isinstance(model, Qwen3ForCausalLM) and not misfit(model)
+    """Whether our own decoder can read this model: a plain Qwen3 or Llama in fp32 on the CPU."""
+    return device == "cpu" and not misfit(model)
 
 
 def is_fast(config: GRPORun, model: Any, device: str) -> bool:

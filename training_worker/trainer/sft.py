@@ -20,11 +20,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.nn.functional import scaled_dot_product_attention as attention
-from transformers import Qwen3ForCausalLM
 
 from .conversation import Encoded
+from .forward import Readable, hidden_states, rotary
 from .memory import keep_memory
-from .qwen3 import hidden_states, rotary
 from .stopping import Stop, on_signals
 from .threads import unsplit_operations
 
@@ -84,7 +83,7 @@ class Progress:
 
 
 def fit(
-    model: Qwen3ForCausalLM,
+    model: Readable,
     stages: Sequence[Stage],
     run: SFTRun,
     on_event: OnEvent,
@@ -176,7 +175,7 @@ class Update:
 
 
 def update(
-    model: Qwen3ForCausalLM,
+    model: Readable,
     optimizers: Sequence[torch.optim.Optimizer],
     batch: Sequence[Encoded],
     weights: Sequence[Tensor],
@@ -222,7 +221,7 @@ def loss_weights(one: Encoded, prompt_weight: float, stride: int = 1, step: int 
     return weights
 
 
-def losses(model: Qwen3ForCausalLM, batch: Sequence[Encoded], weights: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def losses(model: Readable, batch: Sequence[Encoded], weights: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Return the negative log-likelihood (n,) of each token with a weight, and its weight (n,).
 
     The conversations are one packed sequence in which each attends to itself alone: nothing is padded.
@@ -241,10 +240,14 @@ def losses(model: Qwen3ForCausalLM, batch: Sequence[Encoded], weights: Sequence[
     return cross_entropy(model.lm_head(hidden[at - 1]).float(), ids[at], reduction="none"), weight[at]
 
 
-def optimizers_for(model: Qwen3ForCausalLM, run: SFTRun) -> list[torch.optim.Optimizer]:
-    """Return a Muon for each shard of the matrices, and an AdamW for the rest; a state fits any number of threads."""
-    matrices = [p for name, p in model.named_parameters() if p.ndim == 2 and "embed" not in name]
-    others = [p for name, p in model.named_parameters() if p.ndim != 2 or "embed" in name]
+def optimizers_for(model: Readable, run: SFTRun) -> list[torch.optim.Optimizer]:
+    """Return a Muon for each shard of the matrices, and an AdamW for the rest; a state fits any number of threads.
+
+    The matrices of adapters are not orthogonalised: theirs is the AdamW.
+    """
+    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    matrices = [p for name, p in trained.items() if p.ndim == 2 and "embed" not in name and "lora" not in name]
+    others = [p for name, p in trained.items() if p.ndim != 2 or "embed" in name or "lora" in name]
     return [
         *(
             torch.optim.Muon(matrices[at::SHARDS], lr=run.matrix_rate, weight_decay=0.01)
@@ -264,13 +267,11 @@ def set_rates(
         group["lr"] = base * up * down
 
 
-def save_state(
-    path: Path, model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.Optimizer], progress: Progress
-) -> None:
+def save_state(path: Path, model: Readable, optimizers: Sequence[torch.optim.Optimizer], progress: Progress) -> None:
     """Write all it takes to go on; the file appears complete or not at all."""
     partial = path.with_name(path.name + ".partial")
     state = {
-        "model": model.state_dict(),
+        "model": {name: weight for name, weight in model.named_parameters() if weight.requires_grad},
         "optimizers": [o.state_dict() for o in optimizers],
         "progress": vars(progress),
     }
@@ -278,12 +279,12 @@ def save_state(
     partial.replace(path)
 
 
-def restore(path: Path | None, model: Qwen3ForCausalLM, optimizers: Sequence[torch.optim.Optimizer]) -> Progress | None:
+def restore(path: Path | None, model: Readable, optimizers: Sequence[torch.optim.Optimizer]) -> Progress | None:
     """Go on from a stored state, if there is one. Only tensors and plain values are read (`weights_only`)."""
     if path is None or not path.exists():
         return None
     state = torch.load(path, weights_only=True)
-    model.load_state_dict(state["model"])
+    model.load_state_dict(state["model"], strict=False)  # frozen and tied weights are not stored
     for optimizer, stored in zip(optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(stored)
     return Progress(**state["progress"])

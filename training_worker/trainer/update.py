@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -267,12 +268,21 @@ def adapter(config: GRPORun | SupervisedRun) -> Any:
     """What LoRA adds (Hu et al. 2021): to all linear layers but the output; None for full training."""
     if not config.lora_rank:
         return None
+    return lora(config.lora_rank, config.lora_alpha)
+
+
+def lora(rank: int, alpha: int) -> Any:
+    """Return the settings of an adapter on all linear layers but the output."""
     from peft import LoraConfig
 
-    return LoraConfig(
-        r=config.lora_rank,
-        lora_alpha=config.lora_alpha,
-        lora_dropout=0.0,
-        target_modules="all-linear",
-        task_type="CAUSAL_LM",
-    )
+    return LoraConfig(r=rank, lora_alpha=alpha, lora_dropout=0.0, target_modules="all-linear", task_type="CAUSAL_LM")
+
+
+def add_adapter(model: Any, rank: int, alpha: int = 32, seed: int = 0) -> Any:
+    """Return the model with an adapter that changes nothing yet."""
+    from peft import get_peft_model
+
+    torch.manual_seed(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of transformers, for a name that peft asks by
+        return get_peft_model(model, lora(rank, alpha))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerFast, Qwen3ForCausalLM
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from ..families import family_of
+from ..forward import Readable
 from . import decoder
 from .decoder import DecoderBackend
 from .protocol import Backend, NoBackend
@@ -41,6 +42,6 @@ def backend_for(
         return VLLMBackend(vllm, stop, temperature)
     if name == "decoder" and why:
         raise NoBackend(f"The decoder cannot run this model: {why}. Use the backend transformers.")
-    if name != "transformers" and isinstance(model, Qwen3ForCausalLM) and not why:
+    if name != "transformers" and isinstance(model, Readable) and not why:
         return DecoderBackend(model, stop, temperature, generator)
     return TransformersBackend(model, stop, temperature, generator, rows=rows, guesses=guesses)

@@ -1,4 +1,4 @@
-"""Generation by our own decoder: Qwen3 in fp32 on a CPU, the prompt of a group read once.
+"""Generation by our own decoder: Qwen3 or Llama in fp32 on a CPU, the prompt of a group read once.
 
 Tokens that stood in a conversation of the batch before are proposed (see lookup.py), and several are read at once. A
 row's tokens depend on the seed, its number and its conversation alone, up to the rounding of floats: a proposal changes
@@ -12,9 +12,9 @@ from itertools import accumulate, chain
 from typing import Any
 
 import torch
-from transformers import Qwen3ForCausalLM
 
 from ..decoder import Decoder
+from ..forward import Readable
 from ..threads import unsplit_operations
 from .lookup import Lookup
 from .protocol import Asked, Spoken
@@ -27,13 +27,14 @@ THREADS = 4  # at most: more would wait for each other, since Python runs one at
 
 def misfit(model: Any) -> str:
     """Why the decoder cannot run this model; nothing when it can."""
-    if not isinstance(model, Qwen3ForCausalLM):
-        return f"it runs Qwen3, and this is {type(model).__name__}"
+    if not isinstance(model, Readable):
+        return f"it runs Qwen3 and Llama, and this is {type(model).__name__}"
     rope = dict[str, Any](model.config.rope_parameters or {})
     if model.dtype != torch.float32 or model.device.type != "cpu":
         return f"it runs in float32 on a CPU, and this is {model.dtype} on {model.device}"
-    if rope.get("rope_type", "default") != "default" or model.config.attention_bias or model.config.use_sliding_window:
-        return "it runs Qwen3 with plain rotary positions, no bias in its attention and no sliding window"
+    slides = getattr(model.config, "use_sliding_window", False)
+    if rope.get("rope_type", "default") != "default" or model.config.attention_bias or slides:
+        return "it runs models with plain rotary positions, no bias in their attention and no sliding window"
     return ""
 
 
@@ -59,7 +60,7 @@ class DecoderBackend:
 
     def __init__(
         self,
-        model: Qwen3ForCausalLM,
+        model: Readable,
         stop: frozenset[int],
         temperature: float,
         generator: torch.Generator | None,

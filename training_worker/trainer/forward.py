@@ -1,4 +1,4 @@
-"""The forward of a Hugging Face Qwen3, attention left to the caller: what decoder and grouped pass share."""
+"""The forward of a Hugging Face Qwen3 or Llama, attention left to the caller: what decoder and grouped pass share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn.functional import rms_norm
-from transformers import Qwen3ForCausalLM
+from transformers import LlamaForCausalLM, Qwen3ForCausalLM
 
+Readable = Qwen3ForCausalLM | LlamaForCausalLM
 Attend = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """Layer, queries (rows, heads, T, dim), keys and values (rows, kv heads, T, dim) to the mixture, shaped as queries."""
 
 
 def hidden_states(
-    model: Qwen3ForCausalLM, ids: Tensor, positions: Tensor, angles: tuple[Tensor, Tensor], attend: Attend
+    model: Readable, ids: Tensor, positions: Tensor, angles: tuple[Tensor, Tensor], attend: Attend
 ) -> Tensor:
     """Last hidden states (rows, T, width) of ids (rows, T) at positions (rows, T)."""
     body, config, (rows, time) = model.model, model.config, ids.shape
@@ -23,10 +24,13 @@ def hidden_states(
     x = body.embed_tokens(ids)
     for number, layer in enumerate(body.layers):
         part, h = layer.self_attn, normed(layer.input_layernorm, x)
-        q = normed(part.q_norm, part.q_proj(h).view(rows, time, config.num_attention_heads, -1)).transpose(1, 2)
-        k = normed(part.k_norm, part.k_proj(h).view(rows, time, config.num_key_value_heads, -1)).transpose(1, 2)
+        q = part.q_proj(h).view(rows, time, config.num_attention_heads, -1)
+        k = part.k_proj(h).view(rows, time, config.num_key_value_heads, -1)
         v = part.v_proj(h).view(rows, time, config.num_key_value_heads, -1).transpose(1, 2)
-        mixed = attend(number, turned(q, cos, sin), turned(k, cos, sin), v)
+        if isinstance(model, Qwen3ForCausalLM):
+            q, k = normed(part.q_norm, q), normed(part.k_norm, k)
+        q, k = (turned(part.transpose(1, 2), cos, sin) for part in (q, k))
+        mixed = attend(number, q, k, v)
         x = x + part.o_proj(mixed.transpose(1, 2).flatten(2))
         x = x + layer.mlp(normed(layer.post_attention_layernorm, x))
     return normed(body.norm, x)
@@ -37,13 +41,13 @@ def normed(norm: Any, x: Tensor) -> Tensor:
     return rms_norm(x, norm.weight.shape, norm.weight, norm.variance_epsilon)
 
 
-def heads_of(model: Qwen3ForCausalLM) -> tuple[int, int, int]:
+def heads_of(model: Readable) -> tuple[int, int, int]:
     """Query heads, key and value heads, and the dimension of a head."""
     config = model.config
     return int(config.num_attention_heads or 0), int(config.num_key_value_heads or 0), int(config.head_dim or 0)
 
 
-def rotary(model: Qwen3ForCausalLM, positions: int) -> tuple[Tensor, Tensor]:
+def rotary(model: Readable, positions: int) -> tuple[Tensor, Tensor]:
     """Cosines and sines (positions, head_dim) of the rotary embedding."""
     dim, theta = heads_of(model)[2], dict[str, Any](model.config.rope_parameters or {})["rope_theta"]
     turns = 1.0 / theta ** (torch.arange(0, dim, 2).float() / dim)
